@@ -1,12 +1,12 @@
-//! Holds the program's speed against stock git's, and conversion against the work of its codecs alone.
+//! Compares the program's speed with that of stock git, and conversion with the mere work of its codecs.
 //!
-//! A plain program: `cargo bench --package repackbench-benches --bench against_stock [-- REPOSITORY]`. Everything is
-//! measured in one run on one machine, in pairs, ours and the other's in turn, and the median of the pairs' ratios is
-//! what counts. Before a replay's times are taken, both sides run once and their lines are counted: programs that do
-//! not do the same work are not compared.
+//! It is a plain program: `cargo bench --package repackbench-benches --bench against_stock [-- REPOSITORY]`. It
+//! measures everything in one run on one machine, in pairs of ours and the other program, and the median of the pairs'
+//! ratios counts. Before it times a replay, it runs both programs once and counts their lines: programs that do not do
+//! the same work are not compared.
 //!
-//! Start-up counts on both sides: measure a repository of tens of megabytes or more, on a machine that is otherwise idle.
-//! A target that is missed does not change the exit code, since a busy machine can make one; a command that fails does.
+//! Start-up counts on both sides, so measure a repository of tens of megabytes or more, on an otherwise idle machine. A
+//! missed target does not change the exit code, because a busy machine can cause one. A command that fails does.
 
 use std::{
     env, fs,
@@ -26,15 +26,15 @@ use repackbench_reader::{
 };
 use repackbench_writer::{ConvertJob, Encoding, JobControl, Layout, git::convert};
 
-/// The most that a conversion may take, as a multiple of its codecs' work spread over the cores.
+/// The maximum time of a conversion, as a multiple of its codecs' work divided by the cores.
 const CONVERT_TARGET: f64 = 1.3;
-/// The most CPU time that `traverse`, `diff:raw` and `diff:patch` may take, as a multiple of stock git's.
+/// The maximum CPU time of `traverse`, `diff:raw` and `diff:patch`, as a multiple of stock git's.
 const REPLAY_TARGET: f64 = 1.0;
 /// The same for `diff:pickaxe`.
 const PICKAXE_TARGET: f64 = 0.8;
-/// The most that `verify` may take, as a multiple of another program's time for both repositories.
+/// The maximum time of `verify`, as a multiple of another program's time for both repositories.
 const VERIFY_TARGET: f64 = 1.0;
-/// The most that a command without work may take.
+/// The maximum time of a command without work.
 const START_UP_TARGET: Duration = Duration::from_millis(50);
 
 const NEEDLE: &str = "foo";
@@ -60,14 +60,14 @@ fn run() -> Result<()> {
     bench.measure_start_up()
 }
 
-/// What all comparisons need.
+/// The parts that all comparisons need.
 struct Bench {
     subject: Subject,
-    /// The subject under the baseline codec.
+    /// The variant of the subject with the baseline codec.
     baseline: GitRepository,
     program: PathBuf,
     repetitions: usize,
-    /// Objects that are reachable in the subject and not there.
+    /// The number of objects that are reachable in the subject but missing.
     missing: u64,
 }
 
@@ -87,7 +87,7 @@ impl Bench {
         println!("repository   {}", self.subject.name());
         println!("missing      {} objects", self.missing);
         println!("cores        {}", cores());
-        // Only Linux tells in this way; elsewhere the line is left out.
+        // Only Linux has this file; the line is omitted elsewhere.
         if let Ok(load) = fs::read_to_string("/proc/loadavg") {
             println!("load         {}", load.trim());
         }
@@ -98,9 +98,9 @@ impl Bench {
         Ok(())
     }
 
-    /// Elapsed time of a conversion against the CPU time of its codecs on one thread, divided by the cores. Two more rows
-    /// tell why it is what it is: all CPU time of the conversion against that of its codecs, and its elapsed time against
-    /// that of its codecs alone on all cores, which on a busy machine have to wait as well.
+    /// Compares the elapsed time of a conversion with the CPU time of its codecs on one thread, divided by the cores.
+    /// Two more rows explain the result: the CPU time of the conversion compared with that of its codecs, and its
+    /// elapsed time compared with that of only its codecs on all cores, which also have to wait on a busy machine.
     fn compare_conversion(&self) -> Result<Vec<Comparison>> {
         let spec = spec("zstd:5")?;
         let cores = cores();
@@ -163,7 +163,7 @@ impl Bench {
         Ok(comparisons)
     }
 
-    /// CPU time of a replay on the baseline against that of the git command that does the same on it.
+    /// Compares the CPU time of a replay on the baseline with that of the git command that does the same there.
     fn compare_replay(&self, workload: &str, arguments: &[&str], target: f64) -> Result<Comparison> {
         let mut ours = Command::new(&self.program);
         ours.arg("replay").arg(self.baseline.git_dir()).args(["--workload", workload]);
@@ -176,7 +176,7 @@ impl Bench {
         Ok(Comparison { name: workload.into(), against, time: "CPU", pairs, target: Some(target) })
     }
 
-    /// `verify` of the subject and its baseline against what other programs take for the packs of both.
+    /// Compares `verify` of the subject and its baseline with the time of other programs for the packs of both.
     fn compare_verification(&self) -> Result<Vec<Comparison>> {
         let mut ours = Command::new(&self.program);
         ours.arg("verify").arg(self.subject.path()).arg(self.baseline.git_dir());
@@ -210,7 +210,7 @@ impl Bench {
             }
             Ok((ours, other))
         };
-        // Both repositories are in the page cache: one was read whole before, the other was just written.
+        // Both repositories are in the page cache: one has been read completely, the other has just been written.
         let pairs = self.pairs(time_pair)?;
         let comparison = |time, pick: fn(&ChildTime) -> Duration| Comparison {
             name: "verify A B".into(),
@@ -241,23 +241,23 @@ impl Bench {
         git
     }
 
-    /// Calls `time_pair` as often as there are repetitions.
+    /// Calls `time_pair` once per repetition.
     fn pairs<T>(&self, mut time_pair: impl FnMut() -> Result<T>) -> Result<Vec<T>> {
         (0..self.repetitions).map(|_| time_pair()).collect()
     }
 }
 
-/// What one conversion took.
+/// The times of one conversion.
 struct ConversionTime {
-    /// Without the final sync.
+    /// Elapsed time without the final sync.
     wall: Duration,
-    /// All threads, with the final sync, which takes next to none.
+    /// CPU time of all threads, including the final sync, which takes almost none.
     cpu: Duration,
     sync: Duration,
 }
 
-/// Runs both commands and holds the numbers of lines that they print against each other. git sets blank lines
-/// between commit and changes, which `replay` leaves out.
+/// Runs both commands and compares the numbers of lines that they print. Blank lines do not count: git prints them
+/// between a commit and its changes, `replay` does not.
 fn check_same_work(name: &str, ours: &mut Command, stock: &mut Command) -> Result<()> {
     let is_not_blank = |line: &[u8]| !line.is_empty();
     let expected = count_lines(stock, is_not_blank)?;

@@ -1,10 +1,11 @@
-//! Holds the program's speed on a Mercurial repository against stock hg's, and conversion against its codecs alone.
+//! Compares the program's speed on a Mercurial repository with that of stock hg, and conversion with the mere work of
+//! its codecs.
 //!
-//! A plain program: `cargo bench --package repackbench-benches --bench against_stock_hg -- REPOSITORY`. Everything is
-//! measured in one run on one machine, in pairs, ours and hg's in turn, and the median of the pairs' ratios is what counts.
+//! It is a plain program: `cargo bench --package repackbench-benches --bench against_stock_hg -- REPOSITORY`. It
+//! measures everything in one run on one machine, in pairs of ours and hg, and the median of the pairs' ratios counts.
 //!
-//! hg works on the variant under zlib:6 (`convert` aside, which starts from it too), in one process, without configuration
-//! and with cold caches of its own. The CPU time that it takes to say its version is subtracted from hg's, nothing from ours.
+//! hg works on the variant with zlib:6, from which `convert` starts too. It runs in one process, without configuration
+//! and with empty caches of its own. The CPU time of `hg version` is subtracted from hg's times, and nothing from ours.
 
 use std::{
     env, fs,
@@ -20,17 +21,17 @@ use repackbench_benches::{
 use repackbench_reader::Repository;
 use repackbench_writer::{ConvertJob, JobControl, Layout, convert};
 
-/// The most that a conversion may take, as a multiple of its codecs' work spread over the cores.
+/// The maximum time of a conversion, as a multiple of its codecs' work divided by the cores.
 const CONVERT_TARGET: f64 = 1.3;
-/// The same, as a multiple of what hg's own conversion takes.
+/// The same, as a multiple of the time of hg's own conversion.
 const UPGRADE_TARGET: f64 = 1.0 / 20.0;
-/// The most CPU time that a replay may take, as a multiple of stock hg's.
+/// The maximum CPU time of a replay, as a multiple of stock hg's.
 const REPLAY_TARGET: f64 = 1.0;
 
-/// The codec that conversions are timed to: what hg itself writes today.
+/// The codec of the timed conversions, which is the default of current hg.
 const CONVERT_TO: &str = "zstd:3";
 
-/// Every ancestor of the tip, newest first: what a replayed log lists.
+/// Every ancestor of the tip, newest first, as a replayed log lists them.
 const LOG: &str = "reverse(::tip)";
 
 fn main() -> ExitCode {
@@ -50,7 +51,7 @@ fn run() -> Result<()> {
     };
     let bench = Bench::set_up(&path)?;
     bench.print_circumstances(&path)?;
-    // The replays of a large repository take hg many minutes.
+    // hg needs many minutes for the replays of a large repository, so the first table is printed before.
     println!("\n{}", table(&bench.compare_conversion()?));
     println!("\n{}", table(&bench.compare_replays()?));
     Ok(())
@@ -58,7 +59,7 @@ fn run() -> Result<()> {
 
 struct Bench {
     scratch: tempfile::TempDir,
-    /// The repository under zlib:6.
+    /// The variant of the repository with zlib:6.
     baseline: PathBuf,
     program: PathBuf,
     repetitions: usize,
@@ -99,16 +100,16 @@ impl Bench {
         Ok(())
     }
 
-    /// Elapsed time of a conversion against the CPU time of its codecs on one thread, divided by the cores, and against
-    /// the elapsed time of hg's own conversion of the same repository to the same codec.
+    /// Compares the elapsed time of a conversion with the CPU time of its codecs on one thread, divided by the cores,
+    /// and with the elapsed time of hg's own conversion of the same repository to the same codec.
     fn compare_conversion(&self) -> Result<Vec<Comparison>> {
         let to = spec(CONVERT_TO)?;
         let source = Repository::open(&self.baseline)?;
         let chunks = StoredChunks::load(&source)?;
         println!("chunks       {}, {:.1} MB of payload", chunks.len(), chunks.payload_bytes() as f64 / 1e6);
         let (mut codecs, mut cpu, mut upgrades, mut syncs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        // Nothing is removed before the end: file systems avoid inodes that were just freed, and the next repetition would
-        // pay for looking for others.
+        // Nothing is removed before the end: file systems avoid inodes that have just been freed, and the next
+        // repetition would pay for the search for others.
         for repetition in 0..self.repetitions {
             let target = self.scratch.path().join(format!("converted-{repetition}"));
             let before = cpu_of_this_process()?;
@@ -118,7 +119,7 @@ impl Bench {
             let alone = chunks.cpu_time(&to)?;
             codecs.push((conversion.elapsed, alone / u32::try_from(cores()).unwrap_or(u32::MAX)));
             cpu.push((used, alone));
-            // hg does not sync, so neither of the two counts that.
+            // hg does not sync, so neither time includes that.
             upgrades.push((conversion.elapsed, self.upgrade(repetition)?));
             syncs.push(conversion.sync);
         }
@@ -137,7 +138,7 @@ impl Bench {
         ])
     }
 
-    /// How long hg takes to convert a fresh copy of the baseline, without its start-up.
+    /// The time that hg takes to convert a new copy of the baseline, without its start-up.
     fn upgrade(&self, repetition: usize) -> Result<Duration> {
         let copy = self.scratch.path().join(format!("upgraded-{repetition}"));
         let mut command = Command::new("cp");
@@ -161,7 +162,7 @@ impl Bench {
         ])
     }
 
-    /// Both list the same number of changesets, or times would say nothing.
+    /// Checks that both list the same number of changesets. Otherwise their times could not be compared.
     fn check_same_changesets(&self) -> Result<()> {
         let is_commit = |line: &[u8]| line.starts_with(b"commit ");
         let expected =
@@ -173,7 +174,7 @@ impl Bench {
         }
     }
 
-    /// From an empty work tree to the tip's.
+    /// Compares the checkout of the tip into an empty work tree.
     fn compare_checkout(&self) -> Result<Comparison> {
         let into = self.scratch.path().join("files");
         let pairs = self.pairs(|| {
@@ -193,7 +194,7 @@ impl Bench {
         Ok(Comparison { name, against, time: "CPU", pairs, target: Some(REPLAY_TARGET) })
     }
 
-    /// CPU time of hg on the baseline, without its start-up.
+    /// The CPU time of hg on the baseline, without its start-up.
     fn time_hg(&self, arguments: &[&str]) -> Result<Duration> {
         let caches = self.baseline.join(".hg/wcache/manifestfulltextcache");
         match fs::remove_file(&caches) {
@@ -211,7 +212,7 @@ impl Bench {
         ours
     }
 
-    /// Stock hg with nobody's configuration, in one process.
+    /// Stock hg without configuration, in one process.
     fn hg(&self, repository: &Path) -> Command {
         let mut hg = Command::new(env::var_os("REPACKBENCH_HG").unwrap_or_else(|| "hg".into()));
         hg.env_clear();
@@ -221,7 +222,7 @@ impl Bench {
         hg
     }
 
-    /// Calls `time_pair` as often as there are repetitions.
+    /// Calls `time_pair` once per repetition.
     fn pairs<T>(&self, mut time_pair: impl FnMut() -> Result<T>) -> Result<Vec<T>> {
         (0..self.repetitions).map(|_| time_pair()).collect()
     }

@@ -1,9 +1,10 @@
-//! Encoding and decoding by each codec at its default level, on payloads of a real repository by size class.
+//! Encoding and decoding with each codec at its default level, of payloads of a real repository by size class.
 //!
-//! Chunks are written and read as in a pack: tag byte, checksum, and stored where that is shorter. Contexts and buffers
-//! are reused. Rates are payload bytes per second. A slow encoder gets every second, fourth, ... payload of the sample.
+//! Chunks are written and read as in a pack: with tag byte and checksum, and stored if that is shorter. Contexts and
+//! buffers are reused. Rates are payload bytes per second. A slow encoder gets every second, fourth, ... payload of the
+//! sample.
 //!
-//! At the end, decoding by a [`ChunkDecoder`] is held against the library alone, which gets each frame's exact bytes.
+//! At the end, decoding by a [`ChunkDecoder`] is compared with the mere library, which gets each frame's exact bytes.
 
 use std::{
     hint::black_box,
@@ -18,23 +19,23 @@ use repackbench_benches::{
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, catalogue};
 use zstd_safe::{DCtx, DParameter, FrameFormat};
 
-/// How many payload bytes of each class make a sample: one pass of the slowest decoder takes 10 to 100 ms.
+/// The number of payload bytes in the sample of each class: one pass of the slowest decoder takes 10 to 100 ms.
 const SAMPLE_BYTES: u64 = 2 << 20;
 const SHORT_SAMPLE_BYTES: u64 = 256 << 10;
 
-/// About so long one pass of an encoder may take.
+/// The approximate maximum time of one pass of an encoder.
 const PASS: Duration = Duration::from_millis(100);
 const SHORT_PASS: Duration = Duration::from_millis(10);
 
-/// The most time that reading chunks may take, as a multiple of the library's alone, on the repository's mix of lengths. What
-/// the container adds to each is the same, and shows where payloads are tiny.
+/// The maximum time of reading chunks, as a multiple of the library's time, on the repository's mix of lengths. The
+/// container adds the same time to each chunk, which matters for tiny payloads.
 const CONTAINER_TARGET: f64 = 1.1;
 
-/// How often the two are compared, and how many passes make one time.
+/// The number of comparisons, and the number of passes per time.
 const PAIRS: usize = 15;
 const PASSES: usize = 20;
 
-/// The first byte of a chunk that is a zstd frame with checksum: FORMAT.md.
+/// The first byte of a chunk with a zstd body and a checksum: see FORMAT.md.
 const ZSTD_TAG: u8 = 0x02;
 
 fn main() -> ExitCode {
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
 
 fn bench_class(criterion: &mut Criterion, class: SizeClass, sample: &PayloadSample) -> Result<()> {
     let mut group = criterion.benchmark_group(format!("payloads, {}", class.name));
-    // Passes are long for some codecs: as many in each sample, and no more than the time allows.
+    // Passes are long for some codecs, so each sample has the same number, and no more than the time allows.
     group.sampling_mode(SamplingMode::Flat);
     for codec in catalogue() {
         let spec = CodecSpec::of(codec.algorithm);
@@ -73,8 +74,8 @@ fn bench_class(criterion: &mut Criterion, class: SizeClass, sample: &PayloadSamp
     Ok(())
 }
 
-/// As many of the sample's payloads as `spec` encodes in about the time of a pass, evenly taken: one in 1, 2, 4, ..., so
-/// that a little more or less time does not make another sample.
+/// As many of the sample's payloads as `spec` encodes in about the time of a pass, evenly spaced: one in 1, 2, 4, ...,
+/// so that small differences in time do not change the sample.
 fn affordable(spec: &CodecSpec, sample: &PayloadSample) -> Result<PayloadSample> {
     let mut encoder = ChunkEncoder::new(spec)?;
     let mut stored = Vec::new();
@@ -108,10 +109,10 @@ fn bench_encode(group: &mut BenchmarkGroup<'_, WallTime>, spec: &CodecSpec, samp
     Ok(())
 }
 
-/// Chunks one behind the other, as in a pack.
+/// Consecutive chunks, as in a pack.
 struct Chunks {
     stored: Vec<u8>,
-    /// Where each starts and ends, and the length of its payload.
+    /// The start and the end of each chunk, and the length of its payload.
     places: Vec<(usize, usize, usize)>,
     longest: usize,
 }
@@ -131,7 +132,7 @@ impl Chunks {
 
     fn decode(&self, decoder: &mut ChunkDecoder, buffer: &mut [u8]) -> Result<()> {
         for (start, _, payload_len) in &self.places {
-            // As in a pack, the bytes behind a chunk are those of the next one.
+            // As in a pack, the next chunk follows.
             let (chunk, payload) = (&self.stored[*start..], &mut buffer[..*payload_len]);
             decoder.decode(black_box(chunk), payload)?;
             black_box(payload);
@@ -150,7 +151,8 @@ fn bench_decode(group: &mut BenchmarkGroup<'_, WallTime>, spec: &CodecSpec, samp
     Ok(())
 }
 
-/// Decodes the same zstd frames through the container and by the library alone; `None` where no payload shrinks.
+/// Compares decoding zstd frames through the container with decoding them by the mere library. Returns `None` if no
+/// payload shrinks.
 fn bench_container(criterion: &mut Criterion, class: SizeClass, sample: &PayloadSample) -> Result<Option<Comparison>> {
     let spec = spec("zstd:3")?;
     let mut chunks = Chunks::encode(&spec, sample)?;

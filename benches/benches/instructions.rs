@@ -1,15 +1,16 @@
-//! How many instructions the parts take that every measurement stands on, held against a committed baseline.
+//! Counts the instructions of the parts that every measurement depends on, and compares them with a committed baseline.
 //!
-//! Times on a busy machine move by more than most regressions; counts of instructions, taken by valgrind, do not move at
-//! all. They see neither memory nor vector width, so they guard our own code and never rank codecs.
+//! On a busy machine, times vary by more than most regressions. Counts of instructions by valgrind do not vary at all.
+//! They ignore memory and vector width, so they protect our own code but cannot rank codecs.
 //!
-//! The program runs itself under valgrind once for each scenario, and counts in [`measured`] alone. Counts depend on the
-//! compiler, the C library and the programs that make the fixtures, so the baseline names those: on another machine counts are
-//! printed and nothing is judged.
+//! The program runs itself under valgrind once for each scenario, and valgrind counts only in [`measured`]. Counts
+//! depend on the compiler, the C library and the programs that make the fixtures, so the baseline names those. On
+//! another machine counts are printed but not judged.
 //!
-//! `cargo xtask instructions` makes the fixtures and runs it; `cargo xtask instructions --update` writes a new baseline.
+//! `cargo xtask instructions` makes the fixtures and runs it. `cargo xtask instructions --update` writes a new
+//! baseline.
 
-#[allow(dead_code, reason = "the stand-in alone is counted")]
+#[allow(dead_code, reason = "only the stand-in is counted")]
 #[path = "shared/zlib.rs"]
 mod zlib;
 
@@ -26,16 +27,16 @@ use repackbench_codec::{ChunkDecoder, ChunkEncoder, Decoders};
 use repackbench_reader::{Repository, git::GitRepository, git::delta};
 use repackbench_timing::workloads::{Counter, HistoryRange, VariantPlace, WorkloadSpec};
 
-/// How much more than the baseline a scenario may take, as a share.
+/// How much a scenario may exceed the baseline, as a share.
 const TOLERANCE: f64 = 0.02;
 
-/// Exit code for a regression, as in the program itself.
+/// The exit code for a regression, as in the program.
 const REGRESSION: u8 = 3;
 
 /// The codecs whose chunks are decoded and encoded.
 const CODECS: [&str; 4] = ["zlib:6", "zstd:5", "lz4", "store"];
 
-/// The codecs whose chunks are read through the library that stands in for zlib, as git reads them.
+/// The codecs whose chunks are read through the stand-in for zlib, as git does.
 const THROUGH_ZLIB: [&str; 2] = ["zlib:6", "zstd:5"];
 
 /// The workloads that walk packs and revlogs.
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// What valgrind counts in: by this name.
+/// Valgrind counts only in this function, which it finds by name.
 #[inline(never)]
 fn measured(work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
     work()
@@ -105,11 +106,11 @@ fn decode(codec: &str, git: &Path) -> Result<()> {
     })
 }
 
-/// By functions of zlib's, which the stand-in answers. It has to be there.
+/// Reads chunks through the functions of zlib in the stand-in, which must have been built.
 fn read_through_zlib(codec: &str, git: &Path) -> Result<()> {
     let mut chunks = zlib::Chunks::encode(codec, &payloads(git)?)?;
     let stand_in = zlib::stand_in()?;
-    // What is done once for each process.
+    // The first pass does what is done once per process.
     chunks.read(&stand_in)?;
     measured(&mut || chunks.read(&stand_in))
 }
@@ -126,7 +127,7 @@ fn encode(codec: &str, git: &Path) -> Result<()> {
     })
 }
 
-/// A delta of many short pieces, as in trees, applied again and again.
+/// Applies a delta of many short pieces, as in trees, repeatedly.
 fn apply_delta() -> Result<()> {
     const PIECES: u32 = 500;
     let base: Vec<u8> = (0..PIECES * 40).map(|at| (at % 251) as u8).collect();
@@ -138,7 +139,7 @@ fn apply_delta() -> Result<()> {
     }
     let mut sizes = Vec::new();
     for _ in 0..2 {
-        // Both sizes are the same, in two groups of seven bits and a third.
+        // Both sizes are equal, and take three groups of seven bits.
         let len = PIECES * 40;
         sizes.extend([(len & 0x7f) as u8 | 0x80, (len >> 7 & 0x7f) as u8 | 0x80, (len >> 14) as u8]);
     }
@@ -152,7 +153,7 @@ fn apply_delta() -> Result<()> {
     })
 }
 
-/// Every chunk in file order, as a conversion reads them.
+/// Reads every chunk in file order, like a conversion.
 fn walk(repository: &Repository) -> Result<()> {
     let store = repository.store();
     let mut stored_bytes = 0;
@@ -177,14 +178,14 @@ fn replay(repository: &Repository, workload: &str) -> Result<()> {
     measured(&mut || {
         let mut counter = Counter::default();
         for _ in 0..5 {
-            history.forget();
+            history.clear_caches();
             workload.run(history.as_mut(), &mut counter)?;
         }
         Ok(())
     })
 }
 
-/// Counts every scenario and holds the counts against the baseline.
+/// Counts every scenario and compares the counts with the baseline.
 fn judge(git: &Path, hg: &Path, update: bool) -> Result<ExitCode> {
     let machine = machine()?;
     build_stand_in()?;
@@ -222,8 +223,8 @@ fn judge(git: &Path, hg: &Path, update: bool) -> Result<ExitCode> {
     Ok(ExitCode::from(REGRESSION))
 }
 
-/// The instructions that `scenario` takes. The repositories are given names that are the same everywhere, because what opens a
-/// file takes the longer the longer its path is.
+/// The number of instructions of `scenario`. The repositories get the same names everywhere, because opening a file
+/// takes more instructions if its path is longer.
 fn count(scenario: &str, git: &Path, hg: &Path) -> Result<u64> {
     let setup = |what: String| BenchError::Setup(format!("{scenario}: {what}"));
     let folder = tempfile::tempdir().map_err(|error| setup(error.to_string()))?;
@@ -240,7 +241,7 @@ fn count(scenario: &str, git: &Path, hg: &Path) -> Result<u64> {
         .args(["--tool=callgrind", "--collect-atstart=no", "--toggle-collect=*instructions*measured*"])
         .arg(out_file)
         .arg(this)
-        // The library is built already, and is read where it lies.
+        // The stand-in is already built, and is loaded from there.
         .env_remove("CARGO")
         .args(["--scenario", scenario, "git", "hg"])
         .current_dir(folder.path())
@@ -254,7 +255,7 @@ fn count(scenario: &str, git: &Path, hg: &Path) -> Result<u64> {
     total.filter(|total| *total > 0).ok_or_else(|| setup("valgrind counted nothing".to_owned()))
 }
 
-/// What counts depend on, beside the code.
+/// The versions that counts depend on, in addition to the code.
 fn machine() -> Result<String> {
     let mut versions = Vec::new();
     let hg = env::var_os("REPACKBENCH_HG").unwrap_or_else(|| "hg".into());
@@ -270,7 +271,7 @@ fn machine() -> Result<String> {
     Ok(versions.join("; "))
 }
 
-/// Committed counts, and where they hold.
+/// Committed counts, and the machine that they are valid for.
 struct Baseline {
     machine: String,
     counts: BTreeMap<String, u64>,
@@ -281,7 +282,7 @@ impl Baseline {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions.tsv")
     }
 
-    /// The first line names the machine, each other one has a scenario and its count.
+    /// Loads the file. Its first line names the machine, and each other line has a scenario and its count.
     fn load() -> Result<Option<Self>> {
         let path = Baseline::path();
         let refuse = |what: &str| BenchError::Setup(format!("{}: {what}", path.display()));

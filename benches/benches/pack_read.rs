@@ -1,5 +1,4 @@
-//! Reading packs: opening one, finding out how its entries hang together, reading objects in random order, and verifying
-//! all of them.
+//! Reading packs: opening one, building its delta forest, reading objects in random order, and verifying all of them.
 
 use std::{hint::black_box, process::ExitCode};
 
@@ -15,7 +14,7 @@ use repackbench_reader::git::{
     verify::verify_objects,
 };
 
-/// How many objects one pass reads, and the seed that picks them: the same ones in every run.
+/// The number of objects that one pass reads, and the seed that picks the same ones in every run.
 const READS: usize = 2000;
 const SEED: u64 = 1;
 
@@ -58,7 +57,7 @@ fn bench_reads(criterion: &mut Criterion, repository: &GitRepository, files: &Pa
     let mut content = Vec::new();
     let mut read = || {
         // Each pass starts with empty caches, as a workload does.
-        store.forget();
+        store.clear_caches();
         for id in &ids {
             black_box(store.read(id, &mut content)?);
         }
@@ -72,7 +71,7 @@ fn bench_reads(criterion: &mut Criterion, repository: &GitRepository, files: &Pa
     Ok(())
 }
 
-/// [`READS`] ids of objects in `pack`, or as many as there are, in random order.
+/// The ids of [`READS`] objects in `pack`, or of all if there are fewer, in random order.
 fn random_ids(pack: &PackFile) -> Vec<ObjectId> {
     let all: Vec<ObjectId> = pack.index().iter().map(|entry| entry.oid).collect();
     all.choose_multiple(&mut SmallRng::seed_from_u64(SEED), READS).copied().collect()

@@ -1,9 +1,10 @@
-//! What the library that stands in for zlib costs: the streams of a real repository, read as git reads them, by the system's zlib, by that
-//! zlib through the library, and chunks of ours through the library.
+//! The cost of the stand-in for zlib. It reads the streams of a real repository as git does: by the system's zlib, by
+//! that zlib through the stand-in, and our chunks through the stand-in.
 //!
-//! At the end the stand-in is held against zlib in pairs. Much of a stream's time is that of the zlib itself, which allocates for each.
+//! At the end the stand-in is compared with zlib in pairs. Much of a stream's time is that of zlib itself, which
+//! allocates for each.
 
-#[allow(dead_code, reason = "one bench asks for the version")]
+#[allow(dead_code, reason = "only one bench uses the version")]
 #[path = "shared/zlib.rs"]
 mod zlib;
 
@@ -17,17 +18,18 @@ use repackbench_benches::{Comparison, PayloadSample, Result, SizeClass, Subject,
 
 use self::zlib::Chunks;
 
-/// How many payload bytes make a sample.
+/// The number of payload bytes in a sample.
 const SAMPLE_BYTES: u64 = 2 << 20;
 const SHORT_SAMPLE_BYTES: u64 = 256 << 10;
 
-/// The most time that zlib streams may take through the library, as a multiple of zlib's own, on the repository's mix of lengths.
+/// The maximum time of zlib streams through the stand-in, as a multiple of zlib's own, on the repository's mix of
+/// lengths.
 const TARGET: f64 = 1.1;
 
-/// What is read through the library, besides zlib streams.
+/// The codecs whose chunks are read through the stand-in, in addition to zlib streams.
 const CODECS: [&str; 3] = ["zstd:5", "lz4", "store"];
 
-/// How often two are compared, and how many passes make one time.
+/// The number of comparisons, and the number of passes per time.
 const PAIRS: usize = 15;
 const PASSES: usize = 20;
 
@@ -68,7 +70,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Pairs of what `pass` does through the library and what it does by zlib.
+/// Times `pass` in pairs: through the stand-in, and by zlib.
 fn compare(
     codec: &str,
     class: SizeClass,

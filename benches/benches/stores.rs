@@ -1,6 +1,7 @@
-//! Reading every object out of each store: packs, a file for each, and a B-tree, all under the same codec.
+//! Reading every object from each store: packs, one file per object, and a B-tree, all with the same codec.
 //!
-//! Beside criterion's figures stands the ratio to packs, the median of rounds in which each store is read once.
+//! In addition to criterion's figures, it prints the ratio to packs: the median of rounds in which each store is read
+//! once.
 
 use std::{
     hint::black_box,
@@ -17,7 +18,7 @@ use repackbench_reader::{
 };
 use repackbench_writer::{ConvertJob, JobControl, Layout, StoreKind, convert};
 
-/// Loose objects of `zlib:6` would have another level.
+/// Without `loose=6`, loose objects would have another level.
 const SPEC: &str = "zlib:6,loose=6";
 
 fn main() -> ExitCode {
@@ -47,9 +48,9 @@ impl OpenStore {
         Ok(OpenStore { kind, objects, content: Vec::new() })
     }
 
-    /// Reads every object once, from empty caches; how many there are.
+    /// Reads every object once, with empty caches, and returns their number.
     fn read(&mut self) -> Result<usize> {
-        self.objects.forget();
+        self.objects.clear_caches();
         let places = self.objects.every_object_in_file_order()?;
         for place in &places {
             black_box(self.objects.read_place(place, &mut self.content)?);

@@ -1,4 +1,4 @@
-//! The workloads that replay history, on a variant that stock git could read and on one under zstd.
+//! The workloads that replay history, on a variant that stock git could read and on one with zstd.
 
 use std::process::ExitCode;
 
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The history of a new variant under the spec that `typed` says.
+/// The history of a new variant with the spec `typed`.
 fn open_variant(subject: &Subject, typed: &str) -> Result<GitHistory> {
     let spec: CodecSpec = typed.parse().map_err(|e| BenchError::Setup(format!("{typed}: {e}")))?;
     let variant = subject.make_variant(&spec)?;
@@ -56,7 +56,7 @@ fn bench_replay(
     let mut workload = workload.build(&HistoryRange { revision: REVISION.into(), commits: None }, None);
     let mut replay = || {
         let mut counter = Counter::default();
-        history.forget();
+        history.clear_caches();
         workload.run(history, &mut counter)?;
         Ok::<_, BenchError>(counter)
     };

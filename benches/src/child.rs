@@ -1,4 +1,4 @@
-//! Child processes and what they cost, and what this one costs.
+//! The time that child processes and this process take.
 
 use std::{
     env,
@@ -15,8 +15,8 @@ use nix::sys::{
 
 use crate::{BenchError, Result};
 
-/// Stock git with nobody's configuration, no network and no repository but the one that is named.
-/// `home` has to be a folder without git configuration.
+/// Stock git without configuration, network or any repository but the one that is named.
+/// `home` must be a folder without git configuration.
 pub fn stock_git(home: &Path) -> Command {
     let mut git = Command::new("git");
     git.env_clear();
@@ -25,18 +25,18 @@ pub fn stock_git(home: &Path) -> Command {
     git
 }
 
-/// What a child process took from its start to its end, start-up included.
+/// The time of a child process from its start to its end, including its start-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildTime {
     /// Elapsed time.
     pub wall: Duration,
-    /// CPU time, user and system, of all its threads and of the processes that it waited for.
+    /// User and system CPU time of all its threads and of the processes that it waited for.
     pub cpu: Duration,
 }
 
-/// Runs `command` with its output thrown away, and says what it took.
+/// Runs `command`, discards its output and returns its time.
 ///
-/// The CPU time is what the account of waited-for children grew by: this process must have no other child meanwhile.
+/// The CPU time is the difference of that of all finished children, so this process must have no other child meanwhile.
 ///
 /// # Errors
 /// The command cannot be started, or fails.
@@ -55,7 +55,7 @@ pub fn time_child(command: &mut Command) -> Result<ChildTime> {
     Ok(ChildTime { wall, cpu })
 }
 
-/// Runs `command` and counts the lines of its output that `wanted` picks, given without their newline.
+/// Runs `command` and counts the lines of its output that `wanted` accepts. The lines have no newline.
 ///
 /// # Errors
 /// The command cannot be started, or fails, or its output cannot be read.
@@ -94,10 +94,10 @@ fn check(command: &Command, status: ExitStatus, stderr: &[u8]) -> Result<()> {
     Err(BenchError::Child { command: words.join(" "), why })
 }
 
-/// The CPU time, user and system, that all threads of this process have taken so far.
+/// The user and system CPU time of all threads of this process.
 ///
 /// # Errors
-/// The operating system does not tell.
+/// The operating system does not report it.
 pub fn cpu_of_this_process() -> Result<Duration> {
     cpu_of(UsageWho::RUSAGE_SELF)
 }
@@ -111,7 +111,7 @@ fn cpu_of(who: UsageWho) -> Result<Duration> {
     Ok(duration(usage.user_time()) + duration(usage.system_time()))
 }
 
-/// A `timeval` of CPU time, which is never negative: a negative one would count as zero.
+/// Converts a `timeval` of CPU time, which is never negative. A negative one would count as zero.
 fn duration(time: TimeVal) -> Duration {
     let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
     let microseconds = u64::try_from(time.tv_usec()).unwrap_or(0);
@@ -128,20 +128,20 @@ mod tests {
         command
     }
 
-    /// What it took is not looked at: other tests of this process have children meanwhile, and the machine other work.
+    /// The test does not check the time: other tests have children meanwhile, and the machine may be busy.
     #[test]
-    fn a_child_that_ends_well_is_timed() {
+    fn time_child_accepts_success() {
         time_child(&mut shell("echo said; echo aside >&2")).unwrap();
     }
 
     #[test]
-    fn a_failure_says_what_the_child_said() {
+    fn failure_includes_the_childs_message() {
         let error = time_child(&mut shell("echo no such thing >&2; exit 3")).unwrap_err().to_string();
         assert!(error.contains("exit 3") && error.contains("no such thing"), "{error}");
     }
 
     #[test]
-    fn wanted_lines_are_counted() {
+    fn count_lines_counts_accepted_lines() {
         let is_not_blank = |line: &[u8]| !line.is_empty();
         assert_eq!(count_lines(&mut shell("printf 'a\\n\\nb\\nlast'"), is_not_blank).unwrap(), 3);
         assert!(count_lines(&mut shell("exit 1"), is_not_blank).is_err());

@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-/// One thing measured against another, in pairs that ran one right after the other: what slows the machine down for
-/// a while slows both of a pair.
+/// Times of ours and of another program, in pairs that ran one directly after the other, so that a temporary slowdown
+/// of the machine affects both of a pair.
 #[derive(Debug, Clone)]
 pub struct Comparison {
     /// What was measured.
     pub name: String,
-    /// What it was measured against.
+    /// What it is compared with.
     pub against: String,
-    /// Which time: wall or CPU.
+    /// The kind of time: wall or CPU.
     pub time: &'static str,
-    /// Each pair: ours, and the other's.
+    /// Pairs of our time and the other program's.
     pub pairs: Vec<(Duration, Duration)>,
-    /// The highest ratio that is good enough, if there is one.
+    /// The highest acceptable ratio, if there is one.
     pub target: Option<f64>,
 }
 
 impl Comparison {
-    /// The median over pairs of ours divided by the other's; `None` without pairs.
+    /// The median of the pairs' ratios, ours divided by the other's; `None` without pairs.
     pub fn ratio(&self) -> Option<f64> {
         median(self.ratios())
     }
@@ -49,8 +49,8 @@ impl Comparison {
     }
 }
 
-/// All comparisons, one to a line. Times are medians in seconds; ratios are medians of the pairs' ratios, with the lowest
-/// and the highest.
+/// Formats all comparisons, one per line. Times are medians in seconds. Ratios are medians of the pairs' ratios, with
+/// the lowest and the highest.
 pub fn table(comparisons: &[Comparison]) -> String {
     let head = ["", "against", "time", "ours s", "other s", "ratio", "target"].map(str::to_owned);
     let rows: Vec<[String; 7]> = std::iter::once(head).chain(comparisons.iter().map(Comparison::cells)).collect();
@@ -68,13 +68,13 @@ pub fn table(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// The middle one, or the upper one of the two in the middle.
+/// The median of the times; the upper one of the two in the middle for an even count.
 pub fn median_time(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// The middle value, or the mean of the two in the middle; `None` of nothing.
+/// The median of the values: the middle one, or the mean of the two in the middle; `None` without values.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_is_the_median_of_ratios_and_not_the_ratio_of_medians() {
+    fn ratio_is_the_median_of_ratios() {
         // Ratios 0.5, 2 and 1; medians 200 and 100.
         let comparison = comparison(&[(50, 100), (200, 100), (300, 300)], Some(1.0));
         assert_eq!(comparison.ratio(), Some(1.0));
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn an_even_count_has_its_median_between_two() {
+    fn median_of_an_even_count_is_a_mean() {
         assert_eq!(comparison(&[(100, 100), (200, 100)], None).ratio(), Some(1.5));
         assert_eq!(comparison(&[], None).ratio(), None);
     }
 
     #[test]
-    fn the_table_is_aligned_and_says_what_is_over() {
+    fn table_is_aligned_and_marks_missed_targets() {
         let rows = [comparison(&[(1500, 1000)], Some(1.0)), comparison(&[(500, 1000)], None)];
         let expected = "
           against       time  ours s  other s  ratio                target

@@ -1,4 +1,4 @@
-//! The one error type of the benches.
+//! The error type of the benches.
 
 use std::{io, path::PathBuf};
 
@@ -7,7 +7,7 @@ use repackbench_reader::ReaderError;
 use repackbench_timing::workloads::WorkloadError;
 use repackbench_writer::WriterError;
 
-/// Why a bench could not be run.
+/// Why a bench could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// The repository cannot be read.
@@ -16,23 +16,23 @@ pub enum BenchError {
     /// A variant cannot be made.
     #[error(transparent)]
     Writer(#[from] WriterError),
-    /// A chunk cannot be decoded, or a payload not be encoded.
+    /// A chunk cannot be decoded, or a payload cannot be encoded.
     #[error(transparent)]
     Codec(#[from] CodecError),
     /// A workload failed.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A chunk that was just encoded does not give its payload back.
+    /// A new chunk does not decode to its payload.
     #[error("expected the payload that was encoded, found another")]
     Unfaithful,
     /// The operating system refused an operation.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried, as an infinitive.
+        /// The action that failed, as an infinitive.
         action: &'static str,
-        /// The file, folder or program it was tried on.
+        /// The file, folder or program.
         path: PathBuf,
-        /// The operating system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The clocks of the operating system cannot be read.
@@ -43,25 +43,25 @@ pub enum BenchError {
     Child {
         /// The command line.
         command: String,
-        /// Its exit status and what it said.
+        /// Its exit status and what it printed to stderr.
         why: String,
     },
-    /// Something in the environment makes no sense.
+    /// Something in the environment or the arguments is invalid.
     #[error("{0}")]
     Setup(String),
-    /// Two programs that are to be compared did not do the same work.
+    /// The two programs of a comparison did not do the same work.
     #[error("{name}: expected as many lines as stock git's {expected}, found {found}")]
     OtherWork {
         /// The comparison.
         name: String,
-        /// Lines that stock git wrote.
+        /// The number of lines that the stock program wrote.
         expected: u64,
-        /// Lines that repackbench wrote.
+        /// The number of lines that repackbench wrote.
         found: u64,
     },
 }
 
-/// Shorthand for the results of this crate.
+/// A result with the error type of the benches.
 pub type Result<T> = std::result::Result<T, BenchError>;
 
 impl BenchError {

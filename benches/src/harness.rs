@@ -6,7 +6,7 @@ use criterion::Criterion;
 
 use crate::{Result, is_short_run};
 
-/// Runs `benches` with criterion's command line, and says what went wrong if they cannot be run.
+/// Runs `benches` with criterion's command line, and prints the error if they fail.
 pub fn run_criterion(benches: impl FnOnce(&mut Criterion) -> Result<()>) -> ExitCode {
     let mut criterion = configuration().configure_from_args();
     match benches(&mut criterion) {
@@ -21,7 +21,7 @@ pub fn run_criterion(benches: impl FnOnce(&mut Criterion) -> Result<()>) -> Exit
     }
 }
 
-/// One iteration covers many chunks and takes milliseconds, so that few samples suffice.
+/// One iteration covers many chunks and takes milliseconds, so a few samples suffice.
 fn configuration() -> Criterion {
     let (samples, warm_up, measurement) = if is_short_run() { (10, 50, 200) } else { (20, 500, 2000) };
     Criterion::default()

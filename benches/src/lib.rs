@@ -1,16 +1,18 @@
-//! What the benches share: which repository they measure, its chunks in memory, variants of it, child processes and
-//! paired comparisons.
+//! The parts that the benches share: the repository that they measure, its chunks in memory, variants of it, child
+//! processes and paired comparisons.
 //!
-//! Seven programs stand on it, each run by `cargo bench --package repackbench-benches --bench NAME`:
-//! - `codec`, `pack_read`, `traverse` and `stand_in` are criterion benches: informative, for changes to one part;
-//! - `against_stock` holds the whole program against stock git and against the work of the codecs alone, in one run
-//!   on one machine, and prints one table with the targets; `against_stock_hg` does the same with stock hg.
-//! - `instructions` counts instructions under valgrind and fails on more than the committed baseline.
+//! Eight programs use it. Each runs with `cargo bench --package repackbench-benches --bench NAME`:
+//! - `codec`, `pack_read`, `stores`, `traverse` and `stand_in` are criterion benches, which inform about changes to one
+//!   part.
+//! - `against_stock` compares the whole program with stock git and conversion with the work of its codecs, in one run
+//!   on one machine, and prints a table with the targets. `against_stock_hg` does the same with stock hg.
+//! - `instructions` counts instructions under valgrind and fails if there are more than in the committed baseline.
 //!
-//! The environment says what is measured:
-//! - `REPACKBENCH_REPO`: the repository; by default the one that this workspace is a checkout of;
-//! - `REPACKBENCH_BENCH_SHORT=1`: a run of seconds that shows that everything works, as does criterion's `--quick`;
-//! - `REPACKBENCH_REPETITIONS`: how often `against_stock` and `against_stock_hg` run each pair;
+//! Environment variables choose what is measured:
+//! - `REPACKBENCH_REPO`: the repository; by default the one that this workspace is a checkout of.
+//! - `REPACKBENCH_BENCH_SHORT=1`: a run of seconds that only shows that everything works, as with criterion's
+//!   `--quick`.
+//! - `REPACKBENCH_REPETITIONS`: how often `against_stock` and `against_stock_hg` run each pair.
 //! - `REPACKBENCH_HG`: the hg that `against_stock_hg` runs; by default the one on the path.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Payloads of a real repository by size class: what codecs are measured on.
+//! The payloads that codecs are measured on: those of a real repository, by size class.
 
 use repackbench_codec::{BLOCK_LEN, ChunkDecoder, ZlibReader};
 use repackbench_reader::{
@@ -8,20 +8,20 @@ use repackbench_reader::{
 
 use crate::Result;
 
-/// Payload lengths within which codecs behave alike. Four of ten entries of a pack are in the smallest class, most of
-/// the stored bytes in the largest.
+/// A range of payload lengths within which codecs behave alike. Four of ten entries of a pack are in the smallest
+/// class, and most of the stored bytes in the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeClass {
-    /// How it is named in results.
+    /// The name in results.
     pub name: &'static str,
-    /// The shortest payload, in bytes.
+    /// The length of the shortest payload, in bytes.
     from: u64,
-    /// The first length beyond it.
+    /// The first length above the class.
     to: u64,
 }
 
 impl SizeClass {
-    /// Every payload that is encoded in one call is in one of these.
+    /// The classes. They contain every payload that is encoded in one call.
     pub const ALL: [SizeClass; 4] = [
         SizeClass { name: "below 64 B", from: 0, to: 64 },
         SizeClass { name: "64 to 255 B", from: 64, to: 256 },
@@ -44,14 +44,14 @@ pub struct PayloadSample {
     ends: Vec<usize>,
 }
 
-/// Whether `chunk` belongs to `class` and is at hand: a large loose object is not held in memory.
+/// Whether `chunk` belongs to `class` and is in memory, which a large loose object is not.
 fn is_sampled(class: SizeClass, chunk: &Chunk<'_>) -> bool {
     class.holds(chunk.payload_len) && chunk.stored.len() as u64 == chunk.stored_len
 }
 
 impl PayloadSample {
-    /// Every n-th payload of `class` among the chunks of `repository`, in file order, such that they come to about
-    /// `limit` bytes; all of them if there are not as many. A single payload may go beyond the limit.
+    /// Collects every n-th payload of `class` among the chunks of `repository`, in file order. `n` is such that they
+    /// have about `limit` bytes together, or 1 if there are fewer. A single payload may exceed the limit.
     ///
     /// # Errors
     /// The repository cannot be read.
@@ -87,7 +87,7 @@ impl PayloadSample {
         Ok(sample)
     }
 
-    /// Every `stride`-th payload, the first one included.
+    /// Every `stride`-th payload, starting with the first.
     #[must_use]
     pub fn thinned(&self, stride: usize) -> Self {
         let mut thinned = PayloadSample { bytes: Vec::new(), ends: Vec::new() };
@@ -104,17 +104,17 @@ impl PayloadSample {
         starts.zip(&self.ends).map(|(start, end)| self.bytes.get(start..*end).unwrap_or_default())
     }
 
-    /// How many payloads there are.
+    /// The number of payloads.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no payloads.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Length of all payloads together, in bytes.
+    /// The length of all payloads together, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn payloads_come_out_as_they_went_in() {
+    fn iter_yields_every_payload() {
         let sample = PayloadSample { bytes: b"onethree".to_vec(), ends: vec![3, 3, 8] };
         assert_eq!(sample.iter().collect::<Vec<_>>(), [&b"one"[..], b"", b"three"]);
         assert_eq!((sample.len(), sample.bytes()), (3, 8));

@@ -1,4 +1,4 @@
-//! What the benches run or load besides themselves: the `repackbench` binary, and the library that stands in for zlib.
+//! Builds what the benches run or load: the `repackbench` binary, and the stand-in for zlib.
 
 use std::{
     env,
@@ -8,17 +8,18 @@ use std::{
 
 use crate::{BenchError, Result, subject::workspace_root};
 
-/// Builds the release binary into the target folder that this bench was built into, and says where it is.
+/// Builds the release binary into the target folder of this bench and returns its path.
 ///
-/// Started by hand and not by cargo, the bench takes the binary that is there.
+/// A bench that cargo did not start uses the binary that is already there.
 ///
 /// # Errors
-/// The build fails, or there is no cargo to build with and no binary.
+/// The build fails, or there is neither cargo nor a binary.
 pub fn build_program() -> Result<PathBuf> {
     build(&["repackbench-cli"], &format!("repackbench{}", env::consts::EXE_SUFFIX))
 }
 
-/// As [`build_program`], for the library that stands in for zlib and the codecs that it loads from beside it.
+/// Does the same as [`build_program`] for the stand-in for zlib and the library of codecs that it loads from its
+/// folder.
 ///
 /// # Errors
 /// As `build_program`.

@@ -1,5 +1,5 @@
-//! The chunks of a repository in memory, and the work of codecs on them without anything else: what a conversion cannot
-//! be faster than.
+//! The chunks of a repository in memory, and the mere work of codecs on them, which is a lower bound for the time of a
+//! conversion.
 
 use std::{
     ops::Range,
@@ -28,20 +28,20 @@ struct StoredChunk {
     payload_len: u64,
 }
 
-/// What chunks look like.
+/// The container of chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Container {
-    /// Those of a Git pack or a loose object.
+    /// The container of Git packs and loose objects.
     Pack,
-    /// Those of a revlog.
+    /// The container of revlogs.
     Revlog,
 }
 
-/// How many chunks a thread takes at a time.
+/// The number of chunks that a thread takes at a time.
 const CHUNKS_AT_A_TIME: usize = 512;
 
 impl StoredChunks {
-    /// Reads every chunk of `repository` into memory, but for loose objects of more than 64 MiB.
+    /// Reads every chunk of `repository` into memory, except for loose objects above 64 MiB.
     ///
     /// # Errors
     /// The repository cannot be read.
@@ -52,7 +52,7 @@ impl StoredChunks {
         };
         let mut loaded = StoredChunks { container, bytes: Vec::new(), chunks: Vec::new(), payload_bytes: 0 };
         repository.store().for_each_chunk(&mut |chunk| {
-            // A large loose object is not held in memory; what is not measured is in neither of the sums compared.
+            // A large loose object is not in memory. It is in neither of the sums that are compared.
             if chunk.stored.len() as u64 != chunk.stored_len {
                 return Ok(());
             }
@@ -65,22 +65,22 @@ impl StoredChunks {
         Ok(loaded)
     }
 
-    /// How many chunks there are.
+    /// The number of chunks.
     pub fn len(&self) -> usize {
         self.chunks.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no chunks.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
 
-    /// Length of all payloads together, in bytes.
+    /// The length of all payloads together, in bytes.
     pub fn payload_bytes(&self) -> u64 {
         self.payload_bytes
     }
 
-    /// The CPU time that one thread takes to convert every chunk to `spec` in memory.
+    /// The CPU time of one thread that converts every chunk to `spec` in memory.
     ///
     /// # Errors
     /// A chunk is damaged, or a codec fails.
@@ -90,7 +90,7 @@ impl StoredChunks {
         result.map(|()| sample.user + sample.sys)
     }
 
-    /// The elapsed time that `threads` threads take for the same work at once: how well the machine's cores add up.
+    /// The elapsed time of `threads` threads that share the same work, which shows how well the machine's cores scale.
     ///
     /// # Errors
     /// As [`cpu_time`](StoredChunks::cpu_time).
@@ -125,8 +125,8 @@ impl StoredChunks {
     }
 }
 
-/// What a conversion does to a chunk, with the contexts and buffers of one thread: decode, encode, decode again, compare.
-/// Source chunks are decoded by the same implementations that the converter uses.
+/// The steps of a conversion for each chunk, with the contexts and buffers of one thread: decode, encode, decode again,
+/// compare. The same implementations as in the converter decode the source chunks.
 pub struct CodecWork {
     codec: ContainerCodec,
     payload: Vec<u8>,
@@ -140,7 +140,7 @@ enum ContainerCodec {
 }
 
 impl CodecWork {
-    /// Contexts for `spec`.
+    /// Creates the contexts for `spec`.
     ///
     /// # Errors
     /// The codec cannot be set up.
@@ -158,7 +158,7 @@ impl CodecWork {
     /// Converts the chunk `stored`, which holds `payload_len` payload bytes.
     ///
     /// # Errors
-    /// It is damaged, a codec fails, or the new chunk does not give the payload back.
+    /// The chunk is damaged, a codec fails, or the new chunk does not decode to the payload.
     pub fn convert(&mut self, stored: &[u8], payload_len: u64) -> Result<()> {
         let CodecWork { codec, payload, encoded, again } = self;
         encoded.clear();

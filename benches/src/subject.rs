@@ -12,9 +12,10 @@ use tempfile::TempDir;
 
 use crate::{BenchError, Result, child::time_child, stock_git};
 
-/// The repository that is measured, with a scratch folder for what is made from it, which goes with this value.
+/// The repository that is measured, and a scratch folder for variants and clones of it. Dropping this value removes the
+/// folder.
 ///
-/// A repository without packs, such as a young checkout, is measured through a bare clone of it, which git packs.
+/// If a repository has no packs, such as a new checkout, a bare clone of it is measured, which git packs.
 #[derive(Debug)]
 pub struct Subject {
     repository: GitRepository,
@@ -24,11 +25,11 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Opens the repository at `path`, or else the one that `REPACKBENCH_REPO` names, or else the one that this
+    /// Opens the repository at `path`, otherwise the one that `REPACKBENCH_REPO` names, otherwise the one that this
     /// workspace is a checkout of.
     ///
     /// # Errors
-    /// There is none, which the message tells how to change, or it cannot be cloned where that is needed.
+    /// There is no repository (the message has a hint), or it has to be cloned and cannot be.
     pub fn open(path: Option<PathBuf>) -> Result<Self> {
         let named = || env::var_os("REPACKBENCH_REPO").filter(|path| !path.is_empty()).map(PathBuf::from);
         let path = path.or_else(named).unwrap_or_else(|| workspace_root().to_owned());
@@ -54,12 +55,12 @@ impl Subject {
         &self.repository
     }
 
-    /// Where it lies.
+    /// The path of the repository.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it is called in results.
+    /// The name in results.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -69,10 +70,10 @@ impl Subject {
         self.scratch.path()
     }
 
-    /// Makes the variant under `spec` in the scratch folder, on all cores, not synced to disk.
+    /// Makes the variant with `spec` in the scratch folder, on all cores, without syncing it to disk.
     ///
     /// # Errors
-    /// What [`convert_into`] returns, and when a variant under that spec was made before.
+    /// As [`convert_into`], and when there already is a variant with that spec.
     pub fn make_variant(&self, spec: &CodecSpec) -> Result<GitRepository> {
         let folder = self.scratch().join(spec.file_stem());
         fs::create_dir(&folder).map_err(|e| BenchError::io("make the folder", &folder, e))?;
@@ -87,25 +88,25 @@ fn open(path: &Path) -> Result<GitRepository> {
     })
 }
 
-/// The folder that holds the workspace's `Cargo.toml`.
+/// The folder of the workspace's `Cargo.toml`.
 pub(crate) fn workspace_root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package)
 }
 
-/// Whether the run shall only show that everything works: small samples, short measurements.
+/// Whether the run only has to show that everything works, with small samples and short measurements.
 pub fn is_short_run() -> bool {
     env::var_os("REPACKBENCH_BENCH_SHORT").is_some_and(|value| !value.is_empty() && value != "0")
         || env::args().any(|argument| argument == "--quick")
 }
 
-/// How often each pair is run, unless `REPACKBENCH_REPETITIONS` says otherwise.
+/// How often each pair runs, unless `REPACKBENCH_REPETITIONS` is set.
 const DEFAULT_REPETITIONS: usize = 5;
 
-/// How often each pair is run.
+/// How often each pair runs.
 ///
 /// # Errors
-/// `REPACKBENCH_REPETITIONS` is no number above 0.
+/// `REPACKBENCH_REPETITIONS` is not a number above 0.
 pub fn repetitions() -> Result<usize> {
     let Ok(typed) = env::var("REPACKBENCH_REPETITIONS") else {
         return Ok(if is_short_run() { 1 } else { DEFAULT_REPETITIONS });
@@ -115,15 +116,15 @@ pub fn repetitions() -> Result<usize> {
     })
 }
 
-/// The codec spec `typed`.
+/// Parses the codec spec `typed`.
 ///
 /// # Errors
-/// It is none.
+/// It is not a codec spec.
 pub fn spec(typed: &str) -> Result<CodecSpec> {
     typed.parse().map_err(|e| BenchError::Setup(format!("{typed}: {e}")))
 }
 
-/// How many threads run at once on this machine.
+/// The number of threads that this machine runs at once.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

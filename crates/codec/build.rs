@@ -1,5 +1,5 @@
-//! Finds out which versions of the compression libraries are being built in, where the libraries cannot
-//! say so themselves at run time. A version that is typed by hand would drift.
+//! Finds the versions of those compression libraries that cannot report them at run time. A version that is written by
+//! hand would go stale.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -37,7 +37,7 @@ fn lock_file() -> Result<PathBuf, Failure> {
 
 /// The version of `package` that this crate depends on.
 ///
-/// Where the lock file holds several versions of one package, it spells the version in each dependent's list.
+/// If the lock file holds several versions of one package, it spells out the version in the list of each dependent.
 fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
     let dependencies = lock.split("[[package]]").find(|entry| field(entry, "name") == Some(env!("CARGO_PKG_NAME")))?;
     let listed = dependencies.lines().map(|line| line.trim().trim_matches(['"', ',']));
@@ -55,7 +55,7 @@ fn field<'a>(entry: &'a str, name: &str) -> Option<&'a str> {
     entry.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = \"")?.strip_suffix('"'))
 }
 
-/// The version in the header of the libdeflate that is linked: the library has no function that tells.
+/// The version in the header of the linked libdeflate, which has no function that returns it.
 fn libdeflate_version() -> Result<String, Failure> {
     let include = env::var("DEP_LIBDEFLATE_INCLUDE")?;
     let header = fs::read_to_string(Path::new(&include).join("libdeflate.h"))?;

@@ -1,19 +1,20 @@
-//! cmake, which one codec's build needs and nothing else: the user's own, or one from PyPI under `target/cmake`.
+//! Finds or installs cmake, which only the build of zlib-ng needs: the user's own, or one from PyPI under
+//! `target/cmake`.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::environment::{PYTHON, PythonProgram};
+use crate::files;
 use crate::process::{Failure, Outcome};
 
-/// The variable that build scripts take cmake's path from.
+/// The variable from which build scripts take the path of cmake.
 const VARIABLE: &str = "CMAKE";
 
 const CMAKE: PythonProgram =
     PythonProgram { package: "cmake", program: "cmake", release: "3.31.6", probe: &["--version"] };
 
-/// Finds cmake, or installs it. Gives the variables that must be set to build with it.
+/// Finds or installs cmake. Returns the environment variables for builds.
 pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
     if let Some(named) = std::env::var_os(VARIABLE) {
         return if CMAKE.runs(Path::new(&named)) {
@@ -26,18 +27,15 @@ pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
         return Ok(Vec::new());
     }
     let folder = crate::target_dir().join("cmake");
-    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(&folder).map_err(failure)?;
-    // Two runs at once must not make the same environment; the lock goes with the open file.
-    let lock = File::create(folder.join("lock")).map_err(failure)?;
-    lock.lock().map_err(failure)?;
+    // Two runs must not make the same environment at the same time.
+    let _lock = files::lock(&folder)?;
     let path = CMAKE.find_or_make(Path::new(PYTHON), &folder.join("environment")).map_err(|Failure(message)| {
         Failure(format!("cmake could not be installed: {message}; or set {VARIABLE} to a cmake"))
     })?;
     variables(path)
 }
 
-/// The path itself, and its folder first on the PATH.
+/// Variables with the path of cmake, and with its folder first on the PATH.
 fn variables(cmake: PathBuf) -> Outcome<Vec<(&'static str, OsString)>> {
     let folders = cmake.parent().map(Path::to_owned).into_iter();
     let others = std::env::var_os("PATH").unwrap_or_default();

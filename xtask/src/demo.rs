@@ -1,21 +1,22 @@
-//! `cargo xtask demo [REPO]`: what the program does, on a real repository, in two minutes.
+//! `cargo xtask demo [REPO]`: shows what the program does on a real repository, in two minutes.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use crate::process::{self, Failure, Outcome, cargo, succeeds};
 
-/// Enough blocks for verdicts on all of its rows, few enough for a demonstration.
+/// The number of blocks: enough for a verdict in every row, and few enough for a demonstration.
 const BLOCKS: &str = "9";
 
-/// Runs the chore on the repository that is named, or on this checkout.
+/// Runs the chore on the named repository, or on this checkout.
 pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     let repository = match arguments {
         [] => crate::workspace_root().to_path_buf(),
-        [repository] => std::path::absolute(repository)
-            .map_err(|error| Failure(format!("{}: {error}", repository.to_string_lossy())))?,
+        [repository] => {
+            std::path::absolute(repository).map_err(|error| files::failed(Path::new(repository), &error))?
+        }
         _ => return Err(Failure("demo takes one repository at most".into())),
     };
     require_commits(&repository)?;
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     Ok(())
 }
 
-/// A repository without commits has nothing to show; say so before ten minutes of building.
+/// Fails if the repository has no commits, before ten minutes of building.
 fn require_commits(repository: &Path) -> Outcome<()> {
     let git = || {
         let mut command = Command::new("git");
@@ -58,18 +59,15 @@ fn require_commits(repository: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// An empty folder under target/: what an earlier demonstration left is removed.
+/// Makes an empty folder under `target/`, without the files of an earlier demonstration.
 fn fresh_folder() -> Outcome<PathBuf> {
     let folder = crate::target_dir().join("demo");
-    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failure(error)),
-        _ => fs::create_dir_all(&folder).map_err(failure)?,
-    }
+    files::remove_folder(&folder)?;
+    files::make_folder(&folder)?;
     Ok(folder)
 }
 
-/// The release binary, with its cache of variants inside the demonstration's folder.
+/// The release binary, with its cache of variants in the demonstration's folder.
 fn program(folder: &Path) -> Command {
     let mut command = Command::new(crate::target_dir().join("release").join("repackbench"));
     command.env("XDG_CACHE_HOME", folder.join("cache"));

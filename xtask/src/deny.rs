@@ -1,10 +1,10 @@
-//! `cargo xtask deny`: check the dependencies' licences, sources and bans against `deny.toml`.
+//! `cargo xtask deny`: checks the licences, sources and bans of dependencies against `deny.toml`.
 
 use std::ffi::OsString;
 
 use crate::process::{self, Failure, Outcome, cargo, succeeds};
 
-/// Runs the chore. Compiling cargo-deny takes minutes, so it is installed by whoever wants it and not by this chore.
+/// Runs the chore. It does not install cargo-deny, because compiling that takes minutes.
 pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     if !arguments.is_empty() {
         return Err(Failure("deny takes no arguments".into()));

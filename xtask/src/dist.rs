@@ -1,6 +1,6 @@
-//! `cargo xtask dist`: everything that is installed, laid out as a prefix such as `~/.local` has it, and packed.
+//! `cargo xtask dist`: lays out everything that is installed as in a prefix such as `~/.local`, and packs it.
 //!
-//! The same checkout, built by the same tools in the same place, gives the same bytes.
+//! The same checkout, built with the same tools at the same path, gives the same bytes.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,19 +8,20 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::files::{entries, failed, make_folder, remove_folder};
 use crate::process::{self, Failure, Outcome, cargo};
 use crate::{licences, workspace_root};
 
-/// Under this name git finds the program.
+/// The name under which git finds the program.
 const GIT_PROGRAM: &str = "git-repackbench";
 
-/// What is preloaded into git. `repackbench exec` looks in `../lib`.
+/// The libraries that `repackbench exec` preloads into git. It looks for them in `../lib`.
 const PRELOADED: [&str; 2] = ["librepackbench_preload.so", "librepackbench_preload_codecs.so"];
 
 /// The Mercurial extension, which looks for the program in `../../../bin`.
 const EXTENSION: &str = "lib/mercurial/repackbench";
 
-/// Where documents go, and which do.
+/// The folder for documents, and the documents.
 const DOCUMENTS: (&str, [&str; 10]) = (
     "share/doc/repackbench",
     [
@@ -40,7 +41,7 @@ const DOCUMENTS: (&str, [&str; 10]) = (
 /// The pictures that the README shows.
 const PICTURES: &str = "docs/pictures";
 
-/// The licences of what is linked in.
+/// The file with the licences of the linked libraries.
 const LICENCES: &str = "THIRD-PARTY-LICENSES";
 
 /// The packages whose products are installed.
@@ -66,23 +67,21 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     Ok(())
 }
 
-/// The folder to fill: ours, emptied, or the user's, if it is empty.
+/// The folder to fill: the default folder, emptied, or the user's folder, which must be empty.
 fn folder(arguments: &[OsString]) -> Outcome<PathBuf> {
     let out = match arguments {
         [] => {
             let out = crate::target_dir().join("dist");
-            if out.exists() {
-                fs::remove_dir_all(&out).map_err(|error| failed(&out, &error))?;
-            }
+            remove_folder(&out)?;
             out
         }
         [option, out] if option == "--out" => PathBuf::from(out),
         _ => return Err(Failure("usage: cargo xtask dist [--out DIR]".into())),
     };
-    fs::create_dir_all(&out).map_err(|error| failed(&out, &error))?;
-    match fs::read_dir(&out).map_err(|error| failed(&out, &error))?.next() {
-        None => fs::canonicalize(&out).map_err(|error| failed(&out, &error)),
-        Some(_) => Err(Failure(format!("{}: expected a new or an empty folder", out.display()))),
+    make_folder(&out)?;
+    match entries(&out)?.is_empty() {
+        true => fs::canonicalize(&out).map_err(|error| failed(&out, &error)),
+        false => Err(Failure(format!("{}: expected a new or an empty folder", out.display()))),
     }
 }
 
@@ -104,31 +103,29 @@ fn documents(out: &Path) -> Outcome<()> {
     for name in names {
         copy(&workspace_root().join(name), &folder.join(name))?;
     }
-    let pictures = workspace_root().join(PICTURES);
-    for entry in fs::read_dir(&pictures).map_err(|error| failed(&pictures, &error))? {
-        let entry = entry.map_err(|error| failed(&pictures, &error))?;
-        copy(&entry.path(), &folder.join(PICTURES).join(entry.file_name()))?;
+    for picture in entries(&workspace_root().join(PICTURES))? {
+        copy(&picture, &folder.join(PICTURES).join(picture.file_name().unwrap_or_default()))?;
     }
     let licences = folder.join(LICENCES);
     fs::write(&licences, licences::of_dependencies(&PACKAGES)?).map_err(|error| failed(&licences, &error))
 }
 
-/// Packs the folder, beside it, under a name that tells version and platform.
+/// Packs the folder into an archive beside it, named after version and platform.
 fn pack(out: &Path) -> Outcome<PathBuf> {
     let name = format!("repackbench-{}-{}-{}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, std::env::consts::OS);
     let archive = out.with_file_name(format!("{name}.tar.gz"));
     let mut tar = Command::new("tar");
     tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go-w"]);
     tar.arg(format!("--mtime=@{}", time_of_sources()));
-    // Of names only: links point beside themselves.
+    // Only the names of files: links have relative targets.
     tar.arg(format!("--transform=flags=r;s,^\\.,{name},"));
-    // gzip's own header has a time, too.
+    // -n, because gzip's header has a time, too.
     tar.args(["--use-compress-program=gzip -n9", "--create", "--file"]).arg(&archive);
     process::run(tar.arg("--directory").arg(out).arg("."))?;
     Ok(archive)
 }
 
-/// When the sources were changed last: as `SOURCE_DATE_EPOCH` says, or git.
+/// The time of the last change of the sources: `SOURCE_DATE_EPOCH`, or that of the last commit.
 fn time_of_sources() -> u64 {
     let named = std::env::var("SOURCE_DATE_EPOCH").ok();
     let committed = || {
@@ -139,7 +136,7 @@ fn time_of_sources() -> u64 {
     named.or_else(committed).and_then(|time| time.trim().parse().ok()).unwrap_or_default()
 }
 
-/// Copies a program or library without what only debuggers read.
+/// Copies a program or library without debug information.
 fn stripped(from: &Path, to: &Path) -> Outcome<()> {
     make_folder_of(to)?;
     process::run(Command::new("strip").arg("--strip-debug").arg("-o").arg(to).arg(from))
@@ -152,10 +149,5 @@ fn copy(from: &Path, to: &Path) -> Outcome<()> {
 }
 
 fn make_folder_of(path: &Path) -> Outcome<()> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
+    make_folder(path.parent().unwrap_or(path))
 }

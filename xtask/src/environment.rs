@@ -1,30 +1,32 @@
-//! Programs from PyPI, each in a Python environment of its own under the target folder.
+//! Installs programs from PyPI, each in a Python environment of its own under the target folder.
 //!
-//! Made once and then used without a network.
+//! An environment is made once, and then used without a network.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use crate::process::{self, Failure, Outcome, succeeds};
 
-/// The Python of the PATH.
+/// The Python on the PATH.
 pub(crate) const PYTHON: &str = "python3";
 
-/// A program of a package, in one release.
+/// A program from one release of a package.
 pub(crate) struct PythonProgram {
-    /// The package, and the program that it brings.
+    /// The package on PyPI.
     pub(crate) package: &'static str,
+    /// The program that the package installs.
     pub(crate) program: &'static str,
-    /// The package's release.
+    /// The release of the package.
     pub(crate) release: &'static str,
-    /// What the program is asked, to see that it runs.
+    /// Arguments with which the program must exit with 0.
     pub(crate) probe: &'static [&'static str],
 }
 
 impl PythonProgram {
-    /// The program's path in the environment, which `python` makes unless it is there and works.
+    /// The path of the program in the environment. `python` makes the environment unless it exists and works.
     pub(crate) fn find_or_make(&self, python: &Path, environment: &Path) -> Outcome<PathBuf> {
         if !self.is_made(environment) {
             self.make(python, environment)?;
@@ -32,13 +34,12 @@ impl PythonProgram {
         Ok(self.path(environment))
     }
 
-    /// Makes the environment anew. What it holds is noted last, so that one made halfway is not taken for whole.
+    /// Makes the environment from scratch. The note about the release is written last, so that a half-made environment
+    /// does not count.
     fn make(&self, python: &Path, environment: &Path) -> Outcome<()> {
-        let failure = |error: std::io::Error| Failure(format!("{}: {error}", environment.display()));
-        match fs::remove_dir_all(environment) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failure(error)),
-            _ => process::run(isolated(python).args(["-m", "venv"]).arg(environment))?,
-        }
+        let failure = |error: std::io::Error| files::failed(environment, &error);
+        files::remove_folder(environment)?;
+        process::run(isolated(python).args(["-m", "venv"]).arg(environment))?;
         let python = environment.join("bin/python3");
         process::run(
             isolated(&python)
@@ -52,7 +53,7 @@ impl PythonProgram {
         fs::write(note(environment), self.release).map_err(failure)
     }
 
-    /// Whether the environment holds this release, whole and still working: the Python it was made with may be gone.
+    /// Whether the environment is complete, has this release, and still works. The Python that made it may be gone.
     pub(crate) fn is_made(&self, environment: &Path) -> bool {
         fs::read_to_string(note(environment)).is_ok_and(|noted| noted == self.release)
             && self.runs(&self.path(environment))
@@ -62,14 +63,16 @@ impl PythonProgram {
         environment.join("bin").join(self.program)
     }
 
-    /// Whether the program at `path`, from wherever it came, runs.
+    /// Whether the program at `path` runs, wherever it came from.
     pub(crate) fn runs(&self, path: &Path) -> bool {
         succeeds(isolated(path).env("HGRCPATH", "").args(self.probe))
     }
 }
 
-/// Lets a shell start the script `program`: a first line that names `python` ends at a space, and may be too long for the kernel. pip
-/// minds neither in scripts such as hg. What the shell reads is a string to Python.
+/// Changes the script `program` so that a shell starts it with `python`.
+///
+/// A `#!` line cannot name a path with a space or one that is too long for the kernel, but pip writes such lines into
+/// scripts such as hg. To Python, the lines for the shell are a string.
 fn start_by_shell(program: &Path, python: &Path) -> std::io::Result<()> {
     let script = fs::read(program)?;
     let Some(end) = script.iter().position(|byte| *byte == b'\n').filter(|_| script.starts_with(b"#!/")) else {
@@ -79,12 +82,12 @@ fn start_by_shell(program: &Path, python: &Path) -> std::io::Result<()> {
     fs::write(program, [head.as_bytes(), &script[end..]].concat())
 }
 
-/// The file that says which release was installed.
+/// The file that names the installed release.
 fn note(environment: &Path) -> PathBuf {
     environment.join("release")
 }
 
-/// A command that takes no modules but its own.
+/// A command that ignores the user's Python modules.
 pub(crate) fn isolated(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env_remove("PYTHONPATH").env_remove("PYTHONHOME");
@@ -97,7 +100,7 @@ mod tests {
     use crate::executable;
 
     #[test]
-    fn an_environment_counts_as_made_when_its_program_runs_and_its_note_names_the_release() {
+    fn environment_is_made_if_program_runs_and_release_matches() {
         let folder = tempfile::tempdir().expect("a folder");
         let environment = folder.path().to_owned();
         fs::create_dir_all(environment.join("bin")).expect("a folder");
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_starts_in_a_folder_whose_path_no_first_line_could_hold() {
+    fn script_starts_from_a_long_path_with_a_space() {
         let folder = tempfile::tempdir().expect("a folder");
         let bin = folder.path().join("with a space").join("x".repeat(250));
         fs::create_dir_all(&bin).expect("a folder");
@@ -124,7 +127,7 @@ mod tests {
         let text = "#!/nonexistent/python3\n# A comment.\nimport sys\nsys.exit(sys.argv[1:] != ['a b'])\n";
         executable::write(&script, text);
         start_by_shell(&script, &python).expect("to change it");
-        // A copy that this process never had open for writing.
+        // A copy, which this process never had open for writing.
         let copy = bin.join("copy");
         executable::write(&copy, &fs::read_to_string(&script).expect("the script"));
         assert!(succeeds(Command::new(&copy).arg("a b")));

@@ -1,15 +1,16 @@
-//! `cargo xtask fixtures`: make the fixture repositories where one can look at them. The tests make their own.
+//! `cargo xtask fixtures`: makes the fixture repositories under `target/fixtures`, to look at them. Tests make their
+//! own copies.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use crate::mercurial;
 use crate::needs::Machine;
 use crate::process::{Failure, Outcome, run as run_command};
 
-/// Runs the chore. Each argument is a fixture's name with or without `.sh`; none means all.
+/// Runs the chore. Each argument is the name of a fixture, with or without `.sh`; no argument means all fixtures.
 pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
     let scripts = scripts()?;
     for name in names {
@@ -19,39 +20,29 @@ pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
     }
     let wanted = |script: &PathBuf| names.is_empty() || names.iter().any(|name| is_called(script, name));
     let scripts: Vec<PathBuf> = scripts.into_iter().filter(wanted).collect();
-    Machine::this().install_what_is_missing()?;
+    Machine::this().install_missing()?;
     let versions_of_hg = if scripts.iter().any(|script| calls_hg(script)) { mercurial::install()? } else { Vec::new() };
     for script in scripts {
         let Some(stem) = script.file_stem() else { continue };
         let folder = folder(stem);
-        match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Failure(format!("{}: {error}", folder.display())));
-            }
-            _ => run_command(Command::new("bash").arg(&script).arg(&folder).envs(versions_of_hg.iter().cloned()))?,
-        }
+        files::remove_folder(&folder)?;
+        run_command(Command::new("bash").arg(&script).arg(&folder).envs(versions_of_hg.iter().cloned()))?;
     }
     Ok(())
 }
 
-/// Where the fixture called `name` is made.
+/// The folder of the fixture `name`.
 pub(crate) fn folder(name: impl AsRef<Path>) -> PathBuf {
     crate::target_dir().join("fixtures").join(name)
 }
 
 /// Every fixture script, sorted by name: `git-*.sh` and `hg-*.sh` in `fixtures/`.
 fn scripts() -> Outcome<Vec<PathBuf>> {
-    let folder = crate::workspace_root().join("fixtures");
-    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    let mut scripts = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(failure)? {
-        let path = entry.map_err(failure)?.path();
+    let mut scripts = files::entries(&crate::workspace_root().join("fixtures"))?;
+    scripts.retain(|path| {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        if (name.starts_with("git-") || name.starts_with("hg-")) && name.ends_with(".sh") {
-            scripts.push(path);
-        }
-    }
-    scripts.sort();
+        (name.starts_with("git-") || name.starts_with("hg-")) && name.ends_with(".sh")
+    });
     Ok(scripts)
 }
 
@@ -68,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fixtures_go_by_name_with_or_without_ending() {
+    fn fixtures_are_found_with_or_without_ending() {
         let scripts = scripts().expect("the fixture scripts");
         let named = |name: &str| scripts.iter().filter(|script| is_called(script, OsStr::new(name))).count();
         assert_eq!((named("git-bare"), named("git-bare.sh"), named("hg-default"), named("bare")), (1, 1, 1, 0));

@@ -1,4 +1,4 @@
-//! `cargo xtask git-perf`: git's own performance scripts on variants. `docs/git-perf.md` says what is compared.
+//! `cargo xtask git-perf`: runs git's own performance scripts on variants. See `docs/git-perf.md`.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -7,22 +7,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::files::{entries, failed, make_folder, read_text, remove_folder};
+use crate::git_source::scripts_folder;
 use crate::process::{self, Failure, Outcome, cargo, output};
 
 const USAGE: &str = "\
 usage: cargo xtask git-perf --git-source DIR --variant REPO [--variant REPO]... [--repeat N] [SCRIPT...]
   DIR is a checkout of git that was built, SCRIPT the name of a file in its t/perf";
 
-/// The scripts that run unless some are named: traversal, pickaxe, and reading a pack from end to end.
+/// The default scripts: traversal, pickaxe, and reading a pack from end to end.
 const SCRIPTS: [&str; 3] = ["p0001-rev-list.sh", "p4209-pickaxe.sh", "p5302-pack-index.sh"];
 
-/// How often git's scripts run each command; they keep the shortest time.
+/// The default number of runs of each command. git's scripts keep the shortest time.
 const REPEAT: &str = "3";
 
-/// Where git's scripts keep what they measured, a folder for each section.
+/// The folder in which git's scripts keep their results, with a folder for each section.
 const RESULTS: &str = "test-results";
 
-/// The key that stops plain git.
+/// The configuration key of the guard.
 const GUARD: &str = "extensions.repackbench";
 
 struct Arguments {
@@ -43,7 +45,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     for (variant, name) in arguments.variants.iter().zip(&names) {
         let copy = scratch.join(name);
         let ran = copy_unguarded(variant, &copy).and_then(|()| measure(&arguments, name, &copy, &git));
-        fs::remove_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+        remove_folder(&scratch)?;
         ran?;
     }
     let (table, failures) = table(&arguments, &names)?;
@@ -80,15 +82,7 @@ fn parse(words: &[OsString]) -> Outcome<Arguments> {
     if variants.is_empty() {
         return Err(usage());
     }
-    let built = source.join("bin-wrappers").join("git");
-    if !built.exists() {
-        return Err(Failure(format!(
-            "{}: not found: run `make` there, git's scripts take a built git",
-            built.display()
-        )));
-    }
-    let perf = source.join("t").join("perf");
-    let perf = fs::canonicalize(&perf).map_err(|error| failed(&perf, &error))?;
+    let perf = scripts_folder(&source, "t/perf", "scripts")?;
     let absolute = |path: &PathBuf| fs::canonicalize(path).map_err(|error| failed(path, &error));
     let variants = variants.iter().map(absolute).collect::<Outcome<_>>()?;
     Ok(Arguments { perf, variants, repeat, scripts })
@@ -101,20 +95,22 @@ fn installed_git() -> Outcome<PathBuf> {
     found.ok_or_else(|| Failure("git: not found on PATH".into()))
 }
 
-/// A name that git's configuration takes for a section, and its scripts for a folder.
+/// A name for the variant that is valid as a section of git's configuration and as a folder of its scripts.
 fn name_of(variant: &Path) -> String {
     let name = variant.file_name().unwrap_or_default().to_string_lossy().into_owned();
     name.replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-' && letter != '.', "-")
 }
 
-/// Copies a repository, without the guard: git's scripts ask for its folders before they copy it themselves, by hard links, and then
-/// write and repack.
+/// Copies a repository without its guard.
+///
+/// git's scripts query the repository's folders before they make a copy of their own with hard links, and then write
+/// and repack.
 fn copy_unguarded(variant: &Path, copy: &Path) -> Outcome<()> {
     let git_dir = output(Command::new("git").arg("-C").arg(variant).args(["rev-parse", "--resolve-git-dir", "."]));
-    // Of a work tree the folder in it, which has no guard.
+    // For a work tree, the `.git` folder in it.
     let git_dir = if git_dir.is_ok() { variant.to_owned() } else { variant.join(".git") };
     let parent = copy.parent().unwrap_or(copy);
-    fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+    make_folder(parent)?;
     process::run(Command::new("cp").arg("-R").arg(&git_dir).arg(copy))?;
     let config = copy.join("config");
     let guarded = ["config", "--file"];
@@ -127,9 +123,7 @@ fn copy_unguarded(variant: &Path, copy: &Path) -> Outcome<()> {
 /// Runs the scripts on the copy, as a section of git's own results.
 fn measure(arguments: &Arguments, name: &str, copy: &Path, git: &Path) -> Outcome<()> {
     let earlier = arguments.perf.join(RESULTS).join(name);
-    if earlier.exists() {
-        fs::remove_dir_all(&earlier).map_err(|error| failed(&earlier, &error))?;
-    }
+    remove_folder(&earlier)?;
     let sections = copy.with_file_name("sections");
     fs::write(&sections, format!("[perf \"{name}\"]\n\tuseScalar = false\n"))
         .map_err(|error| failed(&sections, &error))?;
@@ -138,12 +132,13 @@ fn measure(arguments: &Arguments, name: &str, copy: &Path, git: &Path) -> Outcom
     perf.args(["./run", "--config"]).arg(&sections).args(["--subsection", name]).arg(git).arg("--");
     perf.args(&arguments.scripts);
     perf.env("GIT_PERF_REPO", copy).env("GIT_PERF_LARGE_REPO", copy).env("GIT_PERF_REPEAT_COUNT", &arguments.repeat);
-    // Ours is the table.
+    // Standard output is for the table.
     perf.stdout(Stdio::from(io::stderr()));
     process::run(&mut perf)
 }
 
-/// What git's scripts kept: for each command its title, and for each variant the shortest run. Then how many have none.
+/// The table of results: the title of each command, and its shortest run on each variant. Also the number of runs that
+/// failed.
 fn table(arguments: &Arguments, names: &[String]) -> Outcome<(String, usize)> {
     let first = names.first().map_or("", String::as_str);
     let results = arguments.perf.join(RESULTS);
@@ -152,9 +147,9 @@ fn table(arguments: &Arguments, names: &[String]) -> Outcome<(String, usize)> {
     for script in &arguments.scripts {
         let script = script.trim_end_matches(".sh");
         let _ = writeln!(table, "\n{script}");
-        // The numbers of the steps that are timed.
-        for number in read(&results.join(first).join(format!("{script}.subtests")))?.lines() {
-            let title = read(&results.join(first).join(format!("{script}.{number}.descr")))?;
+        // The file has the numbers of the timed steps.
+        for number in read_text(&results.join(first).join(format!("{script}.subtests")))?.lines() {
+            let title = read_text(&results.join(first).join(format!("{script}.{number}.descr")))?;
             let _ = writeln!(table, "  {}", title.trim_end());
             let mut base = None;
             for name in names {
@@ -171,19 +166,18 @@ fn table(arguments: &Arguments, names: &[String]) -> Outcome<(String, usize)> {
 fn row(kept: Option<[f64; 3]>, base: &mut Option<f64>) -> String {
     let Some([elapsed, user, system]) = kept else { return "failed".to_owned() };
     let base = *base.get_or_insert(user + system);
-    // GNU time counts hundredths: of a short command nothing may be left.
+    // GNU time counts in hundredths of a second, so the time of a short command may be zero.
     let ratio = if base > 0.0 { format!("{:.2}", (user + system) / base) } else { "-".to_owned() };
     format!("{elapsed:8.2} ({user:.2} + {system:.2})  {ratio}")
 }
 
-/// The times in the file of a section whose name ends so: before it stands which git ran.
+/// The times in the section's file with this ending. The first part of the file's name says which git ran.
 fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
-    for entry in fs::read_dir(section).map_err(|error| failed(section, &error))? {
-        let path = entry.map_err(|error| failed(section, &error))?.path();
+    for path in entries(section)? {
         if !path.to_string_lossy().ends_with(&format!(".{ending}")) {
             continue;
         }
-        let text = read(&path)?;
+        let text = read_text(&path)?;
         let numbers: Vec<f64> = text.split_whitespace().filter_map(seconds).collect();
         let expected = || Failure(format!("{}: expected three times, found {text:?}", path.display()));
         return <[f64; 3]>::try_from(numbers).map(Some).map_err(|_| expected());
@@ -191,15 +185,7 @@ fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
     Ok(None)
 }
 
-/// Of `1:02:03.45`, `2:03.45` or `3.45`, as GNU time writes them.
+/// Parses `1:02:03.45`, `2:03.45` or `3.45`, the formats of GNU time, into seconds.
 fn seconds(time: &str) -> Option<f64> {
     time.split(':').try_fold(0.0, |sum, part| part.parse::<f64>().ok().map(|number| sum * 60.0 + number))
-}
-
-fn read(path: &Path) -> Outcome<String> {
-    fs::read_to_string(path).map_err(|error| failed(path, &error))
-}
-
-fn failed(path: &Path, error: &io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }

@@ -1,15 +1,15 @@
-//! `cargo xtask instructions`: count the instructions of the parts that measurements stand on, and hold them against the
-//! committed baseline.
+//! `cargo xtask instructions`: counts the instructions of the code that measurements depend on, and compares them with
+//! the committed baseline.
 
 use std::ffi::OsString;
 
 use crate::process::{self, Outcome, cargo};
 use crate::{fixtures, mercurial};
 
-/// The fixtures that are read.
+/// The fixtures that the bench reads.
 const FIXTURES: [&str; 2] = ["git-history", "hg-chains"];
 
-/// Runs the chore; `arguments` go to the bench: `--update` writes a new baseline.
+/// Runs the chore. `arguments` go to the bench; `--update` writes a new baseline.
 pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     fixtures::run(&FIXTURES.map(OsString::from))?;
     let versions_of_hg = mercurial::install()?;

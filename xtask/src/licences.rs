@@ -1,19 +1,20 @@
-//! The licences of the crates, and of the C sources in them, that programs and libraries are linked with.
+//! Collects the licences of the linked crates and of the C sources in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::files::{entries, failed};
 use crate::process::{Failure, Outcome, cargo, output};
 
-/// What files with a licence's text are called, up to an ending.
+/// The names of licence files, without their ending.
 const NAMES: [&str; 4] = ["LICENSE", "LICENCE", "UNLICENSE", "NOTICE"];
 
-/// How deep in a crate the sources of a C library begin.
+/// How many folder levels of a crate are searched: deep enough for the C libraries in it.
 const DEPTH: usize = 3;
 
-/// Every dependency of `packages` with its licence, then every text once, with those whose it is.
+/// Lists the dependencies of `packages` with their licences, then each distinct text once, with the files that have it.
 pub(crate) fn of_dependencies(packages: &[&str]) -> Outcome<String> {
     let sources = sources()?;
     let mut tree = cargo();
@@ -21,12 +22,12 @@ pub(crate) fn of_dependencies(packages: &[&str]) -> Outcome<String> {
     let listed = output(tree.args(packages.iter().flat_map(|package| ["--package", package])))?;
     let mut list = String::from("repackbench is linked with these libraries.\n\n");
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    // What cargo has shown before it marks.
+    // cargo marks repeated lines with (*).
     let lines: BTreeSet<&str> = listed.lines().map(|line| line.trim_end_matches(" (*)")).collect();
     for line in lines {
         let Some((package, licence)) = line.split_once('|') else { continue };
         let words: Vec<&str> = package.split(' ').collect();
-        // Behind the version stands where a crate is that is no registry's: ours.
+        // The line of a crate of this workspace has its path after the version.
         let [name, version] = words.as_slice() else { continue };
         let unpacked = format!("{name}-{}", version.trim_start_matches('v'));
         let folder = sources
@@ -35,20 +36,20 @@ pub(crate) fn of_dependencies(packages: &[&str]) -> Outcome<String> {
         let _ = writeln!(list, "{name} {version}: {licence}");
         collect(folder, folder, DEPTH, &format!("{name} {version}"), &mut texts)?;
     }
-    for (text, whose) in texts {
-        let _ = write!(list, "\n{}\n{}\n\n{text}", "-".repeat(80), whose.join("\n"));
+    for (text, owners) in texts {
+        let _ = write!(list, "\n{}\n{}\n\n{text}", "-".repeat(80), owners.join("\n"));
     }
     Ok(list)
 }
 
-/// Where the sources of each crate from a registry are, by name and version: cargo unpacks them into folders of that name.
+/// The folders into which cargo has unpacked crates from registries, by `NAME-VERSION`.
 fn sources() -> Outcome<BTreeMap<String, PathBuf>> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
     let registries = home.ok_or_else(|| Failure("CARGO_HOME: expected a folder".into()))?.join("registry").join("src");
     let mut sources = BTreeMap::new();
-    for registry in folder(&registries)? {
-        for source in folder(&registry)? {
+    for registry in entries(&registries)? {
+        for source in entries(&registry)? {
             if let Some(name) = source.file_name() {
                 sources.insert(name.to_string_lossy().into_owned(), source);
             }
@@ -57,37 +58,27 @@ fn sources() -> Outcome<BTreeMap<String, PathBuf>> {
     Ok(sources)
 }
 
-/// The texts below `place`, a part of the crate at `root`.
+/// Adds the licence texts in `place`, a folder of the crate at `root`, to `texts`.
 fn collect(
     root: &Path,
     place: &Path,
     depth: usize,
-    whose: &str,
+    owner: &str,
     texts: &mut BTreeMap<String, Vec<String>>,
 ) -> Outcome<()> {
-    for path in folder(place)? {
+    for path in entries(place)? {
         if path.is_dir() {
             if depth > 1 {
-                collect(root, &path, depth - 1, whose, texts)?;
+                collect(root, &path, depth - 1, owner, texts)?;
             }
             continue;
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
         if NAMES.iter().any(|prefix| name.starts_with(prefix)) {
-            let bytes = fs::read(&path).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+            let bytes = fs::read(&path).map_err(|error| failed(&path, &error))?;
             let inside = path.strip_prefix(root).unwrap_or(&path).display();
-            texts.entry(String::from_utf8_lossy(&bytes).into_owned()).or_default().push(format!("{whose}: {inside}"));
+            texts.entry(String::from_utf8_lossy(&bytes).into_owned()).or_default().push(format!("{owner}: {inside}"));
         }
     }
     Ok(())
-}
-
-/// What is in a folder, sorted.
-fn folder(path: &Path) -> Outcome<Vec<PathBuf>> {
-    let failed = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
-    let entries = fs::read_dir(path).map_err(failed)?;
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(failed)?;
-    paths.sort();
-    Ok(paths)
 }

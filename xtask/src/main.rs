@@ -1,7 +1,7 @@
 //! The project's own chores, run as `cargo xtask CHORE`.
 //!
-//! What a newcomer needs is here, so that no document has to list commands that drift: a demonstration on a real
-//! repository, the whole test suite with what it needs, and the fixture repositories to look at.
+//! They hold the commands that a newcomer needs, so that no document has to list them: a demonstration on a real
+//! repository, the whole test suite with everything it needs, the fixture repositories, and more.
 
 #![forbid(unsafe_code)]
 
@@ -14,8 +14,10 @@ mod environment;
 #[cfg(test)]
 #[path = "../../fixtures/executable.rs"]
 mod executable;
+mod files;
 mod fixtures;
 mod git_perf;
+mod git_source;
 mod git_suite;
 mod hg_extension;
 mod instructions;
@@ -90,13 +92,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// The checkout's root: the folder above this package.
+/// The root of the checkout: the folder above this package.
 fn workspace_root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package)
 }
 
-/// Where cargo builds, and where the chores may write.
+/// The folder in which cargo builds; the chores write only there.
 fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => workspace_root().join(dir),

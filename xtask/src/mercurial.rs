@@ -1,67 +1,65 @@
-//! The versions of hg that the tests compare with, each in a Python environment of its own under `target/hg`.
+//! Installs the releases of hg that the tests compare with, each in a Python environment of its own under `target/hg`.
 //!
-//! Made once and then used without a network. An hg that a variable of the environment names already is taken as it is.
+//! They are installed once, and then used without a network. An hg that is already named by an environment variable is
+//! used instead.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
 use std::path::Path;
 
 use crate::environment::{PYTHON, PythonProgram, isolated};
+use crate::files;
 use crate::process::{Failure, Outcome, succeeds};
 
-/// An hg that the tests ask for.
+/// A release of hg that the tests use.
 struct Hg {
-    /// The environment variable that tells the tests and the fixture scripts where it is.
+    /// The environment variable with its path, which the tests and the fixture scripts read.
     variable: &'static str,
-    /// The folder under `target/hg`, and what it is called in messages.
+    /// The folder under `target/hg`.
     series: &'static str,
     /// The release on PyPI.
     release: &'static str,
-    /// The release that stands in from Python 3.12 on, where `release` does not compile.
+    /// The release to use with Python 3.12 and later, for which `release` does not compile.
     from_python_3_12: &'static str,
 }
 
-/// The one place that pins releases of hg: the newest, and that of Debian 12.
+/// The pinned releases of hg: the newest, and that of Debian 12. No other place pins them.
 const VERSIONS: [Hg; 2] = [
     Hg { variable: "REPACKBENCH_HG", series: "7.2", release: "7.2", from_python_3_12: "7.2" },
     Hg { variable: "REPACKBENCH_HG_63", series: "6.3", release: "6.3.2", from_python_3_12: "6.9.5" },
 ];
 
-/// Makes what is missing. Gives the variables that must be set for the tests and the fixture scripts.
+/// Installs missing releases. Returns the environment variables for the tests and the fixture scripts.
 pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
     install_in(&crate::target_dir().join("hg"), Path::new(PYTHON))
 }
 
-/// As [`install`], in another folder and by another Python.
+/// Like [`install`], with another folder and another Python.
 pub(crate) fn install_in(folder: &Path, python: &Path) -> Outcome<Vec<(&'static str, OsString)>> {
     let variables = VERSIONS.iter().map(|hg| hg.variable);
     Ok(variables.zip(find_or_make(&VERSIONS, folder, python)?).collect())
 }
 
-/// Makes the newest alone, if it is missing. Gives the path of the program.
+/// Installs only the newest release if it is missing. Returns the path of the program.
 pub(crate) fn newest() -> Outcome<OsString> {
     let [newest, ..] = VERSIONS;
     let found = find_or_make(&[newest], &crate::target_dir().join("hg"), Path::new(PYTHON))?;
     found.into_iter().next().ok_or_else(|| Failure("no hg is pinned".to_owned()))
 }
 
-/// Takes those that variables name, and makes the others while no other run makes environments in `folder`. Nothing is written where
-/// all are named.
+/// The paths of `versions`: those from environment variables, and the others from environments in `folder`.
+///
+/// Missing environments are made under a lock. If variables name all versions, nothing is written.
 fn find_or_make(versions: &[Hg], folder: &Path, python: &Path) -> Outcome<Vec<OsString>> {
     let named = versions.iter().map(Hg::named).collect::<Outcome<Vec<_>>>()?;
     if let Some(all) = named.iter().cloned().collect() {
         return Ok(all);
     }
-    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(folder).map_err(failure)?;
-    // The lock goes with the open file.
-    let lock = File::create(folder.join("lock")).map_err(failure)?;
-    lock.lock().map_err(failure)?;
+    let _lock = files::lock(folder)?;
     versions.iter().zip(named).map(|(hg, named)| named.map_or_else(|| hg.find_or_make(folder, python), Ok)).collect()
 }
 
 impl Hg {
-    /// What the variable names, which has to run.
+    /// The program that the variable names. It is an error if that does not run.
     fn named(&self) -> Outcome<Option<OsString>> {
         let Some(named) = std::env::var_os(self.variable) else { return Ok(None) };
         if self.program(self.release).runs(Path::new(&named)) {
@@ -74,7 +72,7 @@ impl Hg {
         PythonProgram { package: "mercurial", program: "hg", release, probe: &["version", "--quiet"] }
     }
 
-    /// The path of the program in `folder`.
+    /// The path of the program in its environment in `folder`, which is made if it is missing.
     fn find_or_make(&self, folder: &Path, python: &Path) -> Outcome<OsString> {
         let release = if is_3_12_or_later(python) { self.from_python_3_12 } else { self.release };
         let hg = self.program(release);

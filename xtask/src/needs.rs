@@ -1,4 +1,4 @@
-//! What must be on the machine before the tests can run: looked for, and installed where that can be done.
+//! Finds the programs and packages that the tests need, and installs missing ones if possible.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,25 +6,25 @@ use std::process::Command;
 
 use crate::process::{self, Failure, Outcome, succeeds};
 
-/// Something that the tests or the fixture scripts call.
+/// Something that the tests or the fixture scripts use.
 struct Need {
-    /// What it is called.
+    /// Its name.
     name: &'static str,
-    /// The Debian package that brings it; [`PYTHON_VERSION`] in it stands for the version of the Python that is there.
+    /// The Debian package that contains it; [`PYTHON_VERSION`] stands for the version of the installed Python.
     package: &'static str,
-    /// What it is needed for, for the message when it cannot be installed.
+    /// Its purpose, for the message when it cannot be installed.
     purpose: &'static str,
-    /// How to tell whether it is there.
+    /// How to find out whether it is installed.
     sign: Sign,
 }
 
-/// Stands for `3.11` and the like in the name of a package.
+/// Stands for `3.11` or similar in the name of a package.
 const PYTHON_VERSION: &str = "{version}";
 
 enum Sign {
-    /// A program of the need's name is on the PATH. Not asked of the program itself: some awks know no `--version`.
+    /// A program of the need's name is on the PATH. The program is not started, since some awks have no `--version`.
     OnPath,
-    /// The same, unless this variable of the environment names the program.
+    /// Like `OnPath`, or this environment variable is set to the program's path.
     NamedOrOnPath(&'static str),
     /// Python runs this without an error.
     PythonRuns(&'static str),
@@ -59,7 +59,7 @@ const NEEDS: [Need; 11] = [
         name: "python3's C headers",
         package: "python3-dev",
         purpose: "hg 6.3, which comes as source",
-        // From 3.12 on another hg stands in, which comes compiled.
+        // Since 3.12 another release of hg is used, which has compiled packages.
         sign: Sign::PythonRuns(
             "import os, sys, sysconfig; header = os.path.join(sysconfig.get_path('include'), 'Python.h'); \
              sys.exit(sys.version_info < (3, 12) and not os.path.exists(header))",
@@ -73,7 +73,7 @@ const NEEDS: [Need; 11] = [
     },
 ];
 
-/// Where programs are looked for.
+/// A machine on which programs are looked up by a PATH.
 pub(crate) struct Machine {
     path: OsString,
 }
@@ -89,13 +89,13 @@ impl Machine {
         Machine { path }
     }
 
-    /// Where `program` is first on the PATH.
+    /// The first `program` on the PATH.
     pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
         std::env::split_paths(&self.path).map(|folder| folder.join(program)).find(|path| path.is_file())
     }
 
-    /// Installs what is missing when this is root on a machine with apt-get; else stops and names it.
-    pub(crate) fn install_what_is_missing(&self) -> Outcome<()> {
+    /// Installs missing needs as root on a machine with apt-get. Otherwise fails and names them.
+    pub(crate) fn install_missing(&self) -> Outcome<()> {
         let missing = self.missing();
         if missing.is_empty() {
             return Ok(());
@@ -137,12 +137,12 @@ impl Machine {
         }
     }
 
-    /// The version of the Python on the PATH, or that which every Python 3 goes by if there is none.
+    /// The version of the Python on the PATH, or `3` if there is none.
     fn python_version(&self) -> String {
         let code = "import sys; print('%d.%d' % sys.version_info[:2])";
-        let told = self.command("python3").args(["-c", code]).output();
-        let told = told.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
-        if told.is_empty() { "3".to_owned() } else { told }
+        let printed = self.command("python3").args(["-c", code]).output();
+        let version = printed.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        version.ok().filter(|version| !version.is_empty()).unwrap_or_else(|| "3".to_owned())
     }
 
     fn is_root(&self) -> bool {
@@ -163,17 +163,17 @@ mod tests {
     use super::*;
     use crate::executable;
 
-    /// A folder of scripts that stand for the programs of a machine; it vanishes with the test.
-    struct Pretended {
+    /// A folder of scripts that stand for the programs of a machine, removed after the test.
+    struct FakeMachine {
         folder: PathBuf,
         _scratch: tempfile::TempDir,
     }
 
-    impl Pretended {
-        /// Every program is there; python3 has its modules once the folder holds a file `modules`.
+    impl FakeMachine {
+        /// All programs exist. python3 has its modules once the folder has a file `modules`.
         fn new() -> Self {
             let scratch = tempfile::tempdir().expect("a folder");
-            let machine = Pretended { folder: scratch.path().to_owned(), _scratch: scratch };
+            let machine = FakeMachine { folder: scratch.path().to_owned(), _scratch: scratch };
             for name in ["git", "bash", "tar", "awk", "cc", "valgrind", "chromium"] {
                 machine.write(name, "exit 0");
             }
@@ -188,7 +188,7 @@ mod tests {
 
         fn install(&self) -> Result<(), String> {
             let machine = Machine { path: self.folder.clone().into_os_string() };
-            machine.install_what_is_missing().map_err(|Failure(message)| message)
+            machine.install_missing().map_err(|Failure(message)| message)
         }
 
         fn calls(&self) -> String {
@@ -196,14 +196,14 @@ mod tests {
         }
     }
 
-    /// An apt-get that notes how it is called; `install` then does `effect`.
+    /// An apt-get that records its calls; `install` runs `effect`.
     fn apt_get(effect: &str) -> String {
         format!("echo \"$*\" >> \"${{0%/*}}/calls\"\ncase $1 in install) {effect} ;; esac")
     }
 
     #[test]
-    fn nothing_is_installed_where_nothing_is_missing() {
-        let machine = Pretended::new();
+    fn nothing_is_installed_if_nothing_is_missing() {
+        let machine = FakeMachine::new();
         machine.write("apt-get", &apt_get("exit 1"));
         machine.write("python3", "exit 0");
         assert_eq!(machine.install(), Ok(()));
@@ -211,8 +211,8 @@ mod tests {
     }
 
     #[test]
-    fn root_gets_what_python_lacks_from_apt() {
-        let machine = Pretended::new();
+    fn root_installs_missing_packages_with_apt() {
+        let machine = FakeMachine::new();
         machine.write("apt-get", &apt_get(": > \"${0%/*}/modules\""));
         assert_eq!(machine.install(), Ok(()));
         assert_eq!(
@@ -222,16 +222,16 @@ mod tests {
     }
 
     #[test]
-    fn a_package_that_does_not_help_is_reported() {
-        let machine = Pretended::new();
+    fn needs_that_stay_missing_are_reported() {
+        let machine = FakeMachine::new();
         machine.write("apt-get", &apt_get(":"));
         let message = machine.install().expect_err("the modules stay missing");
         assert!(message.contains("python3's module venv is still missing"), "{message}");
     }
 
     #[test]
-    fn others_than_root_are_told_what_to_install() {
-        let machine = Pretended::new();
+    fn ordinary_user_sees_the_packages_to_install() {
+        let machine = FakeMachine::new();
         machine.write("apt-get", &apt_get(":"));
         machine.write("id", "echo 1000");
         fs::remove_file(machine.folder.join("cc")).expect("no compiler");
@@ -245,8 +245,8 @@ mod tests {
     }
 
     #[test]
-    fn without_apt_get_the_needs_are_named() {
-        let machine = Pretended::new();
+    fn needs_are_named_without_apt_get() {
+        let machine = FakeMachine::new();
         let message = machine.install().expect_err("there is no apt-get");
         assert!(message.contains("python3's C headers (hg 6.3, which comes as source)"), "{message}");
     }

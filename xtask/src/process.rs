@@ -1,23 +1,23 @@
-//! Starting other programs: what is run is shown, and a failure says which command failed.
+//! Starts other programs, shows their command lines, and names the command that failed.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-/// Why a chore stopped, as one line for the user.
+/// The reason why a chore stopped, as one line for the user.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) String);
 
-/// The outcome of a chore or of a step of one.
+/// The result of a chore or of one of its steps.
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
-/// A cargo command in the workspace: the same cargo that started this program.
+/// A cargo command in the workspace, with the cargo that started this program.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(crate::workspace_root());
     command
 }
 
-/// Shows the command, runs it with the terminal's own streams, and fails unless it exits with 0.
+/// Prints the command, runs it with this process's own streams, and fails unless it exits with 0.
 pub(crate) fn run(command: &mut Command) -> Outcome<()> {
     let shown = shown(command);
     eprintln!("$ {shown}");
@@ -25,7 +25,7 @@ pub(crate) fn run(command: &mut Command) -> Outcome<()> {
     if status.success() { Ok(()) } else { Err(Failure(format!("{shown}: {status}"))) }
 }
 
-/// Runs the command and returns what it printed on stdout, which has to be text; fails unless it exits with 0.
+/// Runs the command and returns its standard output, which has to be text. Fails unless it exits with 0.
 pub(crate) fn output(command: &mut Command) -> Outcome<String> {
     let shown = shown(command);
     let failed = |error: &dyn std::fmt::Display| Failure(format!("{shown}: {error}"));
@@ -36,7 +36,7 @@ pub(crate) fn output(command: &mut Command) -> Outcome<String> {
     String::from_utf8(output.stdout).map_err(|error| failed(&error))
 }
 
-/// Whether the command starts and exits with 0; its output is thrown away.
+/// Whether the command starts and exits with 0. Its output is discarded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -46,7 +46,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The command as one would type it, up to quoting; cargo and our own binary by name instead of by path.
+/// The command as one would type it, without quoting. The program is shown by name, not by path.
 pub(crate) fn shown(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let name = program.file_name().unwrap_or(command.get_program());

@@ -1,4 +1,4 @@
-//! `cargo xtask corpus` on small repositories and manifests of their own. No test needs a network.
+//! Tests `cargo xtask corpus` on small repositories and manifests of their own. No test needs a network.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,19 +16,19 @@ mod built;
 #[path = "../../fixtures/executable.rs"]
 mod executable;
 
-/// Nobody has such a commit.
+/// The id of a commit that does not exist.
 const NO_COMMIT: &str = "0123456789012345678901234567890123456789";
 
-/// A repository that a fixture script makes, a manifest that names it, and a folder to fetch into.
+/// A folder with a repository from a fixture script, a manifest, and a folder to fetch into.
 struct Corpus {
     folder: TempDir,
-    /// A commit that does not reach all that the repository holds.
+    /// A commit that does not reach every object of the repository.
     commit: String,
-    /// How many objects it reaches, as git says.
+    /// The number of objects that it reaches, counted by git.
     objects: u64,
 }
 
-/// What the chore did.
+/// The result of running the chore.
 struct Outcome {
     code: Option<i32>,
     stdout: String,
@@ -50,7 +50,7 @@ impl Corpus {
         self.folder.path().join(name)
     }
 
-    /// An entry without figures, by the URL of the repository.
+    /// An entry of the repository without figures.
     fn entry(&self, name: &str) -> Value {
         let url = format!("file://{}", self.join("history/repo").display());
         json!({"name": name, "kind": "git", "role": "held-out", "url": url, "commit": self.commit, "note": "made by a test"})
@@ -61,14 +61,14 @@ impl Corpus {
         fs::write(self.join("corpus.json"), manifest.to_string()).expect("a manifest");
     }
 
-    /// What lies in the folder to fetch into, beside its lock.
+    /// The names in the folder to fetch into, without the lock.
     fn made(&self) -> Vec<String> {
         let entries = fs::read_dir(self.join("out")).expect("the folder");
         let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
         names.filter(|name| name != "lock").collect()
     }
 
-    /// The manifest's entry of that name, as it is now.
+    /// The entry of that name in the current manifest.
     fn written(&self, name: &str) -> Value {
         let text = fs::read(self.join("corpus.json")).expect("the manifest");
         let mut manifest: Value = serde_json::from_slice(&text).expect("JSON");
@@ -80,14 +80,14 @@ impl Corpus {
         self.run_with(&[], arguments)
     }
 
-    /// The same with variables of the environment.
+    /// Like [`run`](Self::run), with environment variables.
     fn run_with<I: AsRef<OsStr>>(&self, variables: &[(&str, &str)], arguments: impl IntoIterator<Item = I>) -> Outcome {
         let output = self.command(variables, arguments).output().expect("to start the chore");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
         Outcome { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// The command that is run.
+    /// The command that runs the chore.
     fn command<I: AsRef<OsStr>>(&self, variables: &[(&str, &str)], arguments: impl IntoIterator<Item = I>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
         isolate(&mut command);
@@ -123,7 +123,7 @@ fn make(script: &str, folder: &Path) {
     succeed(command.arg(scripts.join(script)).arg(folder));
 }
 
-/// Nothing of the user's git, nor of one around the checkout.
+/// Isolates a command from the user's git configuration and from a git that runs the tests.
 fn isolate(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("GIT_") {
@@ -152,14 +152,14 @@ fn lines(text: &str) -> u64 {
     text.lines().count() as u64
 }
 
-/// The program that makes variants, built as these tests were.
+/// The program that makes variants, built with the profile of these tests.
 fn repackbench() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| built::file("repackbench"))
 }
 
 #[test]
-fn the_commit_and_what_it_reaches_is_fetched_once() {
+fn commit_and_its_objects_are_fetched_once() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["objects"] = corpus.objects.into();
@@ -176,7 +176,7 @@ fn the_commit_and_what_it_reaches_is_fetched_once() {
 }
 
 #[test]
-fn what_is_fetched_has_its_refs_in_files_whatever_the_user_prefers() {
+fn fetched_repository_stores_refs_in_files() {
     let corpus = Corpus::new();
     corpus.write(&[corpus.entry("small")]);
     let reftable = [
@@ -192,7 +192,7 @@ fn what_is_fetched_has_its_refs_in_files_whatever_the_user_prefers() {
 }
 
 #[test]
-fn another_number_of_objects_is_told_with_both() {
+fn different_number_of_objects_is_reported() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["objects"] = (corpus.objects + 1).into();
@@ -203,7 +203,7 @@ fn another_number_of_objects_is_told_with_both() {
 }
 
 #[test]
-fn a_commit_that_the_source_lacks_is_a_failure_and_another_in_the_folder_differs() {
+fn missing_or_different_commit_fails() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["commit"] = NO_COMMIT.into();
@@ -224,7 +224,7 @@ fn a_commit_that_the_source_lacks_is_a_failure_and_another_in_the_folder_differs
 }
 
 #[test]
-fn what_cannot_be_reached_is_told_and_fails_only_if_it_is_all() {
+fn unreachable_source_fails_only_without_others() {
     let corpus = Corpus::new();
     let mut away = corpus.entry("away");
     away["url"] = "file:///nonexistent/repo.git".into();
@@ -239,11 +239,10 @@ fn what_cannot_be_reached_is_told_and_fails_only_if_it_is_all() {
 }
 
 #[test]
-fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
+fn sizes_do_not_depend_on_packing_of_the_source() {
     let corpus = Corpus::new();
-    let check: [&OsStr; 3] = ["--check".as_ref(), "--program".as_ref(), repackbench().as_os_str()];
     corpus.write(&[corpus.entry("small")]);
-    let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(0);
+    let outcome = corpus.run(check_and_update()).exits(0);
     let expected = format!("updated: {} objects; there were no figures before", corpus.objects);
     assert_eq!(outcome.line("small"), expected);
     let entry = corpus.written("small");
@@ -265,7 +264,7 @@ fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
     let mut unreachable = entry.clone();
     unreachable["url"] = "file:///nonexistent/repo.git".into();
     corpus.write(&[unreachable]);
-    let outcome = corpus.run(check.into_iter().chain(["--source".as_ref(), named.as_ref()])).exits(0);
+    let outcome = corpus.run(check().into_iter().chain(["--source".as_ref(), named.as_ref()])).exits(0);
     assert_eq!(outcome.line("small"), format!("as expected: {} objects; figures compared: 4", corpus.objects));
     assert_eq!(corpus.made(), ["small"], "something is left");
 
@@ -273,16 +272,16 @@ fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
     let stored = entry["stored_bytes"]["zstd:5"].as_u64().expect("a figure");
     other["stored_bytes"]["zstd:5"] = (stored + 1).into();
     corpus.write(&[other]);
-    let outcome = corpus.run(check).exits(1);
+    let outcome = corpus.run(check()).exits(1);
     let expected = format!("stored bytes under zstd:5: expected {}, found {stored}", stored + 1);
     assert_eq!(outcome.line("small"), format!("differs: {expected}"));
-    let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(0);
+    let outcome = corpus.run(check_and_update()).exits(0);
     assert_eq!(outcome.line("small"), format!("updated: {} objects; {expected}", corpus.objects));
     assert_eq!(corpus.written("small"), entry);
 }
 
 #[test]
-fn sizes_of_another_commit_do_not_stay_beside_its_objects() {
+fn update_drops_sizes_of_another_commit() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["payload_bytes"] = 7.into();
@@ -298,9 +297,9 @@ fn sizes_of_another_commit_do_not_stay_beside_its_objects() {
     }
 }
 
-/// git as these tests have it, but for what a script does first when it fetches.
+/// The PATH has a git that edits the manifest before it fetches.
 #[test]
-fn an_update_touches_no_other_entry_and_none_that_was_changed_meanwhile() {
+fn update_keeps_entries_edited_meanwhile() {
     let corpus = Corpus::new();
     let path = std::env::var("PATH").expect("a PATH");
     let programs = corpus.join("programs");
@@ -336,7 +335,7 @@ fn an_update_touches_no_other_entry_and_none_that_was_changed_meanwhile() {
 }
 
 #[test]
-fn two_calls_do_not_work_in_one_folder() {
+fn second_call_waits_for_the_lock() {
     let corpus = Corpus::new();
     corpus.write(&[corpus.entry("small")]);
     fs::create_dir(corpus.join("out")).expect("a folder");
@@ -356,13 +355,13 @@ fn two_calls_do_not_work_in_one_folder() {
 }
 
 #[test]
-fn objects_that_a_partial_source_lacks_are_named() {
+fn missing_objects_of_a_partial_source_are_named() {
     let corpus = Corpus::new();
     make("git-partial-clone-bare.sh", &corpus.join("partial"));
     let source = corpus.join("partial/repo");
     let commit = git(&source, ["rev-parse", "HEAD"]).trim_end().to_owned();
     let complete = corpus.join("partial/complete.git");
-    // The source has all commits and nothing else, so that their trees are known to be missing, and no more.
+    // The source has only the commits, so only their trees are known to be missing.
     let trees: BTreeSet<String> = git(&complete, ["log", "--format=%T", &commit]).lines().map(str::to_owned).collect();
     let mut entry = corpus.entry("small");
     entry["commit"] = commit.into();
@@ -376,39 +375,63 @@ fn objects_that_a_partial_source_lacks_are_named() {
     assert!(named.len() == 5 && named.iter().all(|id| trees.contains(*id)), "{line}");
 }
 
-#[test]
-fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
-    // Not installed here: that would need a network.
+/// The release of the hg that converts. These tests do not install it, since that would need a network.
+fn hg_release() -> String {
     let hg = std::env::var_os("REPACKBENCH_HG").expect("REPACKBENCH_HG, which `cargo xtask test` sets");
+    let mut version = Command::new(&hg);
+    version.args(["version", "--quiet"]).env("HGRCPATH", "").env("HGPLAIN", "1");
+    let version = String::from_utf8(succeed(&mut version).stdout).expect("text");
+    let release = version.split_once("(version ").and_then(|(_, rest)| rest.split_once(')')).expect("a release").0;
+    release.to_owned()
+}
+
+impl Corpus {
+    /// An entry without figures that the given release of hg converts.
+    fn converted_entry(&self, release: &str) -> Value {
+        let mut entry = self.entry("small");
+        entry["kind"] = "converted-mercurial".into();
+        entry["conversion"] = json!({"hg": release});
+        entry
+    }
+
+    /// Converts the history and puts the figures into the manifest. Returns the entry.
+    fn convert(&self, release: &str) -> Value {
+        self.write(&[self.converted_entry(release)]);
+        self.run(check_and_update()).exits(0);
+        self.written("small")
+    }
+}
+
+fn check() -> [&'static OsStr; 3] {
+    ["--check".as_ref(), "--program".as_ref(), repackbench().as_os_str()]
+}
+
+fn check_and_update() -> impl Iterator<Item = &'static OsStr> {
+    check().into_iter().chain(["--update".as_ref()])
+}
+
+#[test]
+fn conversion_needs_the_release_of_hg_in_the_manifest() {
+    hg_release();
     let corpus = Corpus::new();
-    let mut entry = corpus.entry("small");
-    entry["kind"] = "converted-mercurial".into();
-    entry["conversion"] = json!({"hg": "0.1"});
-    corpus.write(&[entry.clone()]);
+    corpus.write(&[corpus.converted_entry("0.1")]);
     let outcome = corpus.run(["small"]).exits(75);
     assert!(outcome.line("small").starts_with("fetched, and not converted: expected hg 0.1"), "{}", outcome.stdout);
     assert!(outcome.stderr.contains("nothing could be compared"), "{}", outcome.stderr);
+}
 
-    let version = Command::new(&hg)
-        .args(["version", "--quiet"])
-        .env("HGRCPATH", "")
-        .env("HGPLAIN", "1")
-        .output()
-        .expect("to run hg");
-    let version = String::from_utf8(version.stdout).expect("text");
-    let release = version.split_once("(version ").and_then(|(_, rest)| rest.split_once(')')).expect("a release").0;
-    entry["conversion"] = json!({"hg": release});
-    corpus.write(&[entry]);
-    let check: [&OsStr; 3] = ["--check".as_ref(), "--program".as_ref(), repackbench().as_os_str()];
-    corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(0);
-    let mut entry = corpus.written("small");
-    // A changeset has two parents at most: hg makes several of an octopus.
+#[test]
+fn conversion_gives_the_same_figures_in_any_environment() {
+    let release = hg_release();
+    let corpus = Corpus::new();
+    let mut entry = corpus.convert(&release);
+    // A changeset has at most two parents, so hg makes several of an octopus merge.
     let commits = git(&corpus.join("history/repo"), ["rev-list", "--parents", &corpus.commit]);
     let parents = commits.lines().map(|line| line.split(' ').count() - 1);
     let changesets: usize = parents.map(|parents| parents.saturating_sub(1).max(1)).sum();
     assert_eq!(entry["conversion"]["changesets"], changesets);
     assert_eq!(entry["objects"], corpus.objects);
-    // A second conversion, in another place, by one whose git would read other objects and know no renames.
+    // A second conversion, in another place, with settings that would make git read other objects and find no renames.
     fs::rename(corpus.join("out"), corpus.join("first")).expect("to move the first one away");
     let misleading = [
         ("GIT_OBJECT_DIRECTORY", "/nonexistent"),
@@ -416,23 +439,28 @@ fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
         ("GIT_CONFIG_KEY_0", "diff.renames"),
         ("GIT_CONFIG_VALUE_0", "false"),
     ];
-    let outcome = corpus.run_with(&misleading, check).exits(0);
+    let outcome = corpus.run_with(&misleading, check()).exits(0);
     assert_eq!(outcome.line("small"), format!("as expected: {} objects; figures compared: 6", corpus.objects));
     entry["conversion"]["tip"] = NO_COMMIT.into();
     corpus.write(&[entry.clone()]);
     let outcome = corpus.run(["small"]).exits(1);
     assert!(outcome.line("small").starts_with(&format!("differs: tip: expected {NO_COMMIT}, found ")));
+}
 
-    // Of another commit, and by another release: what an earlier call made is not it.
+#[test]
+fn conversion_of_another_commit_or_hg_is_not_reused() {
+    let release = hg_release();
+    let corpus = Corpus::new();
+    let entry = corpus.convert(&release);
     let mut older = entry.clone();
     older["commit"] = git(&corpus.join("history/repo"), ["rev-parse", "main~2"]).trim_end().into();
-    let mut other_hg = entry.clone();
+    let mut other_hg = entry;
     other_hg["conversion"]["hg"] = "0.1".into();
     for (entry, meant) in [(older, format!("by hg {release}")), (other_hg, "by hg 0.1".to_owned())] {
         corpus.write(std::slice::from_ref(&entry));
         let git_folder = corpus.join("out/small.git");
         fs::remove_dir_all(git_folder).expect("to remove what is converted");
-        let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(1);
+        let outcome = corpus.run(check_and_update()).exits(1);
         let line = outcome.line("small");
         let commit = entry["commit"].as_str().expect("a commit");
         assert!(
@@ -467,7 +495,7 @@ fn misspelt_names_and_fields_are_refused() {
 }
 
 #[test]
-fn a_list_fetches_nothing() {
+fn list_fetches_nothing() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["objects"] = 7.into();

@@ -1,4 +1,4 @@
-//! zlib's functions as a program calls them: the system's, or those of the library that stands in for it.
+//! The functions of zlib that a program calls: those of the system's library, or those of the stand-in.
 
 use std::{
     ffi::{CStr, CString, NulError},
@@ -18,7 +18,7 @@ pub(crate) fn system() -> Result<ZlibFunctions> {
     load(SYSTEM)
 }
 
-/// The functions of the library that stands in for it.
+/// The functions of the stand-in for zlib.
 pub(crate) fn stand_in() -> Result<ZlibFunctions> {
     let path = build_stand_in()?;
     let failed = |error: NulError| BenchError::Setup(format!("{}: {error}", path.display()));
@@ -28,12 +28,13 @@ pub(crate) fn stand_in() -> Result<ZlibFunctions> {
 /// The functions of a library.
 fn load(name: &CStr) -> Result<ZlibFunctions> {
     let failed = |why: &str| BenchError::Setup(format!("{}: {why}", name.to_string_lossy()));
-    // SAFETY: a C string; neither library runs code of consequence when it is loaded, and none is unloaded.
+    // SAFETY: the name is a C string. Neither library runs code with side effects when it is loaded, and neither is
+    // unloaded.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
         return Err(failed("cannot be loaded"));
     }
-    // SAFETY: a loaded library, whose symbols of these names are zlib's or stand in for them.
+    // SAFETY: the library is loaded, and its symbols with these names are functions of zlib or stand in for them.
     let found = unsafe { ZlibFunctions::find(|name| libc::dlsym(handle, name.as_ptr())) };
     found.ok_or_else(|| failed("has not all functions of zlib"))
 }
@@ -41,12 +42,12 @@ fn load(name: &CStr) -> Result<ZlibFunctions> {
 /// The version of the system's zlib.
 pub(crate) fn version() -> Result<String> {
     let failed = || BenchError::Setup(format!("{SYSTEM:?}: cannot be loaded"));
-    // SAFETY: C strings, and a library that is never unloaded.
+    // SAFETY: the names are C strings, and the library is never unloaded.
     let symbol = unsafe { libc::dlsym(libc::dlopen(SYSTEM.as_ptr(), libc::RTLD_NOW), c"zlibVersion".as_ptr()) };
     if symbol.is_null() {
         return Err(failed());
     }
-    // SAFETY: zlib's function of that name, as zlib.h declares it, which gives a C string that lasts.
+    // SAFETY: this is the type of zlib's function in zlib.h, and the C string that it returns is static.
     let text = unsafe {
         let version: extern "C" fn() -> *const libc::c_char = std::mem::transmute(symbol);
         CStr::from_ptr(version())
@@ -54,10 +55,10 @@ pub(crate) fn version() -> Result<String> {
     Ok(text.to_string_lossy().into_owned())
 }
 
-/// Chunks one behind the other, as in a pack that git has mapped.
+/// Consecutive chunks, as in a pack that git has mapped.
 pub(crate) struct Chunks {
     stored: Vec<u8>,
-    /// Where each starts, and the length of its payload.
+    /// The start of each chunk and the length of its payload.
     places: Vec<(usize, usize)>,
     room: Vec<u8>,
 }
@@ -75,7 +76,7 @@ impl Chunks {
         Ok(chunks)
     }
 
-    /// Reads each as git reads an entry of a pack: a stream is opened for it, read at once, and closed.
+    /// Reads each chunk as git reads an entry of a pack: it opens a stream, reads it in one call, and closes it.
     pub(crate) fn read(&mut self, zlib: &ZlibFunctions) -> Result<()> {
         for (start, payload_len) in &self.places {
             let stored = &self.stored[*start..];
@@ -89,11 +90,12 @@ impl Chunks {
     }
 }
 
-/// The last code, and how many bytes were written.
+/// Returns the last code and the number of bytes written.
 fn inflate(zlib: &ZlibFunctions, stored: &[u8], room: &mut [u8]) -> (i32, usize) {
     const MOST: usize = 1 << 30;
     let mut stream = ZStream::zeroed();
-    // SAFETY: a stream of zeroes, then an open one with bytes and room of these lengths, which is closed before it goes.
+    // SAFETY: the stream is zeroed, then opened, gets bytes and room of these lengths, and is closed before it is
+    // dropped.
     unsafe {
         let opened = (zlib.inflate_init2)(&mut stream, 15, c"1.2.11".as_ptr(), ZStream::SIZE);
         if opened != OK {

@@ -1,9 +1,9 @@
-//! What changed from older records to newer ones.
+//! Changes from older records to newer ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_records::{
-    CellChange, ComparedTime, Host, Measure, RatioEstimate, RatioInterval, Record, RepositoryState, ResultChange, Role,
+    CellChange, CellId, ComparedTime, Host, Measure, RatioEstimate, RatioInterval, Record, ResultChange, Role,
     WorkloadComparison, WorkloadLabel,
 };
 
@@ -12,10 +12,7 @@ use crate::{
     statistics::ratio_estimate,
 };
 
-/// A repository's name with its machine where that matters, a workload, and a variant's label with what else tells cells apart.
-type CellKey = (String, WorkloadLabel, String);
-
-/// The machines of some results, in words.
+/// The machines of `records`, by description.
 fn machines(records: &[Record]) -> BTreeMap<String, &Host> {
     let hosts = SessionHosts::of(records);
     let of_record = |record| {
@@ -25,42 +22,40 @@ fn machines(records: &[Record]) -> BTreeMap<String, &Host> {
     records.iter().map(of_record).collect()
 }
 
-/// The name of a repository in a key: machines are told apart where there are several.
-fn place(repository: &RepositoryState, host: &Host, are_several: bool) -> String {
-    match are_several {
-        true => format!("{} on {}", repository.name, host.description()),
-        false => repository.name.clone(),
-    }
-}
-
 /// One cell of one set of results.
 struct Cell {
     time: Option<RatioEstimate>,
     size: u64,
 }
 
-/// What the names of cells say because there are several.
+/// What has to be part of a cell's identity because the results have several.
 #[derive(Debug)]
-struct Told<'a> {
+struct Several<'a> {
     machines: bool,
     baselines: bool,
-    /// The times of each workload that are compared in some results: a few of a workload that writes files, if some are older.
+    /// The compared times of each workload: several for a workload that writes files, if some results are older.
     times: BTreeMap<&'a WorkloadLabel, BTreeSet<ComparedTime>>,
 }
 
-impl Told<'_> {
-    /// What a comparison is of, as part of a cell's name.
-    fn time(&self, comparison: &WorkloadComparison) -> String {
-        match self.times.get(&comparison.workload).is_some_and(|times| times.len() > 1) {
-            true => format!(", {}", comparison.compared_time.name()),
-            false => String::new(),
+impl Several<'_> {
+    /// The part of a cell's identity that all rows of `comparison` share.
+    fn id_of(&self, comparison: &WorkloadComparison, measure: Measure) -> CellId {
+        let are_baselines = self.baselines && measure == Measure::RatioToBaseline;
+        let are_times = self.times.get(&comparison.workload).is_some_and(|times| times.len() > 1);
+        CellId {
+            repository: comparison.repository.name.clone(),
+            machine: self.machines.then(|| comparison.host.description()),
+            workload: comparison.workload.clone(),
+            variant: String::new(),
+            baseline: comparison.baseline().filter(|_| are_baselines).map(|row| row.variant.label().into_owned()),
+            compared_time: are_times.then_some(comparison.compared_time),
         }
     }
 }
 
-/// Holds `new` against `old`. Repositories are the same if their names are, so that results from several machines, or from
-/// before and after a fetch, can be compared. Where either holds results of several machines, each machine's are held against its
-/// own; and neither ratios to another baseline nor different times of a workload are held against each other.
+/// Compares `new` with `old`. Repositories with the same name are the same, so that results from several machines, or
+/// from before and after a fetch, can be compared. If either has results of several machines, each machine is compared
+/// with itself. Ratios to different baselines and different times of a workload are never compared.
 pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> ResultChange {
     let mut all = [old, new].concat();
     unify_spellings(&mut all);
@@ -76,15 +71,14 @@ pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> Resu
     for record in &all {
         times.entry(&record.workload).or_default().insert(record.compared_time);
     }
-    let told = Told { machines: are_several, baselines: baselines.len() > 1, times };
-    let (before, after) = (cells(old, measure, &told), cells(new, measure, &told));
+    let several = Several { machines: are_several, baselines: baselines.len() > 1, times };
+    let (before, after) = (cells(old, measure, &several), cells(new, measure, &several));
     let one_of_each = old_machines.iter().next().zip(new_machines.iter().next()).filter(|_| !are_several);
     let changed_host = one_of_each.filter(|(old, new)| old.0 != new.0);
-    let name = |(repository, workload, variant): &CellKey| format!("{repository}: {workload}: {variant}");
-    let only = |these: &BTreeMap<CellKey, Cell>, others: &BTreeMap<CellKey, Cell>| {
-        these.keys().filter(|key| !others.contains_key(*key)).map(name).collect()
+    let only = |these: &BTreeMap<CellId, Cell>, others: &BTreeMap<CellId, Cell>| {
+        these.keys().filter(|id| !others.contains_key(*id)).cloned().collect()
     };
-    let cells = before.iter().filter_map(|(key, before)| Some(change(key, before, after.get(key)?)));
+    let cells = before.iter().filter_map(|(id, before)| Some(change(id, before, after.get(id)?)));
     let (old_states, new_states) = (fingerprints(old), fingerprints(new));
     let changed = |(name, states): (&String, &BTreeSet<String>)| {
         old_states.get(name).is_some_and(|old| old != states).then(|| name.clone())
@@ -99,17 +93,15 @@ pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> Resu
     }
 }
 
-fn change((repository, workload, variant): &CellKey, before: &Cell, after: &Cell) -> CellChange {
+fn change(id: &CellId, before: &Cell, after: &Cell) -> CellChange {
     CellChange {
-        repository: repository.clone(),
-        workload: workload.clone(),
-        variant: variant.clone(),
+        id: id.clone(),
         time: before.time.zip(after.time).map(|(before, after)| quotient(&after, &before)),
         size: after.size as f64 / before.size.max(1) as f64,
     }
 }
 
-/// The quotient of two estimates that know nothing of each other: as far apart as the ends of their intervals allow.
+/// The quotient of two independent estimates, with an interval as wide as the ends of their intervals allow.
 fn quotient(numerator: &RatioEstimate, denominator: &RatioEstimate) -> RatioEstimate {
     let interval = numerator.interval.zip(denominator.interval).map(|(above, below)| RatioInterval {
         low: above.low / below.high,
@@ -123,47 +115,41 @@ fn quotient(numerator: &RatioEstimate, denominator: &RatioEstimate) -> RatioEsti
     }
 }
 
-fn cells(records: &[Record], measure: Measure, told: &Told<'_>) -> BTreeMap<CellKey, Cell> {
+fn cells(records: &[Record], measure: Measure, several: &Several<'_>) -> BTreeMap<CellId, Cell> {
     let mut cells = BTreeMap::new();
     let hosts = SessionHosts::of(records);
     for comparison in compare_records(records) {
-        let baseline = comparison.baseline();
-        let beside = baseline.filter(|_| told.baselines && measure == Measure::RatioToBaseline);
-        let beside = beside.map(|baseline| format!(" beside {}", baseline.variant.label())).unwrap_or_default();
-        let time_name = told.time(&comparison);
+        let id = several.id_of(&comparison, measure);
         for row in &comparison.rows {
-            let label = row.variant.label().into_owned();
-            let repository = place(&comparison.repository, &comparison.host, told.machines);
-            let mut key = (repository, comparison.workload.clone(), label);
+            let variant = row.variant.label().into_owned();
             let time = match measure {
                 Measure::RatioToBaseline => row.ratio,
-                Measure::Time => times(records, &hosts, &comparison, &key),
+                Measure::Time => times(records, &hosts, &comparison, &variant),
             };
-            key.2.push_str(&beside);
-            key.2.push_str(&time_name);
-            // Times are those of all comparisons in which the variant stands.
-            cells.entry(key).or_insert(Cell { time, size: row.size.total_bytes });
+            // Times are over all comparisons that have the variant.
+            let size = row.size.total_bytes;
+            cells.entry(CellId { variant, ..id.clone() }).or_insert(Cell { time, size });
         }
     }
     cells
 }
 
-/// The median of the times themselves, in nanoseconds, with its interval: in the form of a ratio to a nanosecond.
+/// The median of the times in nanoseconds, with its interval, expressed as a ratio to one nanosecond.
 fn times(
     records: &[Record],
     hosts: &SessionHosts<'_>,
     comparison: &WorkloadComparison,
-    (_, workload, label): &CellKey,
+    variant: &str,
 ) -> Option<RatioEstimate> {
     let is_wanted = |record: &&Record| {
         record.repository.name == comparison.repository.name
             && hosts.of_record(record).machine() == comparison.host.machine()
-            && record.workload == *workload
+            && record.workload == comparison.workload
             && record.compared_time == comparison.compared_time
             && record.variant.role != Role::BaselineAgain
-            // Times of a cold run are those of a copy's place on the disk too.
+            // The time of a cold run also depends on the place of the copy on the disk.
             && record.place.copy.is_none()
-            && record.variant.label() == label.as_str()
+            && record.variant.label() == variant
     };
     let times = records.iter().filter(is_wanted).map(|record| record.compared_time.nanoseconds(&record.sample));
     ratio_estimate(&mut times.filter(|time| *time > 0).map(|time| (time as f64).ln()).collect::<Vec<_>>())
@@ -188,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quotient_is_as_uncertain_as_both_of_its_parts() {
+    fn quotient_is_as_uncertain_as_both_parts() {
         let found = quotient(&estimate(0.8, 0.75, 0.85), &estimate(0.7, 0.68, 0.72));
         let interval = found.interval.expect("both have one");
         assert!((found.ratio - 0.8 / 0.7).abs() < 1e-12);
@@ -197,7 +183,18 @@ mod tests {
         assert!(quotient(&estimate(0.8, 0.7, 0.9), &without).interval.is_none());
     }
 
-    /// Six blocks on a machine, in which the variant takes so many times what the baseline takes.
+    fn id(variant: &str) -> CellId {
+        CellId {
+            repository: "sample".into(),
+            machine: None,
+            workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
+            variant: variant.into(),
+            baseline: None,
+            compared_time: None,
+        }
+    }
+
+    /// Six blocks on a machine, in which the variant takes `factor` times the baseline's time.
     fn session(cpu: &str, number: u64, factor: u64) -> Vec<Record> {
         let mut records = Vec::new();
         for block in 0..6 {
@@ -214,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn times_by_different_clocks_are_not_held_against_each_other() {
+    fn times_by_different_clocks_are_not_compared() {
         let by = |number, compared_time| {
             let mut records = session("fast", number, 2);
             records.iter_mut().for_each(|record| record.compared_time = compared_time);
@@ -224,23 +221,22 @@ mod tests {
         for measure in [Measure::RatioToBaseline, Measure::Time] {
             let change = compare_results(&older, &newer, measure);
             assert!(change.cells.is_empty(), "{change:?}");
-            assert_eq!(change.only_old[1], "sample: traverse: codec-1, user CPU time");
-            assert_eq!(change.only_new[1], "sample: traverse: codec-1, CPU time without writing files");
+            let expected = |compared_time| CellId { compared_time: Some(compared_time), ..id("codec-1") };
+            assert_eq!(change.only_old[1], expected(ComparedTime::User));
+            assert_eq!(change.only_new[1], expected(ComparedTime::CpuWithoutWriting));
             let command = compare_results(&older, &by(2, ComparedTime::UserOfCommand), measure);
             assert!(command.cells.is_empty(), "{command:?}");
-            // Where both have both, each is held against its own.
+            // If both have both times, each is compared with itself.
             let change = compare_results(&[older.clone(), newer.clone()].concat(), &newer, measure);
-            let variants: Vec<&str> = change.cells.iter().map(|cell| cell.variant.as_str()).collect();
-            assert_eq!(
-                variants,
-                ["codec-0, CPU time without writing files", "codec-1, CPU time without writing files"]
-            );
+            let ids: Vec<CellId> = change.cells.iter().map(|cell| cell.id.clone()).collect();
+            let compared_time = Some(ComparedTime::CpuWithoutWriting);
+            assert_eq!(ids, ["codec-0", "codec-1"].map(|variant| CellId { compared_time, ..id(variant) }));
             assert_eq!(change.only_old.len(), 2, "{change:?}");
         }
     }
 
     #[test]
-    fn each_machine_is_held_against_itself_where_there_are_several() {
+    fn several_machines_are_compared_separately() {
         let (fast, slow) = (session("fast", 1, 2), session("slow", 2, 4));
         let (fast_later, slow_later) = (session("fast", 3, 2), session("slow", 4, 2));
         let old = [fast.clone(), slow.clone()].concat();
@@ -248,8 +244,8 @@ mod tests {
         for measure in [Measure::RatioToBaseline, Measure::Time] {
             let change = compare_results(&old, &new, measure);
             let of = |machine: &str| {
-                let name = format!("sample on {machine}");
-                let cell = change.cells.iter().find(|cell| cell.repository == name && cell.variant == "codec-1");
+                let id = CellId { machine: Some(machine.to_owned()), ..id("codec-1") };
+                let cell = change.cells.iter().find(|cell| cell.id == id);
                 cell.unwrap().time.unwrap().ratio
             };
             assert!((of("fast") - 1.0).abs() < 1e-9 && (of("slow") - 0.5).abs() < 1e-9, "{change:?}");
@@ -260,19 +256,19 @@ mod tests {
     }
 
     #[test]
-    fn one_machine_against_another_is_compared_and_said() {
+    fn different_machines_are_compared_and_reported() {
         let change = compare_results(&session("fast", 1, 2), &session("slow", 2, 4), Measure::RatioToBaseline);
         let (old, new) = change.changed_host.unwrap();
         assert_eq!((old.cpu_model.as_deref(), new.cpu_model.as_deref()), (Some("fast"), Some("slow")));
         assert!(change.only_old.is_empty());
-        let candidate = change.cells.iter().find(|cell| cell.variant == "codec-1").unwrap();
+        let candidate = change.cells.iter().find(|cell| cell.id.variant == "codec-1").unwrap();
         assert!((candidate.time.unwrap().ratio - 2.0).abs() < 1e-9);
         let same = compare_results(&session("fast", 1, 2), &session("fast", 2, 2), Measure::Time);
         assert_eq!(same.changed_host, None);
     }
 
     #[test]
-    fn ratios_to_different_baselines_are_not_held_against_each_other() {
+    fn ratios_to_different_baselines_are_not_compared() {
         let beside = |number, baseline: &str| {
             let mut records = session("fast", number, 2);
             for record in records.iter_mut().filter(|record| record.variant.role != Role::Candidate) {
@@ -283,34 +279,29 @@ mod tests {
         };
         let both = [beside(1, "zlib:6"), beside(2, "zlib:9")].concat();
         let change = compare_results(&both, &beside(3, "zlib:9"), Measure::RatioToBaseline);
-        let names: Vec<&str> = change.cells.iter().map(|cell| cell.variant.as_str()).collect();
-        assert_eq!(names, ["codec-1 beside zlib:9", "zlib:9 beside zlib:9"]);
+        let ids: Vec<CellId> = change.cells.iter().map(|cell| cell.id.clone()).collect();
+        let beside_9 = |variant| CellId { baseline: Some("zlib:9".into()), ..id(variant) };
+        assert_eq!(ids, ["codec-1", "zlib:9"].map(beside_9));
         assert_eq!(change.only_old.len(), 2, "{change:?}");
         let times = compare_results(&both, &beside(3, "zlib:9"), Measure::Time);
         assert_eq!(times.cells.len(), 2, "times are to no baseline: {times:?}");
     }
 
     #[test]
-    fn a_variant_is_the_same_however_its_spec_was_typed() {
+    fn spelling_of_spec_does_not_matter() {
         let mut new = session("fast", 2, 2);
         new.iter_mut().filter_map(|record| record.variant.spec.as_mut()).for_each(|spec| spec.typed.push('!'));
         for measure in [Measure::RatioToBaseline, Measure::Time] {
             let change = compare_results(&session("fast", 1, 2), &new, measure);
             assert!(change.only_old.is_empty() && change.only_new.is_empty(), "{change:?}");
-            let pairs = change.cells.iter().find(|cell| cell.variant == "codec-1").and_then(|cell| cell.time);
+            let pairs = change.cells.iter().find(|cell| cell.id.variant == "codec-1").and_then(|cell| cell.time);
             assert_eq!(pairs.map(|time| time.pairs), Some(6));
         }
     }
 
     #[test]
-    fn the_gate_asks_whether_all_of_the_interval_is_beyond() {
-        let cell = |time, size| CellChange {
-            repository: "sample".into(),
-            workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
-            variant: "zstd:5".into(),
-            time,
-            size,
-        };
+    fn gate_requires_whole_interval_beyond_it() {
+        let cell = |time, size| CellChange { id: id("zstd:5"), time, size };
         let slower = cell(Some(estimate(1.1, 1.04, 1.2)), 1.0);
         assert!(slower.is_slower(0.03) && !slower.is_slower(0.05) && !slower.is_larger(0.0));
         let unclear = cell(Some(estimate(1.1, 0.99, 1.2)), 1.04);

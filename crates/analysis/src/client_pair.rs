@@ -1,11 +1,11 @@
-//! In-process replays beside the same jobs by a stock client.
+//! In-process replays and the same jobs by a stock client.
 
 use repackbench_records::{Client, ComparedTime, Role, VariantComparison, WorkloadComparison, WorkloadLabel};
 
-/// The zlib that a client is linked with, as records name it.
+/// The name in records of the zlib that a client is linked with.
 const HOST_ZLIB: &str = "host";
 
-/// One workload by a stock client, and the same in-process.
+/// One workload by a stock client, and its replay in-process.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientPair<'a> {
     /// The replay.
@@ -14,7 +14,8 @@ pub struct ClientPair<'a> {
     pub stock: &'a WorkloadComparison,
 }
 
-/// Each workload that was both replayed and done by a stock client. All comparisons are of one repository and machine.
+/// Each workload that was both replayed and run by a stock client. All comparisons must be of one repository and
+/// machine.
 pub fn client_pairs<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<ClientPair<'a>> {
     let of_stock = |stock: &&'a WorkloadComparison| {
         stock.workload.client()?;
@@ -32,19 +33,19 @@ fn is_replay_of(of: &WorkloadComparison, stock: &WorkloadComparison) -> bool {
         && shared_parameters(&of.workload) == shared_parameters(&stock.workload)
 }
 
-/// The parameters that both a replay and a stock client's job have.
+/// The parameters that do not concern the client.
 fn shared_parameters(workload: &WorkloadLabel) -> Vec<(&String, &String)> {
     let is_of_client = |name: &str| [WorkloadLabel::CLIENT, WorkloadLabel::CACHES].contains(&name);
     workload.parameters.iter().filter(|(name, _)| !is_of_client(name)).collect()
 }
 
 impl<'a> ClientPair<'a> {
-    /// The row of the replay that reads the same files with the same codec as the stock client's `row`; `None` for a row with another
-    /// zlib.
+    /// The row of the replay that reads the same files with the same codec as the stock client's `row`; `None` for a
+    /// row with another zlib.
     pub fn replay_of(&self, row: &VariantComparison) -> Option<&'a VariantComparison> {
         let has_own_zlib = |client: &Client| client.zlib == HOST_ZLIB;
         let client = row.variant.client.as_ref().filter(|client| has_own_zlib(client))?;
-        // The baseline's second row is the library's cost, which no replay has.
+        // The baseline's row with the library shows the cost of the library, which no replay has.
         let is_baseline_again = |of: &VariantComparison| of.variant.role == Role::Baseline && client.library;
         self.in_process.rows.iter().find(|of| {
             let (one, other) = (of.variant.identity(), row.variant.identity());

@@ -3,33 +3,34 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
-    ComparedTime, DisturbanceShares, Host, Machine, RatioEstimate, Record, Role, SpecIdentity, SpecText, TracedReads,
-    Variant, VariantComparison, VariantIdentity, WorkloadComparison, WorkloadLabel,
+    BlockId, ComparedTime, DisturbanceShares, Host, Machine, RatioEstimate, Record, Role, SessionId, SpecIdentity,
+    SpecText, TracedReads, Variant, VariantComparison, VariantIdentity, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{
     exactness::is_recorded_guess,
-    hierarchical::hierarchical,
+    hierarchical::{CopyRatio, hierarchical},
     statistics::{median_duration, ratio_estimate},
     verdict::{blocks_for_verdicts, holm, is_valid, log_floor, sign_test, verdict},
 };
 
-/// Compares the variants of each workload with the baseline, by the time that its records name
-/// ([`Record::compared_time`]). Workloads come in the order in which they first appear in `records`.
+/// Compares the variants of each workload with the baseline, by [`Record::compared_time`]. Workloads keep the order in
+/// which they first appear in `records`.
 ///
-/// A block's log-ratio for a variant is the logarithm of its time less the mean of those of the baseline's two runs, A and A':
-/// the ratio to their geometric mean, which is narrower by an eighth than one to A alone. The mean of two runs is not
-/// exchangeable with a single one, and under one-sided noise, which is what machines have, its median lies a little elsewhere. So
-/// an interval that leaves out 1 says nothing yet: verdicts are about what lies beyond the noise floor, which the distance of A
-/// from A' sets, and which is wider than that shift whatever the noise (the tests of `simulation` show it).
+/// The log-ratio of a block is the logarithm of the variant's time minus the mean logarithm of the baseline's two runs,
+/// A and A'. This ratio to their geometric mean has an interval that is narrower by an eighth than that of a ratio to A
+/// only. But the mean of two runs is not exchangeable with a single run: under one-sided noise, which machines have,
+/// its median is slightly shifted. So an interval that excludes 1 proves nothing yet. Verdicts require a difference
+/// beyond the noise floor, which the distance between A and A' sets, and which exceeds that shift for every kind of
+/// noise (see the tests in `simulation`).
 ///
-/// Runs of different machines are compared apart, as are those of different repositories and workloads; and so are sessions with
-/// another baseline, whose ratios are to something else, and sessions in which a workload saw other content.
+/// Runs of different machines, repositories and workloads are compared separately. So are sessions with different
+/// baselines, whose ratios mean different things, and sessions in which a workload read different content.
 ///
-/// Verdicts are corrected for the number of ratios in `records`, so all records of a session belong into one call.
+/// Verdicts are corrected for the number of ratios in `records`, so one call must get all records of a session.
 ///
-/// A block in which a needed run is missing or took no measurable time gives no pair. Runs that name a physical copy get the
-/// interval of [`hierarchical`] instead of the sign test's.
+/// A block gives no pair if a required run is missing or took no measurable time. Runs that name a physical copy get
+/// the interval of [`hierarchical`] instead of the sign test's.
 pub fn compare_records(records: &[Record]) -> Vec<WorkloadComparison> {
     let (hosts, baselines) = (SessionHosts::of(records), SessionBaselines::of(records));
     let mut groups: Vec<Group<'_>> = Vec::new();
@@ -60,7 +61,7 @@ pub fn compare_records(records: &[Record]) -> Vec<WorkloadComparison> {
     comparisons
 }
 
-/// What runs have in common that are compared with each other.
+/// What compared runs have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct GroupKey<'a> {
     repository: (&'a str, &'a str),
@@ -74,8 +75,8 @@ struct GroupKey<'a> {
 
 type Group<'a> = (GroupKey<'a>, Vec<&'a Record>);
 
-/// A session that was stopped before its baseline was measured has nothing to be compared with, and stands with others of its kind,
-/// if there are any.
+/// Merges each session that was stopped before its baseline was measured into a group that is equal except for the
+/// baseline.
 fn with_baselines(groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
     let (mut whole, stopped): (Vec<Group<'_>>, Vec<Group<'_>>) =
         groups.into_iter().partition(|(key, _)| key.baseline.is_some());
@@ -88,15 +89,21 @@ fn with_baselines(groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
     whole
 }
 
-/// What the ratios of a session are to: a variant, and who decodes it.
+/// The baseline of ratios: a variant and its decoder.
 type BaselineKey<'a> = (VariantIdentity<'a>, &'a str);
 
-/// The baseline of every session in every repository: that of its first record of one. A session in which both this program and the
-/// user's read has two.
+/// The baseline of every session on every repository, from its first baseline record. A session with replays and a
+/// stock client has two baselines.
 struct SessionBaselines<'a>(BTreeMap<SessionKey<'a>, BaselineKey<'a>>);
 
-/// Session and seed, repository, and whether a program of the user's read.
-type SessionKey<'a> = (u64, u64, &'a str, bool);
+/// The records that share a baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SessionKey<'a> {
+    session: SessionId,
+    fingerprint: &'a str,
+    /// Whether a stock client read.
+    by_client: bool,
+}
 
 impl<'a> SessionBaselines<'a> {
     fn of(records: &'a [Record]) -> Self {
@@ -113,8 +120,11 @@ impl<'a> SessionBaselines<'a> {
     }
 
     fn key(record: &'a Record) -> SessionKey<'a> {
-        let place = &record.place;
-        (place.session, place.seed, &record.repository.fingerprint, record.variant.client.is_some())
+        SessionKey {
+            session: record.place.session_id(),
+            fingerprint: &record.repository.fingerprint,
+            by_client: record.variant.client.is_some(),
+        }
     }
 }
 
@@ -122,14 +132,14 @@ fn is_baseline(role: Role) -> bool {
     matches!(role, Role::Baseline | Role::BaselineAgain)
 }
 
-/// Gives all records of a spec the spelling of the first, so that they are known by one name.
+/// Gives all records of a spec the spelling of the first, so that a spec has one name.
 pub fn unify_spellings(records: &mut [Record]) {
     let first: Vec<SpecText> = Spellings::of(records.iter()).0.into_values().cloned().collect();
     let spellings = Spellings(first.iter().map(|spec| (spec.identity(), spec)).collect());
     records.iter_mut().for_each(|record| spellings.unify(&mut record.variant));
 }
 
-/// How each spec is spelled where it comes first.
+/// The first spelling of each spec.
 pub(super) struct Spellings<'a>(BTreeMap<SpecIdentity<'a>, &'a SpecText>);
 
 impl<'a> Spellings<'a> {
@@ -150,30 +160,31 @@ impl<'a> Spellings<'a> {
     }
 }
 
-/// The machine of every session: that of its first record. One that goes on after a kernel was changed stays one.
-pub(super) struct SessionHosts<'a>(BTreeMap<(u64, u64), &'a Host>);
+/// The machine of every session, from its first record. A session that is resumed under another kernel stays one
+/// session.
+pub(super) struct SessionHosts<'a>(BTreeMap<SessionId, &'a Host>);
 
 impl<'a> SessionHosts<'a> {
     pub(super) fn of(records: &'a [Record]) -> Self {
         let mut hosts = BTreeMap::new();
-        // Records from before sessions had names cannot tell.
+        // Older records have no session.
         for record in records.iter().filter(|record| record.place.session > 0) {
-            hosts.entry((record.place.session, record.place.seed)).or_insert(&record.host);
+            hosts.entry(record.place.session_id()).or_insert(&record.host);
         }
         SessionHosts(hosts)
     }
 
     pub(super) fn of_record(&self, record: &'a Record) -> &'a Host {
-        self.0.get(&(record.place.session, record.place.seed)).copied().unwrap_or(&record.host)
+        self.0.get(&record.place.session_id()).copied().unwrap_or(&record.host)
     }
 }
 
-/// Half of the widest interval of a workload, its noise among them, as a logarithm; `None` while one has no interval. It says
-/// how precisely the workload is known, and nothing of what is known.
+/// Half the width of the widest interval of a workload, including its noise, as a logarithm; `None` while some ratio
+/// has no interval. It measures the precision of a workload's ratios.
 pub fn widest_half_width(comparison: &WorkloadComparison) -> Option<f64> {
     let baseline = comparison.baseline();
     if baseline.is_some_and(|baseline| baseline.compared_median.is_zero()) {
-        // It had nothing to do: there are no ratios, and more blocks make none.
+        // There was nothing to do: there are no ratios, and more blocks give none.
         return Some(0.0);
     }
     let half_width = |estimate: &Option<RatioEstimate>| {
@@ -186,7 +197,7 @@ pub fn widest_half_width(comparison: &WorkloadComparison) -> Option<f64> {
         .try_fold(0.0_f64, |widest, width| Some(widest.max(width?)))
 }
 
-/// Corrects the probabilities of all ratios for their number, and gives the verdicts.
+/// Corrects the probabilities of all ratios for their number, and sets the verdicts.
 fn judge(comparisons: &mut [WorkloadComparison]) {
     let mut probabilities: Vec<&mut f64> = comparisons
         .iter_mut()
@@ -210,35 +221,27 @@ fn judge(comparisons: &mut [WorkloadComparison]) {
     }
 }
 
-/// The table row that a record belongs to. A' shares the baseline's, and a variant of several sessions is one row.
+/// The table row of a record. A' shares the row of the baseline, and a variant of several sessions has one row.
 fn row_key(record: &Record) -> VariantIdentity<'_> {
     let identity = record.variant.identity();
     VariantIdentity { role: if is_baseline(identity.role) { Role::Baseline } else { identity.role }, ..identity }
 }
 
-/// A block, told apart from those of other sessions.
-pub(crate) type BlockKey = (u64, u64, u32);
-
-/// The block that `run` stood in.
-pub(crate) fn block_of(run: &Record) -> BlockKey {
-    (run.place.session, run.place.seed, run.place.block)
-}
-
 /// One run in its block.
 #[derive(Debug, Clone, Copy)]
 struct BlockRun {
-    /// The logarithm of the compared time; `None` where it was not measurable.
+    /// The logarithm of the compared time; `None` if it was not measurable.
     log: Option<f64>,
     copy: Option<u32>,
 }
 
-type BlockRuns = BTreeMap<BlockKey, BlockRun>;
+type BlockRuns = BTreeMap<BlockId, BlockRun>;
 
 fn block_runs<'a>(runs: impl Iterator<Item = &'a Record>) -> BlockRuns {
     runs.map(|run| {
         let time_ns = compared_ns(run);
         let log = (time_ns > 0).then(|| (time_ns as f64).ln());
-        (block_of(run), BlockRun { log, copy: run.place.copy })
+        (run.place.block_id(), BlockRun { log, copy: run.place.copy })
     })
     .collect()
 }
@@ -255,8 +258,8 @@ impl Baseline {
         Baseline { first: block_runs(of_role(Role::Baseline)), again: block_runs(of_role(Role::BaselineAgain)) }
     }
 
-    /// The logarithm of the geometric mean of the two.
-    fn log_mean(&self, block: &BlockKey) -> Option<f64> {
+    /// The logarithm of the geometric mean of both.
+    fn log_mean(&self, block: &BlockId) -> Option<f64> {
         Some(f64::midpoint(self.first.get(block)?.log?, self.again.get(block)?.log?))
     }
 
@@ -266,29 +269,40 @@ impl Baseline {
     }
 }
 
-/// Log-ratios, one from each block that has one, with the copy that was read, if there are several.
-struct Pairs(Vec<(u32, Option<u32>, f64)>);
+/// The log-ratio of one block.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    /// The block's number among all of them.
+    block: u32,
+    /// The copy that was read, if there are several.
+    copy: Option<u32>,
+    log_ratio: f64,
+}
+
+/// Log-ratios, one from each block that has one.
+struct Pairs(Vec<Pair>);
 
 impl Pairs {
-    fn of(runs: &BlockRuns, reference: impl Fn(&BlockKey) -> Option<f64>) -> Self {
-        let pair = |(number, (block, run)): (u32, (&BlockKey, &BlockRun))| {
-            Some((number, run.copy, run.log? - reference(block)?))
+    fn of(runs: &BlockRuns, reference: impl Fn(&BlockId) -> Option<f64>) -> Self {
+        let pair = |(number, (block, run)): (u32, (&BlockId, &BlockRun))| {
+            Some(Pair { block: number, copy: run.copy, log_ratio: run.log? - reference(block)? })
         };
         Pairs((0..).zip(runs).filter_map(pair).collect())
     }
 
-    /// With the copy of each, if every one has one.
-    fn with_copies(&self) -> Option<Vec<(u32, u32, f64)>> {
-        self.0.iter().map(|(block, copy, log)| Some((*block, (*copy)?, *log))).collect()
+    /// The same with copies, if every pair has one.
+    fn with_copies(&self) -> Option<Vec<CopyRatio>> {
+        let of = |pair: &Pair| Some(CopyRatio { block: pair.block, copy: pair.copy?, log_ratio: pair.log_ratio });
+        self.0.iter().map(of).collect()
     }
 
     fn log_ratios(&self) -> Vec<f64> {
-        self.0.iter().map(|(_, _, log)| *log).collect()
+        self.0.iter().map(|pair| pair.log_ratio).collect()
     }
 
     fn estimate(&self) -> Option<RatioEstimate> {
         match self.with_copies().filter(|values| !values.is_empty()) {
-            // Without an interval where there is one copy only.
+            // A single copy gives no interval.
             Some(values) => match hierarchical(&values) {
                 Some(found) => Some(found.estimate()),
                 None => ratio_estimate(&mut self.log_ratios()).map(|found| RatioEstimate { interval: None, ..found }),
@@ -297,7 +311,7 @@ impl Pairs {
         }
     }
 
-    /// The probability of a distance from 1 like this one's if it were within the noise floor.
+    /// The probability of a ratio at least this far from 1 if the true one were within the noise floor.
     fn probability(&self, log_floor: f64) -> f64 {
         match self.with_copies().and_then(|values| hierarchical(&values)) {
             Some(found) => found.probability(log_floor),
@@ -330,14 +344,14 @@ fn compare_workload(records: &[&Record]) -> Option<WorkloadComparison> {
         is_valid: !has_guesses && interval.as_ref().is_none_or(is_valid),
         has_guesses,
         cells: 0,
-        // Known once all ratios are. Signs, of which there have to be enough, are not what is counted over copies.
+        // Set once the number of ratios is known. Ratios over copies do not use the sign test.
         blocks_for_verdicts: u32::from(first.place.copy.is_none()),
         jobs: first.jobs,
         disturbance: disturbance(records),
     })
 }
 
-/// One row from all runs of one variant, of which there is at least one. Its probability is that of the row alone.
+/// One row from all runs of one variant, of which there is at least one. Its probability is not yet corrected.
 fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>) -> Option<VariantComparison> {
     let mut variant = runs.first()?.variant.clone();
     let is_baseline = is_baseline(variant.role);
@@ -368,18 +382,18 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
     })
 }
 
-/// What the runs read, which is the same in all; a session that went on may have modelled more devices than at its beginning, or
-/// fewer.
+/// What the runs read, which is the same in all of them. A resumed session may have modelled more or fewer devices than
+/// before.
 fn most_modelled<'a>(runs: &[&'a Record]) -> Option<&'a TracedReads> {
     runs.iter().filter_map(|run| run.reads.as_ref()).max_by_key(|reads| reads.modelled.len())
 }
 
-/// The time of one run that is compared, in nanoseconds.
+/// The compared time of one run, in nanoseconds.
 fn compared_ns(run: &Record) -> u64 {
     run.compared_time.nanoseconds(&run.sample)
 }
 
-/// What disturbed the runs, over those of which it is known.
+/// What disturbed the runs, over those that report it.
 fn disturbance(records: &[&Record]) -> DisturbanceShares {
     let share = |of: fn(&repackbench_records::Disturbance) -> Option<u64>| {
         let known = records.iter().filter_map(|run| Some((of(&run.disturbance)?, run.disturbance.elapsed_ns?)));

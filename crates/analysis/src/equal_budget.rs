@@ -1,20 +1,22 @@
 //! Codecs at equal budgets: how fast at the same size, how small at the same speed.
 //!
-//! Levels of one codec are points on a curve of size, read time and encode time, each as a multiple of the baseline's. Where
-//! two neighbouring levels lie on both sides of the budget, what lies between them is interpolated, along a straight
+//! Levels of one codec are points on a curve of size, read time and encode time, each as a multiple of the baseline's.
+//! If two neighbouring levels are on both sides of the budget, the values between them are interpolated on a straight
 //! line between the logarithms.
 
 use std::collections::BTreeMap;
 
-use repackbench_records::{EqualBudget, Quantity, Role, VariantComparison, VariantIdentity, WorkloadComparison};
+use repackbench_records::{EqualBudget, Quantity, Role, SpecParts, VariantComparison, WorkloadComparison};
 
-/// The workload whose time is that of encoding.
+use crate::floor::baseline;
+
+/// The workload that measures encode time.
 const ENCODE: &str = "encode";
 
-/// What the names of workloads begin with whose time is that of reading.
+/// Prefixes of the names of workloads that measure read time.
 const READING: [&str; 4] = ["checkout", "traverse", "diff:", "cat-all"];
 
-/// The views: what is equal, and what is compared.
+/// The views: the quantity that is equal, and the one that is compared.
 const VIEWS: [(Quantity, Quantity); 4] = [
     (Quantity::Size, Quantity::ReadTime),
     (Quantity::ReadTime, Quantity::Size),
@@ -22,7 +24,7 @@ const VIEWS: [(Quantity, Quantity); 4] = [
     (Quantity::EncodeTime, Quantity::ReadTime),
 ];
 
-/// One level of a codec; logarithms of multiples of the baseline's.
+/// One level of a codec. Values are logarithms of multiples of the baseline's.
 #[derive(Debug, Clone)]
 struct Level {
     number: i64,
@@ -42,8 +44,8 @@ impl Level {
     }
 }
 
-/// Every view of every codec of which several levels were measured. Encode times are those of the workload `encode`, if it is
-/// among `comparisons`.
+/// Every view of every codec that was measured at several levels. Encode times come from the workload `encode`, if
+/// `comparisons` has it.
 pub fn equal_budgets(comparisons: &[WorkloadComparison]) -> Vec<EqualBudget> {
     let mut budgets = Vec::new();
     let is_viewed = |comparison: &&WorkloadComparison| {
@@ -55,7 +57,7 @@ pub fn equal_budgets(comparisons: &[WorkloadComparison]) -> Vec<EqualBudget> {
                 && other.repository.fingerprint == comparison.repository.fingerprint
                 && other.host.machine() == comparison.host.machine()
                 && other.is_valid
-                // Otherwise its multiples are of something else.
+                // Otherwise its multiples refer to another baseline.
                 && baseline(other).is_some_and(|other| baseline(comparison) == Some(other))
         });
         for (codec, levels) in curves(comparison, encode) {
@@ -69,11 +71,7 @@ pub fn equal_budgets(comparisons: &[WorkloadComparison]) -> Vec<EqualBudget> {
     budgets
 }
 
-fn baseline(comparison: &WorkloadComparison) -> Option<VariantIdentity<'_>> {
-    comparison.baseline().map(|row| row.variant.identity())
-}
-
-/// The levels of each codec that has several, in order.
+/// The levels of each codec that has several, sorted.
 fn curves(comparison: &WorkloadComparison, encode: Option<&WorkloadComparison>) -> BTreeMap<String, Vec<Level>> {
     let mut curves: BTreeMap<String, Vec<Level>> = BTreeMap::new();
     let Some(baseline) = comparison.baseline() else { return curves };
@@ -101,16 +99,15 @@ fn curves(comparison: &WorkloadComparison, encode: Option<&WorkloadComparison>) 
     curves
 }
 
-/// Codec and options, and the level, of a row that is read in-process by its own decoder under the first limit of the cache.
+/// Codec with options, and level, of a row that its own decoder reads in-process with the default limit of the cache.
 fn codec_and_level(row: &VariantComparison) -> Option<(String, i64)> {
     let variant = &row.variant;
     let is_own = variant.decoder.is_none() && variant.delta_cache.is_none() && variant.client.is_none();
     let is_plain = is_own && variant.role != Role::AsFound;
     let canonical = &variant.spec.as_ref().filter(|_| is_plain)?.canonical;
-    let (codec, rest) = canonical.split_once(':')?;
-    let (level, options) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
-    // Parts for kinds have levels of their own.
-    if options.contains(':') {
+    let spec = SpecParts::of(canonical);
+    let (SpecParts { codec, options, .. }, level) = (spec, spec.level?);
+    if spec.has_levels_of_kinds() {
         return None;
     }
     let deltas = match variant.deltas {
@@ -118,7 +115,7 @@ fn codec_and_level(row: &VariantComparison) -> Option<(String, i64)> {
         repackbench_records::DeltaOrigin::Recomputed => ", rechosen",
     };
     let layout = variant.layout.as_ref().map(|layout| format!(", {layout}")).unwrap_or_default();
-    Some((format!("{codec}{options}{deltas}{layout}"), level.parse().ok()?))
+    Some((format!("{codec}{options}{deltas}{layout}"), level))
 }
 
 fn view(comparison: &WorkloadComparison, codec: &str, levels: &[Level], budget: Quantity, of: Quantity) -> EqualBudget {
@@ -144,7 +141,7 @@ fn view(comparison: &WorkloadComparison, codec: &str, levels: &[Level], budget: 
     }
 }
 
-/// The second coordinate where the first is 0, on the line between two points on both sides of it.
+/// The second coordinate where the first is 0, on the line between two points on both sides of 0.
 fn interpolated((budget_low, of_low): (f64, f64), (budget_high, of_high): (f64, f64)) -> Option<f64> {
     if budget_low == 0.0 {
         return Some(of_low);
@@ -169,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_two_levels_is_on_the_line_between_their_logarithms() {
+    fn interpolation_is_linear_in_logarithms() {
         let at = |low: (f64, f64), high: (f64, f64)| interpolated((low.0.ln(), low.1.ln()), (high.0.ln(), high.1.ln()));
         let half = at((0.5, 0.6), (2.0, 0.9)).expect("1 is between").exp();
         assert!((half - (0.6_f64 * 0.9).sqrt()).abs() < 1e-12, "{half}");
@@ -178,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_two_levels_around_the_budget_are_taken() {
+    fn first_two_levels_around_budget_are_used() {
         let records = [repackbench_records::fixtures::record("traverse", Role::Baseline, 0, 0, 10)];
         let comparisons = crate::compare_records(&records);
         let levels = [level(1, 1.2, 0.5), level(5, 0.9, 0.6), level(9, 0.8, 0.7)];

@@ -1,13 +1,14 @@
-//! When a run is long enough for its compared time to be exact.
+//! The length of runs from which their compared time is exact.
 
 use std::time::Duration;
 
 use repackbench_records::{ComparedTime, Record};
 
-/// The least user time of a run if user time alone is compared: twenty ticks of a kernel that counts 100 of them a second.
+/// The minimum user time of a run if only user time is compared: twenty ticks of a kernel with 100 ticks per second.
 const LEAST_USER: Duration = Duration::from_millis(200);
 
-/// The shortest run whose compared time is exact. User time alone has a coarser grain than user and system time together.
+/// The shortest run whose compared time is exact. The resolution of user time is coarser than that of user plus system
+/// time.
 pub fn shortest_exact_run(compared: ComparedTime) -> Duration {
     match compared {
         ComparedTime::Cpu | ComparedTime::CpuWithoutWriting | ComparedTime::Wall => Duration::from_millis(100),
@@ -15,13 +16,14 @@ pub fn shortest_exact_run(compared: ComparedTime) -> Duration {
     }
 }
 
-/// Whether the compared time of a run of this length is a guess: user time that the kernel derived from a few ticks.
+/// Whether the compared time of a run of this length is a guess: user time that the kernel derived from too few ticks.
 pub fn is_guess(wall: Duration, user: Duration, compared: ComparedTime) -> bool {
     let is_exact = wall >= shortest_exact_run(compared) && user >= LEAST_USER;
     compared == ComparedTime::UserOfCommand && !is_exact
 }
 
-/// [`is_guess`] for a recorded run. Runs that compare [`ComparedTime::User`] are exempt: their verdicts were made without this check.
+/// [`is_guess`] for a recorded run. Runs that compare [`ComparedTime::User`] are exempt: their verdicts were made
+/// without this check.
 pub(crate) fn is_recorded_guess(run: &Record) -> bool {
     // Rounding to whole nanoseconds has cost the mean of a job less than one.
     let sum = |mean_ns: u64| Duration::from_nanos(mean_ns.saturating_add(1)).saturating_mul(run.iterations);

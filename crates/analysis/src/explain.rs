@@ -1,8 +1,8 @@
-//! What the ratio of a codec's time to zlib's is made of.
+//! The factors of the ratio of a codec's time to zlib's.
 //!
-//! "zstd is faster than zlib" mixes several things: another library decodes, other bytes stand around the compressed data,
-//! another checksum is checked, and the data are compressed in another format. Rows that differ in one of them at a time
-//! lead from the baseline to the codec, so that the ratio is a product of steps:
+//! "zstd is faster than zlib" mixes several effects: another library decodes, the framing of the compressed data
+//! differs, another checksum is checked, and the format is another one. Rows that differ in one of these at a time lead
+//! from the baseline to the codec, so that the ratio is a product of steps:
 //!
 //! | step | from | to |
 //! |---|---|---|
@@ -11,34 +11,34 @@
 //! | format | that | the codec without a checksum |
 //! | integrity | that | the codec |
 //!
-//! All rows run in the same blocks, and each step is a ratio within blocks, like every other.
+//! All rows run in the same blocks, and each step is a ratio within blocks, like all ratios.
 
 use std::collections::BTreeMap;
 
-use repackbench_records::{DeltaOrigin, Explanation, Factor, FactorKind, RatioEstimate, Record, Role, SCHEMA_VERSION};
-
-use crate::{
-    compare::{BlockKey, block_of},
-    statistics::{median, ratio_estimate},
+use repackbench_records::{
+    BlockId, DeltaOrigin, Explanation, Factor, FactorKind, RatioEstimate, Record, Role, SCHEMA_VERSION,
 };
 
-/// The rows of a benchmark from which a codec's ratio is explained. Specs are in canonical text, as records hold them.
+use crate::statistics::{median, ratio_estimate};
+
+/// The rows of a benchmark that explain a codec's ratio. Specs are canonical texts, as in records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainedRows {
-    /// The codec to explain.
+    /// The explained codec.
     pub codec: String,
-    /// The zlib level that it is compared with.
+    /// The zlib level that is the baseline.
     pub baseline: String,
-    /// The codec without a checksum; `None` where it has none to leave out.
+    /// The codec without a checksum; `None` if it has no optional checksum.
     pub unchecked: Option<String>,
     /// The baseline's DEFLATE blocks in tagged bodies without a checksum.
     pub deflate: String,
-    /// The decoders that read the baseline and `deflate` once more.
+    /// The other decoders that read the baseline and `deflate`.
     pub implementations: Vec<String>,
 }
 
 impl ExplainedRows {
-    /// Explains the ratio of the codec in every workload of `records`. A workload in which some step has no ratio is left out.
+    /// Explains the ratio of the codec in every workload of `records`. A workload is left out if some step has no
+    /// ratio.
     pub fn explain(&self, records: &[Record]) -> Vec<Explanation> {
         let mut workloads: Vec<Vec<&Record>> = Vec::new();
         for record in records {
@@ -92,7 +92,7 @@ impl ExplainedRows {
     }
 }
 
-/// Whether two runs are of one workload, and the same time of both is compared.
+/// Whether two runs have the same workload and compared time.
 fn is_of_one_job(one: &Record, other: &Record) -> bool {
     (&one.workload, one.compared_time) == (&other.workload, other.compared_time)
 }
@@ -101,14 +101,14 @@ fn is_of_one_job(one: &Record, other: &Record) -> bool {
 #[derive(Debug, Clone)]
 struct Row {
     label: String,
-    /// The logarithm of the time of each block; none where the clock saw no time.
-    logs: BTreeMap<BlockKey, f64>,
+    /// The logarithm of the time of each block with a measurable time.
+    logs: BTreeMap<BlockId, f64>,
     /// Their median.
     median: f64,
 }
 
 impl Row {
-    /// The row of the spec with this canonical text, read by `decoder` or, if `None`, by its own decoder.
+    /// The row of the spec `canonical`, read by `decoder` or, if `None`, by its own decoder.
     fn of(records: &[&Record], canonical: &str, decoder: Option<&str>) -> Option<Self> {
         Row::collect(records, |record| {
             let variant = &record.variant;
@@ -125,11 +125,11 @@ impl Row {
 
     fn collect(records: &[&Record], wanted: impl Fn(&Record) -> bool) -> Option<Self> {
         let of_row: Vec<&Record> = records.iter().copied().filter(|record| wanted(record)).collect();
-        let logs: BTreeMap<BlockKey, f64> = of_row
+        let logs: BTreeMap<BlockId, f64> = of_row
             .iter()
             .filter_map(|record| {
                 let time = record.compared_time.nanoseconds(&record.sample);
-                (time > 0).then(|| (block_of(record), (time as f64).ln()))
+                (time > 0).then(|| (record.place.block_id(), (time as f64).ln()))
             })
             .collect();
         let median = median(&mut logs.values().copied().collect::<Vec<_>>())?;

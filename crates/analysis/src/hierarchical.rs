@@ -1,8 +1,8 @@
 //! Intervals for cold runs: values that come in groups.
 //!
-//! Where a file lies on a disk decides how fast it is read, and stays the same in every run: more runs of one copy do
-//! not average it out. So a variant has several physical copies, and what varies between copies is kept apart from what
-//! varies between runs of a copy. The interval is that of the mean over copies; it is as wide as so few copies deserve.
+//! The place of a file on a disk affects how fast it is read, and is the same in every run: more runs of one copy do
+//! not average it out. So a variant has several physical copies, and the variation between copies is separated from the
+//! variation between runs of a copy. The interval is that of the mean over copies, and accounts for their small number.
 
 use std::{collections::BTreeMap, f64::consts::PI};
 
@@ -11,13 +11,24 @@ use repackbench_records::{Estimate, RatioEstimate, RatioInterval};
 
 use crate::statistics::{COVERAGE, median};
 
-/// How often the values are drawn anew.
+/// The number of resamples.
 const RESAMPLES: usize = 1000;
 
-/// The draws are the same each time: an interval must not depend on when it is computed.
+/// A fixed seed: an interval must not depend on when it is computed.
 const SEED: u64 = 0x636f_6c64;
 
-/// What hierarchical resampling says of a ratio.
+/// The log-ratio of one block of cold runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CopyRatio {
+    /// The block.
+    pub block: u32,
+    /// The copy that was read in it.
+    pub copy: u32,
+    /// The logarithm of the ratio.
+    pub log_ratio: f64,
+}
+
+/// The result of hierarchical resampling of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hierarchical {
     /// The mean over copies of the medians of their log-ratios.
@@ -26,22 +37,23 @@ pub struct Hierarchical {
     pub standard_error: f64,
     /// One less than the number of copies: Student's degrees of freedom.
     pub degrees: u32,
-    /// How many values there are.
+    /// The number of values.
     pub pairs: usize,
 }
 
-/// Estimates a ratio from `values`, each a block, the copy that was read in it, and the log-ratio. `None` with fewer
-/// than two copies, of which nothing can be said but of those very copies.
+/// Estimates a ratio from `values`. `None` with fewer than two
+/// copies, which say nothing about other copies.
 ///
-/// Copies are drawn with replacement, and from each the same number of its blocks, also with replacement. Drawing from
-/// c copies shows only (c - 1) / c of the variance between them, which is corrected, and c are few: the interval is
-/// Student's. (Percentiles of the draws themselves leave out the truth in about one of five sessions with four copies.)
+/// Copies are drawn with replacement, and from each copy as many of its blocks as it has, also with replacement.
+/// Drawing from c copies shows only (c - 1) / c of the variance between them, which is corrected. Because c is small,
+/// the interval uses Student's distribution. (Percentiles of the draws miss the true value in about one of five
+/// sessions with four copies.)
 ///
-/// Values that share a physical copy have to carry the same number: runs of A and of a variant in one block read copies
-/// of the same number, and A' has copies of its own, or the noise line would not show what copies do.
-pub fn hierarchical(values: &[(u32, u32, f64)]) -> Option<Hierarchical> {
+/// Values that share a physical copy must have the same number: runs of A and of a variant in one block read copies of
+/// the same number. A' has its own copies, so that the noise row shows the effect of copies.
+pub fn hierarchical(values: &[CopyRatio]) -> Option<Hierarchical> {
     let mut by_copy: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
-    for (block, copy, log_ratio) in values {
+    for CopyRatio { block, copy, log_ratio } in values {
         by_copy.entry(*copy).or_default().insert(*block, *log_ratio);
     }
     let copies: Vec<Vec<f64>> = by_copy.into_values().map(|blocks| blocks.into_values().collect()).collect();
@@ -64,7 +76,7 @@ pub fn hierarchical(values: &[(u32, u32, f64)]) -> Option<Hierarchical> {
 }
 
 /// The estimate and its 95 % interval; see [`hierarchical`].
-pub fn hierarchical_interval(values: &[(u32, u32, f64)]) -> Option<RatioEstimate> {
+pub fn hierarchical_interval(values: &[CopyRatio]) -> Option<RatioEstimate> {
     hierarchical(values).map(|found| found.estimate())
 }
 
@@ -88,7 +100,8 @@ pub fn ratio_of_copies(of: &[f64], to: &[f64]) -> Option<Estimate> {
 
 /// `None` for a single value, and where a value is not positive.
 fn over_copies(samples: &[f64]) -> Option<RatioEstimate> {
-    let logs: Vec<(u32, u32, f64)> = (0..).zip(samples).map(|(run, value)| (run, run, value.ln())).collect();
+    let of_run = |(run, value): (u32, &f64)| CopyRatio { block: run, copy: run, log_ratio: value.ln() };
+    let logs: Vec<CopyRatio> = (0..).zip(samples).map(of_run).collect();
     hierarchical_interval(&logs).filter(|_| samples.iter().all(|value| *value > 0.0))
 }
 
@@ -101,7 +114,7 @@ impl Hierarchical {
         RatioEstimate { ratio: self.log_ratio.exp(), interval, pairs: self.pairs }
     }
 
-    /// The probability of a distance from 0 like this one's, if the true one were at most `log_floor`.
+    /// The probability of a distance from 0 of at least this one, if the true distance were at most `log_floor`.
     pub fn probability(&self, log_floor: f64) -> f64 {
         let beyond = self.log_ratio.abs() - log_floor;
         if beyond <= 0.0 {
@@ -116,13 +129,13 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-/// The probability that Student's t with so many degrees of freedom lies between -t and t. Source: Abramowitz and
+/// The probability that Student's t with `degrees` degrees of freedom is between -t and t. Source: Abramowitz and
 /// Stegun, 26.7.3 and 26.7.4, exact for whole degrees.
 fn student_within(t: f64, degrees: u32) -> f64 {
     let angle = (t / f64::from(degrees).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();
     let is_odd = degrees % 2 == 1;
-    // The sum's first term, then factors of (k - 1) / k cos^2 up to the last power.
+    // The first term of the sum, then factors of (k - 1) / k cos^2 up to the last power.
     let (mut term, mut power) = if is_odd { (cosine, 1) } else { (1.0, 0) };
     let mut sum = if degrees == 1 { 0.0 } else { term };
     while power + 2 <= degrees.saturating_sub(2) {
@@ -133,7 +146,7 @@ fn student_within(t: f64, degrees: u32) -> f64 {
     if is_odd { 2.0 / PI * (angle + sine * sum) } else { sine * sum }
 }
 
-/// The t that holds 95 % between -t and t.
+/// The t for which 95 % is between -t and t.
 fn student_quantile(degrees: u32) -> f64 {
     let (mut low, mut high) = (0.0, 20.0);
     for _ in 0..60 {
@@ -152,9 +165,13 @@ mod tests {
     use super::*;
     use crate::statistics::ratio_estimate;
 
+    fn ratio(block: u32, copy: u32, log_ratio: f64) -> CopyRatio {
+        CopyRatio { block, copy, log_ratio }
+    }
+
     /// From printed tables of Student's distribution.
     #[test]
-    fn quantiles_are_those_of_the_tables() {
+    fn quantiles_match_printed_tables() {
         for (degrees, expected) in
             [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (7, 2.365), (10, 2.228), (30, 2.042)]
         {
@@ -164,17 +181,21 @@ mod tests {
     }
 
     #[test]
-    fn one_copy_says_nothing_of_others() {
+    fn one_copy_gives_no_estimate() {
         assert_eq!(hierarchical_interval(&[]), None);
-        assert_eq!(hierarchical_interval(&[(0, 7, 0.1), (1, 7, 0.1), (2, 7, 0.1)]), None);
+        assert_eq!(hierarchical_interval(&[ratio(0, 7, 0.1), ratio(1, 7, 0.1), ratio(2, 7, 0.1)]), None);
     }
 
     #[test]
-    fn the_estimate_is_the_mean_over_copies_and_certain_where_nothing_varies() {
-        let found = hierarchical(&[(0, 0, -0.2), (1, 1, -0.4), (2, 0, -0.2), (3, 1, -0.4), (4, 0, 5.0)]).unwrap();
+    fn estimate_is_mean_over_copies() {
+        let found = hierarchical(
+            &[(0, 0, -0.2), (1, 1, -0.4), (2, 0, -0.2), (3, 1, -0.4), (4, 0, 5.0)]
+                .map(|(block, copy, log)| ratio(block, copy, log)),
+        )
+        .unwrap();
         assert!((found.log_ratio + 0.3).abs() < 1e-12, "{found:?}");
         assert_eq!((found.degrees, found.pairs), (1, 5));
-        let same: Vec<(u32, u32, f64)> = (0..12).map(|block| (block, block % 4, -0.5)).collect();
+        let same: Vec<CopyRatio> = (0..12).map(|block| ratio(block, block % 4, -0.5)).collect();
         let found = hierarchical(&same).unwrap();
         let interval = found.estimate().interval.unwrap();
         assert!((interval.low - interval.high).abs() < 1e-12);
@@ -206,8 +227,8 @@ mod tests {
         width * ((0..12).map(|_| random.random_range(0.0..1.0)).sum::<f64>() - 6.0)
     }
 
-    /// The rates at which two kinds of intervals leave out 1 although nothing differs but where copies lie: this
-    /// module's, and that of the sign test, which takes all blocks for equal.
+    /// The rates at which two kinds of intervals exclude 1 although only the places of copies differ: this module's,
+    /// and that of the sign test, which treats all blocks alike.
     fn false_difference_rates(blocks: u32, copies: u32, between_copies: f64, between_runs: f64) -> (f64, f64) {
         const ROUNDS: u32 = 600;
         let mut random = SmallRng::seed_from_u64(43);
@@ -218,22 +239,22 @@ mod tests {
         let (mut hierarchical, mut sign) = (0, 0);
         for _ in 0..ROUNDS {
             let places: Vec<f64> = (0..copies).map(|_| bell(&mut random, between_copies)).collect();
-            let values: Vec<(u32, u32, f64)> = (0..blocks)
+            let values: Vec<CopyRatio> = (0..blocks)
                 .map(|block| {
                     let run = bell(&mut random, between_runs) - 0.02 * random.random_range(1e-9_f64..1.0).ln();
                     let other = bell(&mut random, between_runs) - 0.02 * random.random_range(1e-9_f64..1.0).ln();
-                    (block, block % copies, places[(block % copies) as usize] + run - other)
+                    ratio(block, block % copies, places[(block % copies) as usize] + run - other)
                 })
                 .collect();
             hierarchical += leaves_out_1(hierarchical_interval(&values));
-            sign += leaves_out_1(ratio_estimate(&mut values.iter().map(|(_, _, log)| *log).collect::<Vec<_>>()));
+            sign += leaves_out_1(ratio_estimate(&mut values.iter().map(|value| value.log_ratio).collect::<Vec<_>>()));
         }
         (f64::from(hierarchical) / f64::from(ROUNDS), f64::from(sign) / f64::from(ROUNDS))
     }
 
     /// Three standard errors of a rate of 5 % in 600 rounds are 2.7 %.
     #[test]
-    fn under_the_null_intervals_leave_out_1_as_rarely_as_they_claim() {
+    fn intervals_exclude_1_under_null_as_rarely_as_claimed() {
         for (blocks, copies, between_copies, between_runs) in
             [(12, 4, 0.05, 0.02), (24, 4, 0.10, 0.02), (12, 4, 0.0, 0.05), (16, 8, 0.05, 0.02), (40, 4, 0.02, 0.02)]
         {
@@ -242,9 +263,9 @@ mod tests {
         }
     }
 
-    /// Why it is needed.
+    /// The reason for this module.
     #[test]
-    fn under_the_null_the_sign_test_would_mistake_places_on_the_disk_for_differences() {
+    fn sign_test_mistakes_places_of_copies_for_differences() {
         let (_, sign) = false_difference_rates(24, 4, 0.10, 0.02);
         assert!(sign > 0.2, "{sign}");
     }

@@ -1,11 +1,11 @@
-//! Several repositories as one: geometric means of ratios, which weigh every repository alike, and totals, which weigh every byte
-//! and every second alike.
+//! Several repositories as one: geometric means of ratios, which weigh every repository equally, and totals, which
+//! weigh every byte and second equally.
 
 use std::collections::BTreeSet;
 
-use repackbench_records::{ComparedTime, Role, VariantComparison, VariantIdentity, WorkloadComparison};
+use repackbench_records::{ComparedTime, Machine, Role, VariantComparison, VariantIdentity, WorkloadComparison};
 
-/// A job that several repositories did on one machine, compared with the same baseline.
+/// A job that was measured on several repositories on one machine with the same baseline.
 #[derive(Debug, Clone)]
 pub struct JoinedJob<'a> {
     /// One comparison for each repository; at least two.
@@ -14,7 +14,7 @@ pub struct JoinedJob<'a> {
     pub baseline: VariantIdentity<'a>,
 }
 
-/// One variant in one job, over all repositories where it has a ratio.
+/// One variant in one job, over all repositories that have a ratio of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JoinedVariant {
     /// The variant's label.
@@ -31,46 +31,69 @@ pub struct JoinedVariant {
     pub size_total: f64,
 }
 
-/// The jobs that several repositories did. Workloads are joined by name: what they search for and where they start differs between
-/// repositories; whether the cache is cold, how many copies run and which time is compared must not. Floors and disturbed comparisons
-/// are left out, and so is a repository that did a job in several ways or in several states, as no one of them stands for it.
+/// The jobs that were measured on several repositories. Workloads are joined by name: parameters such as a search
+/// string may differ between repositories, but a cold cache, the number of copies and the compared time may not. Floors
+/// and disturbed comparisons are left out. So is a repository that was measured in several ways or states, as none of
+/// them represents it.
 pub fn joined_jobs(comparisons: &[WorkloadComparison]) -> Vec<JoinedJob<'_>> {
     let is_joined = |of: &&WorkloadComparison| of.is_valid && of.workload.floor_of().is_none();
-    let mut groups: Vec<(_, Vec<&WorkloadComparison>)> = Vec::new();
+    let mut groups: Vec<(JobKey<'_>, Vec<&WorkloadComparison>)> = Vec::new();
     for comparison in comparisons.iter().filter(is_joined) {
-        let Some(baseline) = comparison.baseline() else { continue };
-        let key = (job_key(comparison), baseline.variant.identity(), comparison.host.machine());
+        let Some(key) = JobKey::of(comparison) else { continue };
         match groups.iter_mut().find(|(other, _)| *other == key) {
             Some((_, group)) => group.push(comparison),
             None => groups.push((key, vec![comparison])),
         }
     }
     let mut jobs = Vec::new();
-    for ((_, baseline, _), group) in groups {
+    for (key, group) in groups {
         let is_once =
             |of: &&WorkloadComparison| group.iter().filter(|other| is_same_repository(of, other)).count() == 1;
         let comparisons: Vec<&WorkloadComparison> = group.iter().copied().filter(is_once).collect();
         if comparisons.len() > 1 {
-            jobs.push(JoinedJob { comparisons, baseline });
+            jobs.push(JoinedJob { comparisons, baseline: key.baseline });
         }
     }
     jobs
 }
 
 /// What must be equal for two comparisons to be of one job.
-fn job_key(of: &WorkloadComparison) -> (&str, bool, Option<&str>, Option<&str>, u32, ComparedTime) {
-    let workload = &of.workload;
-    (&workload.name, workload.is_cold(), workload.client(), workload.caches(), of.jobs, of.compared_time)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct JobKey<'a> {
+    workload: &'a str,
+    is_cold: bool,
+    client: Option<&'a str>,
+    caches: Option<&'a str>,
+    jobs: u32,
+    compared_time: ComparedTime,
+    baseline: VariantIdentity<'a>,
+    machine: Machine<'a>,
 }
 
-/// Whether both are of one repository, maybe in two states.
+impl<'a> JobKey<'a> {
+    fn of(comparison: &'a WorkloadComparison) -> Option<Self> {
+        let workload = &comparison.workload;
+        Some(JobKey {
+            workload: &workload.name,
+            is_cold: workload.is_cold(),
+            client: workload.client(),
+            caches: workload.caches(),
+            jobs: comparison.jobs,
+            compared_time: comparison.compared_time,
+            baseline: comparison.baseline()?.variant.identity(),
+            machine: comparison.host.machine(),
+        })
+    }
+}
+
+/// Whether both are of one repository, possibly in two states.
 fn is_same_repository(one: &WorkloadComparison, other: &WorkloadComparison) -> bool {
     let (one, other) = (&one.repository, &other.repository);
     one.fingerprint == other.fingerprint || (&one.name, one.vcs) == (&other.name, other.vcs)
 }
 
 impl JoinedJob<'_> {
-    /// Each variant that has a ratio on several repositories. A variant without a ratio on one is left out there.
+    /// Each variant that has a ratio on several repositories, over those that have one.
     pub fn variants(&self) -> Vec<JoinedVariant> {
         let mut all: Vec<Sums> = Vec::new();
         for comparison in &self.comparisons {
@@ -146,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn means_count_repositories_and_totals_count_bytes() {
+    fn means_weigh_repositories_and_totals_weigh_bytes() {
         let of = |name: &str, time: u64, ratio: f64, bytes: u64, baseline_bytes: u64| {
             let rows = vec![
                 row(Role::Baseline, "zlib:6", 100, None, baseline_bytes),
@@ -170,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_job_beside_the_same_baseline_is_joined() {
+    fn only_same_job_with_same_baseline_is_joined() {
         let of = |name: &str| {
             let rows = vec![
                 row(Role::Baseline, "zlib:6", 9, None, 5),
@@ -207,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_without_a_ratio_somewhere_is_left_out_there() {
+    fn variant_without_ratio_is_left_out_of_repository() {
         let rows = |ratio| vec![row(Role::Baseline, "zlib:6", 9, None, 5), row(Role::Candidate, "lz4", 9, ratio, 5)];
         let of = |name: &str, ratio| {
             let mut comparison = comparison("traverse", rows(ratio), None);

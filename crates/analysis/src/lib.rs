@@ -1,9 +1,9 @@
-//! From records to findings: pure functions that start nothing, read no file and write no sentence.
+//! From records to findings: pure functions that start no program, read no file and write no sentence.
 //!
-//! [`compare_records`] turns the runs of a session into ratios with intervals and verdicts. Other findings build on it or
-//! stand beside it: changes between two results ([`compare_results`]), equal budgets of time or space ([`equal_budgets`]), the factors
-//! of a ratio ([`ExplainedRows`]), and how often a session that compares a variant with itself sees a difference
-//! ([`self_test`]). `METHODOLOGY.md` justifies the statistics.
+//! [`compare_records`] turns the runs of a session into ratios with intervals and verdicts. Other findings are changes
+//! between two results ([`compare_results`]), equal budgets of time or space ([`equal_budgets`]), the factors of a
+//! ratio ([`ExplainedRows`]), and the rate of spurious differences between identical variants ([`self_test`]).
+//! `METHODOLOGY.md` justifies the statistics.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ mod compare;
 mod equal_budget;
 mod exactness;
 mod explain;
+mod floor;
 mod hierarchical;
 mod joined;
 mod outcome;
@@ -38,11 +39,14 @@ pub use compare::{compare_records, unify_spellings, widest_half_width};
 pub use equal_budget::equal_budgets;
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;
-pub use hierarchical::{Hierarchical, estimate_of_copies, hierarchical, hierarchical_interval, ratio_of_copies};
+pub use floor::{FloorPair, floor_pairs};
+pub use hierarchical::{
+    CopyRatio, Hierarchical, estimate_of_copies, hierarchical, hierarchical_interval, ratio_of_copies,
+};
 pub use joined::{JoinedJob, JoinedVariant, joined_jobs};
 pub use outcome::{Outcome, outcomes, without_floors};
 pub use results::Results;
 pub use self_test::self_test;
 pub use source::{ResultSource, by_source, is_same_state, sources};
 pub use statistics::{COVERAGE, MedianRanks, median, median_duration, median_ranks, ratio_estimate};
-pub use verdict::{ERROR_RATE, LEAST_FLOOR, blocks_for_verdicts, holm, sign_test};
+pub use verdict::{ERROR_RATE, LEAST_FLOOR, blocks_for_verdicts, holm, noise_floor, sign_test};

@@ -1,4 +1,4 @@
-//! What each variant comes to over all workloads of a repository.
+//! The outcome of each variant over all workloads of a repository.
 
 use repackbench_records::{Role, Variant, VariantComparison, WorkloadComparison};
 
@@ -7,28 +7,28 @@ use repackbench_records::{Role, Variant, VariantComparison, WorkloadComparison};
 pub struct Outcome<'a> {
     /// The variant, as its first row describes it.
     pub variant: &'a Variant,
-    /// Its bytes as a multiple of the baseline's; `None` where the baseline has none.
+    /// Its bytes as a multiple of the baseline's; `None` if the baseline has none.
     pub size: Option<f64>,
     /// Its row in each workload, in the order of the comparisons.
     pub rows: Vec<Option<&'a VariantComparison>>,
-    /// Whether it may be named as the best at something: not a variant that checks less than the baseline, nor one that differs in its
-    /// cache alone.
+    /// Whether it may be named as the best at something: not if it checks less than the baseline, or differs only in
+    /// its cache.
     pub is_headline: bool,
 }
 
 impl Outcome<'_> {
-    /// The time ratio in the workload at `index`; `None` where there is none.
+    /// The time ratio in the workload at `index`.
     pub fn time_ratio(&self, index: usize) -> Option<f64> {
         Some(self.rows.get(index).copied().flatten()?.ratio?.ratio)
     }
 
-    /// The largest of its time and size ratios: what one would lose most by. 0 without any ratio.
+    /// The largest of its time and size ratios; 0 without any ratio.
     pub fn worst(&self) -> f64 {
         let times = (0..self.rows.len()).filter_map(|index| self.time_ratio(index));
         times.chain(self.size).fold(0.0, f64::max)
     }
 
-    /// Whether `other` is at least as good in size and in every workload, and better in one of them.
+    /// Whether `other` is at least as good in size and every workload, and better in one of them.
     pub fn is_dominated_by(&self, other: &Outcome<'_>) -> bool {
         let pairs = || {
             let times = (0..self.rows.len()).map(|index| (self.time_ratio(index), other.time_ratio(index)));
@@ -39,8 +39,8 @@ impl Outcome<'_> {
     }
 }
 
-/// The variants of some comparisons of one repository, in the order of the comparisons' rows. Variants are told apart by label, and by
-/// whether they are read with checksums.
+/// The variants of comparisons of one repository, in the order of their rows. Variants are distinguished by label and
+/// by whether they have checksums.
 pub fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcome<'a>> {
     let mut outcomes: Vec<Outcome<'a>> = Vec::new();
     for (index, comparison) in comparisons.iter().enumerate() {
@@ -68,7 +68,7 @@ pub fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcome<'a>> 
     outcomes
 }
 
-/// The comparisons without floors, which show what part of a workload is its codec's and are no jobs by themselves.
+/// The comparisons without floors, which only show the codec's share of a workload.
 pub fn without_floors<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<&'a WorkloadComparison> {
     comparisons.iter().copied().filter(|comparison| comparison.workload.floor_of().is_none()).collect()
 }

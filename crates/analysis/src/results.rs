@@ -1,9 +1,9 @@
-//! All records of some files and what follows from them.
+//! All records of some files, and the findings derived from them.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use repackbench_records::{
-    EqualBudget, Experiment, Explanation, Record, ResultLine, SizeLine, TraceRecord, WorkloadComparison,
+    EqualBudget, Experiment, Explanation, Record, ResultLine, SizeLine, TraceRecord, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{compare_records, equal_budgets, unify_spellings};
@@ -13,30 +13,30 @@ use crate::{compare_records, equal_budgets, unify_spellings};
 pub struct Results {
     /// The runs, in the order in which they were read.
     pub runs: Vec<Record>,
-    /// What was derived from the runs: each workload on each repository.
+    /// Derived from the runs: each workload on each repository.
     pub comparisons: Vec<WorkloadComparison>,
-    /// What was derived from the comparisons: variants at equal size or time.
+    /// Derived from the comparisons: variants at equal size or time.
     pub budgets: Vec<EqualBudget>,
-    /// What workloads read of variants.
+    /// What workloads read from variants.
     pub traces: Vec<TraceRecord>,
     /// Ratios split into factors.
     pub explanations: Vec<Explanation>,
-    /// Where repositories' bytes go, where that was asked for by itself.
+    /// Where repositories' bytes go, from the command `size`.
     pub sizes: Vec<SizeLine>,
     /// Published experiments that were run again.
     pub experiments: Vec<Experiment>,
 }
 
 impl Results {
-    /// The results that `lines` hold, and how many lines were left out as duplicates: a file may be named twice, or hold a copy of
+    /// The results in `lines`, and the number of duplicate lines that were left out: a file may be named twice, or copy
     /// another.
     pub fn from_lines(lines: Vec<ResultLine>) -> (Self, usize) {
         let mut results = Results::default();
-        let mut runs = HashSet::new();
+        let mut runs = BTreeSet::new();
         let mut duplicates = 0;
         for line in lines {
             let is_new = match line {
-                ResultLine::Run(run) => runs.insert(run_identity(&run)) && push(&mut results.runs, *run),
+                ResultLine::Run(run) => runs.insert(RunIdentity::of(&run)) && push(&mut results.runs, *run),
                 ResultLine::Trace(trace) => push_new(&mut results.traces, *trace),
                 ResultLine::Explanation(explanation) => push_new(&mut results.explanations, *explanation),
                 ResultLine::Size(size) => push_new(&mut results.sizes, *size),
@@ -52,18 +52,17 @@ impl Results {
         (results, duplicates)
     }
 
-    /// The results of `runs` alone.
+    /// The results of only these runs.
     pub fn from_runs(runs: Vec<Record>) -> Self {
         let mut results = Results { runs, ..Results::default() };
         results.derive();
         results
     }
 
-    /// Computes what follows from the runs.
+    /// Computes the findings derived from the runs.
     fn derive(&mut self) {
         unify_spellings(&mut self.runs);
-        // The runs of an explanation are its steps: variants that nobody would use beside those that are compared.
-        // Runs of unknown sessions belong to none.
+        // The runs of an explanation are its steps, not variants to compare. Runs of unknown sessions belong to none.
         let is_step = |run: &&Record| {
             let session = run.place.session;
             session > 0 && self.explanations.iter().any(|explanation| explanation.session == session)
@@ -74,28 +73,39 @@ impl Results {
     }
 }
 
-/// Appends `new`, and is true, so that it can end a condition.
+/// Appends `new` and returns true, for the end of a condition.
 fn push<T>(all: &mut Vec<T>, new: T) -> bool {
     all.push(new);
     true
 }
 
-/// Appends `new` unless `all` has it already. Whether it was appended.
+/// Appends `new` unless `all` contains it, and returns whether it did.
 fn push_new<T: PartialEq>(all: &mut Vec<T>, new: T) -> bool {
     !all.contains(&new) && push(all, new)
 }
 
-/// What tells a run from all others: its session, start, block and position, its workload and repository.
-fn run_identity(run: &Record) -> (u64, u64, u32, u32, String, String) {
-    let place = &run.place;
-    (
-        place.session,
-        run.started_unix_ms,
-        place.block,
-        place.position,
-        run.workload.to_string(),
-        run.repository.fingerprint.clone(),
-    )
+/// What distinguishes a run from all others.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RunIdentity {
+    session: u64,
+    started_unix_ms: u64,
+    block: u32,
+    position: u32,
+    workload: WorkloadLabel,
+    fingerprint: String,
+}
+
+impl RunIdentity {
+    fn of(run: &Record) -> Self {
+        RunIdentity {
+            session: run.place.session,
+            started_unix_ms: run.started_unix_ms,
+            block: run.place.block,
+            position: run.place.position,
+            workload: run.workload.clone(),
+            fingerprint: run.repository.fingerprint.clone(),
+        }
+    }
 }
 
 #[cfg(test)]

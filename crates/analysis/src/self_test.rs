@@ -1,16 +1,16 @@
-//! How often this machine makes differences of nothing.
+//! The rate of spurious differences on a machine.
 
 use std::collections::BTreeMap;
 
-use repackbench_records::{RatioEstimate, Record, SelfTest, SpuriousEffects, Verdict, WorkloadComparison};
+use repackbench_records::{BlockId, RatioEstimate, Record, SelfTest, SpuriousEffects, Verdict, WorkloadComparison};
 
 use crate::{compare::compare_records, statistics::ratio_estimate};
 
-/// Counts the differences in `records` of a session whose variants are all the same files.
+/// Counts the spurious differences in `records` of a session whose variants are all the same files.
 ///
-/// The same runs are also compared as if one name had been measured after another, which is what is mostly done: as nothing
-/// but the name tells the runs apart, the runs of a job, in the order in which they were made, are dealt out anew. The k-th run of a
-/// name is then compared with the k-th of the baseline, by the same statistics.
+/// The same runs are also compared as if one name had been measured after another, as most benchmarks do. Only the name
+/// distinguishes the runs, so the runs of a job are assigned again in chronological order. The k-th run of a name is
+/// then compared with the k-th of the baseline, by the same statistics.
 pub fn self_test(records: &[Record]) -> SelfTest {
     let comparisons = compare_records(records);
     let rows = || comparisons.iter().flat_map(|comparison| &comparison.rows);
@@ -31,14 +31,14 @@ pub fn self_test(records: &[Record]) -> SelfTest {
     }
 }
 
-/// The logarithms of the times that `comparison` compares, by block, each block in the order in which it was run. Blocks that are not
-/// whole, or in which a run took no measurable time, are left out.
+/// The logarithms of the times of `comparison`, by block, in chronological order. Incomplete blocks, and blocks in
+/// which a run took no measurable time, are left out.
 fn blocks(records: &[Record], comparison: &WorkloadComparison) -> Vec<Vec<f64>> {
     let of = (&comparison.workload, comparison.compared_time);
-    let mut by_block: BTreeMap<(u64, u32), BTreeMap<u32, f64>> = BTreeMap::new();
+    let mut by_block: BTreeMap<BlockId, BTreeMap<u32, f64>> = BTreeMap::new();
     for record in records.iter().filter(|record| (&record.workload, record.compared_time) == of) {
         let time_ns = record.compared_time.nanoseconds(&record.sample);
-        let block = by_block.entry((record.place.seed, record.place.block)).or_default();
+        let block = by_block.entry(record.place.block_id()).or_default();
         if time_ns > 0 {
             block.insert(record.place.position, (time_ns as f64).ln());
         }
@@ -47,8 +47,8 @@ fn blocks(records: &[Record], comparison: &WorkloadComparison) -> Vec<Vec<f64>> 
     by_block.into_values().filter(|block| block.len() == whole).map(|block| block.into_values().collect()).collect()
 }
 
-/// The ratios that these runs would give if as many in a row had been of one name. There are as many names as in a block without
-/// the second run of the baseline, which nobody makes who measures so.
+/// The ratios of these runs if consecutive runs had been of one name. There are as many names as in a block, without
+/// the second run of the baseline, which such a measurement does not have.
 fn dealt_out(blocks: &[Vec<f64>]) -> Vec<RatioEstimate> {
     let names = blocks.first().map_or(0, Vec::len).saturating_sub(1);
     let in_time: Vec<f64> = blocks.iter().flatten().copied().collect();
@@ -64,7 +64,7 @@ fn spurious_effects(ratios: &[RatioEstimate], differences: Option<usize>) -> Spu
     let with_interval: Vec<_> = ratios.iter().filter_map(|ratio| ratio.interval).collect();
     let mut distances: Vec<f64> = ratios.iter().map(|ratio| ratio.ratio.ln().abs().exp_m1()).collect();
     distances.sort_unstable_by(f64::total_cmp);
-    // The nearest rank: a value that was really seen.
+    // The nearest rank: an observed value.
     let percentile = |share: f64| {
         let rank = (share * distances.len() as f64).ceil() as usize;
         distances.get(rank.saturating_sub(1)).copied()
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// A session of four names on a machine that gets slower by a factor over all of it.
+    /// A session of four names on a machine that slows down by a factor of `slower` during the session.
     fn session(blocks: u32, slower: f64) -> Vec<Record> {
         let mut random = SmallRng::seed_from_u64(3);
         let mut rows = [
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_makes_differences_one_after_another_and_none_in_blocks() {
+    fn drift_is_spurious_only_without_blocks() {
         let found = self_test(&session(12, 1.5));
         assert_eq!((found.names, found.blocks, found.workloads.len()), (4, Some((12, 12)), 1));
         assert_eq!((found.interleaved.cells, found.one_after_another.cells), (4, 4));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_by_different_clocks_are_dealt_out_apart() {
+    fn sessions_by_different_clocks_are_separate() {
         let mut older = session(8, 1.5);
         older.iter_mut().for_each(|record| record.compared_time = ComparedTime::User);
         let newer = session(8, 1.5);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_block_is_left_out_of_both() {
+    fn unfinished_block_is_left_out() {
         let mut records = session(7, 1.1);
         let whole = self_test(&records[..36]);
         records.truncate(39);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_nothing_found() {
+    fn no_records_give_no_effects() {
         assert_eq!(
             self_test(&[]),
             SelfTest {

@@ -1,33 +1,34 @@
-//! Grouping of results by what they were measured on.
+//! Grouping of results by repository, machine and client.
 
 use std::collections::BTreeSet;
 
 use repackbench_records::{Host, RepositoryState, WorkloadComparison};
 
-/// What some results were measured on: a repository, the machine where there are several, and the stock client that did the jobs.
+/// The source of some results: a repository, the machine if there are several, and the stock client that ran the
+/// workloads.
 #[derive(Debug, Clone, Copy)]
 pub struct ResultSource<'a> {
-    /// The repository, as the first result describes it that knows from which revision workloads start.
+    /// The repository, as described by the first result that has the revision from which workloads start.
     pub repository: &'a RepositoryState,
-    /// The machine; `None` where all results are of one.
+    /// The machine; `None` if all results are of one.
     pub host: Option<&'a Host>,
     /// The stock client; `None` for replays.
     pub client: Option<&'a str>,
 }
 
 impl<'a> ResultSource<'a> {
-    /// A repository on whatever machine, replayed.
+    /// A repository on any machine, replayed.
     pub fn of_repository(repository: &'a RepositoryState) -> Self {
         ResultSource { repository, host: None, client: None }
     }
 
-    /// Whether results of this repository from this machine belong here.
+    /// Whether results of this repository and machine belong to this source.
     pub fn has(&self, repository: &RepositoryState, host: &Host) -> bool {
         is_same_state(self.repository, repository) && self.host.is_none_or(|here| here.machine() == host.machine())
     }
 }
 
-/// Whether both are the same repository in the same state. What else is known of it depends on what was measured, and when.
+/// Whether both are the same repository in the same state. Other fields depend on what was measured, and when.
 pub fn is_same_state(one: &RepositoryState, other: &RepositoryState) -> bool {
     (&one.name, &one.fingerprint) == (&other.name, &other.fingerprint)
 }
@@ -51,7 +52,7 @@ pub fn sources<'a>(all: impl Iterator<Item = (&'a RepositoryState, &'a Host)>) -
     sources.into_iter().map(named).collect()
 }
 
-/// Each repository, on each machine and by each client, with its comparisons in the order in which they were given.
+/// The comparisons of each repository, machine and client, in the given order.
 pub fn by_source(comparisons: &[WorkloadComparison]) -> Vec<(ResultSource<'_>, Vec<&WorkloadComparison>)> {
     let sources = sources(comparisons.iter().map(|comparison| (&comparison.repository, &comparison.host)));
     let mut all: Vec<(ResultSource<'_>, Vec<&WorkloadComparison>)> = Vec::new();

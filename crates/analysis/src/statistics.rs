@@ -1,11 +1,11 @@
 //! Statistics for samples that come in random blocks.
 //!
-//! Times are compared as **log-ratios within a block**: what slows a whole block down cancels, and a ratio and its
-//! inverse are equally far from 1. A comparison's estimate is exp(median of the log-ratios), so a few disturbed blocks
-//! do not move it. Its interval is made of two order statistics of the log-ratios, by the sign test: whatever the
-//! shape of the noise, the true median lies between the k-th smallest and the k-th largest of n values with a
-//! probability that follows from the binomial distribution alone. The values need to be independent, nothing more. (A
-//! bootstrap of the median was tried for the purpose and claims too much at 8 to 15 values.)
+//! Times are compared as **log-ratios within a block**: whatever slows a whole block down cancels, and a ratio and its
+//! inverse are equally far from 1. The estimate is exp(median of the log-ratios), so a few disturbed blocks do not move
+//! it. Its interval consists of two order statistics of the log-ratios, by the sign test: for any shape of the noise,
+//! the true median is between the k-th smallest and the k-th largest of n values with a probability that follows from
+//! the binomial distribution. The values only need to be independent. (A bootstrap of the median was tried instead;
+//! its intervals are too narrow at 8 to 15 values.)
 //!
 //! [`compare_records`](crate::compare_records) applies this to records and reduces each comparison to a verdict.
 
@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use repackbench_records::{RatioEstimate, RatioInterval};
 
-/// The coverage that intervals have at least.
+/// The minimum coverage of intervals.
 pub const COVERAGE: f64 = 0.95;
 
-/// The median: the middle value, or the mean of the two middle values. `None` when there are no values. Sorts
+/// The median: the middle value, or the mean of the two middle values. `None` without values. Sorts
 /// `values`, by IEEE 754 total order.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
@@ -28,7 +28,7 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// The median of durations, in whole nanoseconds. `None` when there are none. Sorts `values`.
+/// The median of durations, in whole nanoseconds. `None` without values. Sorts `values`.
 pub fn median_duration(values: &mut [Duration]) -> Option<Duration> {
     values.sort_unstable();
     let upper = *values.get(values.len() / 2)?;
@@ -44,15 +44,15 @@ pub fn median_duration(values: &mut [Duration]) -> Option<Duration> {
 pub struct MedianRanks {
     /// The k of "k-th smallest and k-th largest", counted from 1.
     pub rank: usize,
-    /// The probability with which the median lies between the two.
+    /// The probability that the median is between the two.
     pub coverage: f64,
 }
 
-/// The narrowest pair of ranks that covers the median of `count` values with a probability of at least `coverage`.
+/// The narrowest pair of ranks that contains the median of `count` values with a probability of at least `coverage`.
 ///
-/// The median lies below the k-th smallest of n values when fewer than k values are below it, the chance of which is
-/// P(B < k) for a binomial B of n fair coins; the upper side is the same. `None` when even the smallest and the
-/// largest value do not cover enough: for 95 %, with fewer than 6 values.
+/// The median is below the k-th smallest of n values if fewer than k values are below it. The probability of that is
+/// P(B < k) for a binomial B of n fair coins; the upper side is the same. `None` if even the smallest and the largest
+/// value have too little coverage: for 95 %, with fewer than 6 values.
 pub fn median_ranks(count: usize, coverage: f64) -> Option<MedianRanks> {
     // Logarithms, as 0.5^n leaves the range of f64 from n = 1075 on.
     let mut log_probability = count as f64 * 0.5_f64.ln();
@@ -72,7 +72,7 @@ pub fn median_ranks(count: usize, coverage: f64) -> Option<MedianRanks> {
     found
 }
 
-/// The estimate that paired log-ratios give, one from each block. `None` when there are none. Sorts `log_ratios`.
+/// The estimate from paired log-ratios, one from each block. `None` without any. Sorts `log_ratios`.
 pub fn ratio_estimate(log_ratios: &mut [f64]) -> Option<RatioEstimate> {
     let ratio = median(log_ratios)?.exp();
     let interval = median_ranks(log_ratios.len(), COVERAGE).and_then(|MedianRanks { rank, coverage }| {
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_the_middle_or_the_mean_of_two() {
+    fn median_is_middle_or_mean_of_two() {
         assert_eq!(median(&mut []), None);
         assert_eq!(median(&mut [4.0]), Some(4.0));
         assert_eq!(median(&mut [9.0, 1.0, 5.0]), Some(5.0));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_many_values_stay_near_the_normal_approximation() {
+    fn ranks_of_many_values_match_normal_approximation() {
         // (n - 1.96 sqrt(n)) / 2
         let found = median_ranks(10_000, 0.95).unwrap();
         assert!(found.rank.abs_diff(4902) <= 1, "{found:?}");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_is_the_median_ratio_between_two_order_statistics() {
+    fn estimate_is_median_between_two_order_statistics() {
         let mut logs: Vec<f64> = [0.5, 0.8, 0.7, 0.9, 0.6, 0.75, 4.0].map(f64::ln).to_vec();
         let estimate = ratio_estimate(&mut logs).unwrap();
         let interval = estimate.interval.unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn five_pairs_give_an_estimate_without_an_interval() {
+    fn five_pairs_give_estimate_without_interval() {
         let estimate = ratio_estimate(&mut [0.0, 0.1, 0.2, 0.3, 0.4]).unwrap();
         assert_eq!((estimate.pairs, estimate.interval), (5, None));
         assert_eq!(ratio_estimate(&mut []), None);
@@ -154,9 +154,9 @@ mod tests {
     /// Enough to see a true rate of 5 % within 4.2 to 5.8 % (three standard errors).
     const ROUNDS: u32 = 6000;
 
-    /// How often, in comparisons of a variant with itself, the interval leaves out 1. Each block has its own speed, and
-    /// each run its own noise: `noise` draws the logarithm of a run's disturbance. `reference` makes what a block's run
-    /// is compared with from the logarithms of A and A'.
+    /// The rate at which the interval of a variant compared with itself excludes 1. Each block has its own speed, and
+    /// each run its own noise: `noise` draws the logarithm of a run's disturbance. `reference` combines the logarithms
+    /// of A and A' into the value that a run is compared with.
     fn false_difference_rate(
         blocks: usize,
         noise: fn(&mut SmallRng) -> f64,
@@ -182,7 +182,7 @@ mod tests {
         a
     }
 
-    /// The sum of twelve uniform values is as good as normal.
+    /// The sum of twelve uniform values is nearly normal.
     fn bell_noise(random: &mut SmallRng) -> f64 {
         0.03 * ((0..12).map(|_| random.random_range(0.0..1.0)).sum::<f64>() - 6.0)
     }
@@ -192,13 +192,13 @@ mod tests {
         bell_noise(random) / 3.0 + if random.random_bool(0.1) { 0.3 } else { 0.0 }
     }
 
-    /// Only ever slower, sometimes by much.
+    /// Only slower, sometimes by much.
     fn exponential_noise(random: &mut SmallRng) -> f64 {
         -0.03 * random.random_range(f64::MIN_POSITIVE..1.0).ln()
     }
 
     #[test]
-    fn under_the_null_intervals_leave_out_1_as_rarely_as_they_claim() {
+    fn intervals_exclude_1_under_null_as_rarely_as_claimed() {
         for (shape, noise) in [
             ("bell", bell_noise as fn(&mut SmallRng) -> f64),
             ("spiky", spiky_noise),
@@ -212,11 +212,11 @@ mod tests {
         }
     }
 
-    /// Why an interval that leaves out 1 is not called a difference before it leaves out the noise floor too: ratios are to the
-    /// mean of A and A', whose median under one-sided noise is not that of a single run. `simulation` shows what the floor
-    /// makes of that.
+    /// The reason why an interval must exclude the noise floor, not only 1, to count as a difference: ratios are to the
+    /// mean of A and A', whose median under one-sided noise is not that of a single run. `simulation` shows the effect
+    /// of the floor.
     #[test]
-    fn under_the_null_the_mean_of_two_runs_would_break_the_claim() {
+    fn mean_of_two_runs_breaks_claimed_coverage() {
         let claimed = 1.0 - median_ranks(30, COVERAGE).unwrap().coverage;
         let rate = false_difference_rate(30, exponential_noise, f64::midpoint);
         assert!(rate > claimed + 0.02, "{rate}, claimed {claimed}");

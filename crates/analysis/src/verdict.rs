@@ -1,41 +1,46 @@
-//! From intervals to words, without claiming more than the data say.
+//! From intervals to verdicts, without claiming more than the data show.
 //!
-//! A difference is one only if it is larger than the **noise floor**: what the same files read twice differ by, and 1 % at
-//! least. The probability of what was seen, if there were none larger than that, comes from the sign test, which assumes
-//! nothing about the shape of the noise; Holm's method corrects it for the number of ratios that are looked at together.
+//! A difference counts only if it exceeds the **noise floor**: the difference between two reads of the same files, and
+//! at least 1 %. The sign test gives the probability of the observation if no difference exceeded the floor; it assumes
+//! nothing about the shape of the noise. Holm's method corrects it for the number of ratios.
 
 use repackbench_records::{RatioEstimate, RatioInterval, Verdict};
 
-/// No difference up to this one, as a part of 1, is ever called one: code and data lie elsewhere in memory in each process,
-/// and that alone moves times by as much.
+/// The smallest noise floor, as a part of 1: the placement of code and data in memory differs between processes, and
+/// changes times by as much.
 pub const LEAST_FLOOR: f64 = 0.01;
 
-/// The probability, over all ratios that are looked at together, of calling at least one a difference that is none.
+/// The probability of at least one false difference among all ratios of a session.
 pub const ERROR_RATE: f64 = 0.05;
 
-/// The noise floor of a workload, as a logarithm, from the interval of A / A'.
+/// The noise floor of a workload, as a part of 1, from the interval of A / A'.
+pub fn noise_floor(noise: &RatioInterval) -> f64 {
+    log_floor(noise).exp_m1()
+}
+
+/// [`noise_floor`] as a logarithm.
 pub(super) fn log_floor(noise: &RatioInterval) -> f64 {
     noise.low.ln().abs().max(noise.high.ln().abs()).max(LEAST_FLOOR.ln_1p())
 }
 
-/// Whether the two runs of the baseline differ by so little that one may go by the others: not if their interval lies wholly
-/// beyond the least floor.
+/// Whether the two runs of the baseline are close enough for verdicts: not if their whole interval is beyond the
+/// smallest floor.
 pub(super) fn is_valid(noise: &RatioInterval) -> bool {
     let least = LEAST_FLOOR.ln_1p();
     noise.low.ln() <= least && noise.high.ln() >= -least
 }
 
-/// The probability of as many of `log_ratios` on one side, beyond `log_floor`, if their true median were within it. Exact for
-/// a true median at the floor's edge, less otherwise. Two-sided: a side is not chosen before.
+/// The probability of at least as many of `log_ratios` on one side beyond `log_floor` if their true median were within
+/// it. Exact for a true median at the edge of the floor, an upper bound otherwise. Two-sided.
 pub fn sign_test(log_ratios: &[f64], log_floor: f64) -> f64 {
     let below = log_ratios.iter().filter(|log| **log < -log_floor).count();
     let above = log_ratios.iter().filter(|log| **log > log_floor).count();
     (2.0 * at_least(below.max(above), log_ratios.len())).min(1.0)
 }
 
-/// The probability that of `count` fair coins at least `heads` show heads.
+/// The probability that at least `heads` of `count` fair coins show heads.
 fn at_least(heads: usize, count: usize) -> f64 {
-    // As many tails at most, counted from none: in logarithms, as 0.5^n leaves the range of f64 from n = 1075 on.
+    // Summed over the number of tails, in logarithms, as 0.5^n leaves the range of f64 from n = 1075 on.
     let mut log_probability = count as f64 * 0.5_f64.ln();
     let mut sum = 0.0;
     for tails in 0..=count.saturating_sub(heads) {
@@ -47,7 +52,7 @@ fn at_least(heads: usize, count: usize) -> f64 {
     sum.min(1.0)
 }
 
-/// Holm's correction, in place: the chance that any of these is as small, if none should be, is at most what it then says.
+/// Holm's correction, in place: afterwards each value bounds the probability that any of them is as small by chance.
 pub fn holm(probabilities: &mut [&mut f64]) {
     probabilities.sort_by(|one, other| one.total_cmp(other));
     let count = probabilities.len();
@@ -58,8 +63,8 @@ pub fn holm(probabilities: &mut [&mut f64]) {
     }
 }
 
-/// How many blocks it takes that so many ratios can be called differences at all, however clear they are: fewer signs than
-/// that come out alike too often by chance.
+/// The number of blocks from which the clearest of `cells` ratios can be called a difference: fewer equal signs occur
+/// too often by chance.
 pub fn blocks_for_verdicts(cells: usize) -> u32 {
     let mut blocks = 1;
     let mut probability = 1.0;
@@ -70,7 +75,7 @@ pub fn blocks_for_verdicts(cells: usize) -> u32 {
     blocks
 }
 
-/// What may be said of `estimate`. `None` without an interval.
+/// The verdict on `estimate`. `None` without an interval.
 pub(super) fn verdict(estimate: &RatioEstimate, log_floor: f64, adjusted_p: f64) -> Option<Verdict> {
     let interval = estimate.interval?;
     let (low, high) = (interval.low.ln(), interval.high.ln());
@@ -95,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_test_counts_what_lies_beyond_the_floor() {
+    fn sign_test_counts_values_beyond_floor() {
         let logs = [-0.5, -0.4, -0.3, -0.2, -0.1, -0.05, 0.005, 0.3];
         // Six of eight: 28 + 8 + 1 of 256 outcomes have as many, and there are two sides.
         near(sign_test(&logs, 0.01), 2.0 * 37.0 / 256.0);
@@ -106,9 +111,10 @@ mod tests {
         assert!(sign_test(&vec![1.0; 5000], 0.1) < 1e-300, "no overflow");
     }
 
-    /// The test and the interval are two views of one rule: no ratio is significant whose interval reaches the floor.
+    /// Test and interval are two views of one rule: a ratio is significant exactly if its interval does not reach the
+    /// floor.
     #[test]
-    fn a_significant_ratio_has_an_interval_beyond_the_floor_and_the_other_way_round() {
+    fn ratio_is_significant_exactly_if_interval_is_beyond_floor() {
         for count in 6..60 {
             for beyond in 0..=count {
                 let mut logs: Vec<f64> = (0..count).map(|i| if i < beyond { 0.02 } else { 0.0 }).collect();
@@ -121,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn holm_corrects_step_by_step() {
+    fn holm_matches_worked_example() {
         // A worked example: 0.01 * 4, 0.013 * 3 (but not less than 0.04), 0.03 * 2, 0.2 * 1.
         let (mut a, mut b, mut c, mut d) = (0.03, 0.01, 0.2, 0.013);
         holm(&mut [&mut a, &mut b, &mut c, &mut d]);
@@ -136,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_number_of_blocks_lets_the_clearest_ratio_through_and_one_less_does_not() {
+    fn number_of_blocks_for_verdicts_is_minimal() {
         for cells in [0, 1, 2, 12, 30, 1000] {
             let blocks = blocks_for_verdicts(cells);
             let clearest = |blocks: u32| sign_test(&vec![1.0; blocks as usize], 0.01) * cells.max(1) as f64;
@@ -154,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_need_an_interval_beyond_the_floor_and_a_small_probability() {
+    fn verdicts_need_interval_beyond_floor_and_small_p() {
         let floor = 0.02_f64.ln_1p();
         for (low, high, p, expected) in [
             (0.90, 0.97, 0.01, Verdict::Faster),
@@ -171,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_noise_sets_the_floor_and_may_forbid_verdicts() {
+    fn noise_sets_floor_and_may_forbid_verdicts() {
         let interval = |low: f64, high: f64| RatioInterval { low, high, coverage: 0.95 };
         near(log_floor(&interval(0.995, 1.004)), 1.01_f64.ln());
         near(log_floor(&interval(0.95, 1.004)), -(0.95_f64.ln()));

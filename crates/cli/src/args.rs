@@ -1,24 +1,12 @@
-//! The commands. Strings end with parsing: everything after it is typed and checked.
+//! All commands. Parsing turns strings into checked values; no later code reads strings.
 
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    alternatives::AlternativesArguments,
-    bench::BenchArguments,
-    cache::CacheArguments,
-    chains::ChainsArguments,
-    compare::CompareArguments,
-    convert::ConvertArguments,
-    exec::{EnvArguments, ExecArguments},
-    experiment::ExperimentArguments,
-    explain::ExplainArguments,
-    payloads::PayloadsArguments,
-    replay::ReplayArguments,
-    report::ReportArguments,
-    serve::ServeArguments,
-    size::SizeArguments,
-    trace::TraceArguments,
-    train::TrainArguments,
+    alternatives::AlternativesArguments, bench::BenchArguments, cache::CacheArguments, chains::ChainsArguments,
+    compare::CompareArguments, convert::ConvertArguments, env::EnvArguments, exec::ExecArguments,
+    experiment::ExperimentArguments, explain::ExplainArguments, payloads::PayloadsArguments, replay::ReplayArguments,
+    report::ReportArguments, serve::ServeArguments, size::SizeArguments, trace::TraceArguments, train::TrainArguments,
     verify::VerifyArguments,
 };
 

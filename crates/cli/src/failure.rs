@@ -23,17 +23,17 @@ use repackbench_writer::{
 pub(crate) const FAILED: u8 = 1;
 /// The command line is wrong.
 pub(crate) const USAGE: u8 = 2;
-/// A gate tripped: something is worse than the user allows.
+/// A gate tripped: something became worse than the user allows.
 pub(crate) const REGRESSION: u8 = 3;
 /// The input repository is bad: EX_DATAERR of sysexits.h.
 pub(crate) const BAD_INPUT: u8 = 65;
 /// Another try may succeed: EX_TEMPFAIL of sysexits.h.
 pub(crate) const TRY_AGAIN: u8 = 75;
 
-/// Ended by SIGINT or SIGTERM, as a shell would say it of a program that does not handle them.
+/// Ended by SIGINT or SIGTERM: the code that a shell reports for SIGINT.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// What helps where the system refuses to start a thread.
+/// The hint if the system refuses to start a thread.
 const MORE_THREADS: &str =
     "raise the limit on processes or memory (ulimit -u, ulimit -v, pids.max), or end other programs";
 
@@ -46,6 +46,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// A failure with this exit code.
     pub(crate) fn new(code: u8, message: impl Display) -> Self {
         Failure { message: message.to_string(), hint: None, code }
     }
@@ -55,11 +56,12 @@ impl Failure {
         self
     }
 
-    /// The same failure in other words.
+    /// The same failure with another message.
     pub(crate) fn with_message(self, message: String) -> Self {
         Failure { message, ..self }
     }
 
+    /// Prints the message and the hint to stderr.
     pub(crate) fn print(&self) {
         eprintln!("repackbench: {}", one_line(&self.message));
         if let Some(hint) = &self.hint {
@@ -67,7 +69,7 @@ impl Failure {
         }
     }
 
-    /// Whether the user stopped it.
+    /// Whether the user interrupted the command.
     pub(crate) fn is_interrupt(&self) -> bool {
         self.code == INTERRUPTED
     }
@@ -83,12 +85,12 @@ impl Display for Failure {
     }
 }
 
-/// Says on stderr what is worth knowing and no failure.
+/// Prints a note to stderr.
 pub(crate) fn print_note(note: impl Display) {
     eprintln!("repackbench: note: {}", one_line(&note.to_string()));
 }
 
-/// A message with a line feed in it, from a strange file name say, is still one line.
+/// The message in one line, also with a line feed in a file name.
 fn one_line(message: &str) -> String {
     message.replace('\n', "\\n")
 }

@@ -1,13 +1,15 @@
-//! `repackbench`: what would a repository be like if its objects were compressed with another codec?
+//! `repackbench`: the command line.
 #![forbid(unsafe_code)]
 
 mod args;
 mod child;
 mod commands;
+mod experiment_runs;
 mod failure;
 mod options;
+mod output;
 mod progress;
-mod record_file;
+mod repository;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -25,18 +27,18 @@ use args::{Arguments, Command};
 use commands::{generate::GenerateArguments, peak_memory::PeakMemoryArguments};
 use failure::Failure;
 
-/// The program's name where git runs it.
+/// The name of the program when git runs it.
 const GIT_PROGRAM: &str = "git-repackbench";
 
 fn main() -> ExitCode {
-    keep_file_size_limits_from_ending_us();
+    handle_file_size_limit();
     let words: Vec<OsString> = std::env::args_os().collect();
     let result = match parse(&words) {
-        Ok(Parsed::Arguments { arguments, is_quiet }) => run(*arguments).inspect(|_| note_shortage(is_quiet)),
+        Ok(Parsed::Arguments { arguments, is_quiet }) => run(*arguments).inspect(|_| note_missing_threads(is_quiet)),
         Ok(Parsed::Generate(arguments)) => commands::generate::run(&arguments, &Arguments::command()),
         Ok(Parsed::PeakMemory(arguments)) => commands::peak_memory::run(&arguments),
         Err(error) => {
-            // Help and version go to stdout and are no error; clap has its own words for the rest.
+            // clap also returns help and version as errors, which go to stdout.
             let code = if error.use_stderr() { ExitCode::from(failure::USAGE) } else { ExitCode::SUCCESS };
             let _ = error.print();
             return code;
@@ -51,23 +53,22 @@ fn main() -> ExitCode {
     }
 }
 
-/// Under `ulimit -f`, a write that goes beyond the limit raises a signal that ends the process. With a handler it is
-/// an error of the write as a full disk is. Programs that are started do not inherit a handler. Where none can be
-/// set, the signal stays what it was.
-fn keep_file_size_limits_from_ending_us() {
+/// Sets a handler for the signal that a write beyond `ulimit -f` raises, which would end the process. With a handler the write fails, as
+/// on a full disk. Child processes do not inherit it. If no handler can be set, the signal still ends the process.
+fn handle_file_size_limit() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
-/// What was typed.
+/// The parsed command line.
 enum Parsed {
     Arguments {
         arguments: Box<Arguments>,
-        /// Whether notes are unwanted.
+        /// Whether to omit notes.
         is_quiet: bool,
     },
-    /// Not among the commands that are shown, completed and described: it is what describes them.
+    /// The hidden command that writes man pages and completions of the others.
     Generate(GenerateArguments),
-    /// Nor this, which this program runs itself.
+    /// The hidden command that this program runs itself.
     PeakMemory(PeakMemoryArguments),
 }
 
@@ -91,7 +92,7 @@ fn parse(words: &[OsString]) -> Result<Parsed, clap::Error> {
     Ok(Parsed::Arguments { arguments: Box::new(arguments), is_quiet: quiet.unwrap_or(false) })
 }
 
-fn note_shortage(is_quiet: bool) {
+fn note_missing_threads(is_quiet: bool) {
     if let Some(why) = threads::shortage().filter(|_| !is_quiet) {
         failure::print_note(format_args!("done on fewer threads, as not all of them could be started: {why}"));
     }
@@ -111,7 +112,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Exec(arguments) => commands::exec::run(&arguments),
-        Command::Env(arguments) => commands::exec::print_environment(&arguments),
+        Command::Env(arguments) => commands::env::run(&arguments),
         Command::Payloads(arguments) => commands::payloads::run(&arguments),
         Command::Train(arguments) => commands::train::run(&arguments),
         Command::Chains(arguments) => commands::chains::run(&arguments),

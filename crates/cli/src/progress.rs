@@ -1,4 +1,4 @@
-//! Progress on stderr, when that is a terminal.
+//! Progress on stderr, if that is a terminal.
 
 use std::{
     io::IsTerminal,
@@ -17,7 +17,7 @@ use signal_hook::{
 
 use crate::failure::{INTERRUPTED, print_note};
 
-/// A bar with rate and remaining time, or nothing.
+/// A progress bar with rate and remaining time, or none. It also handles the signals that interrupt a job.
 pub(crate) struct Bar {
     bar: Option<Mutex<ProgressBar>>,
     quiet: bool,
@@ -28,9 +28,9 @@ impl Bar {
     pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && std::io::stderr().is_terminal();
         let interrupted = Arc::new(AtomicBool::new(false));
-        // Half of a variant must not stay behind, so the first signal ends the work in order. The second ends it at
-        // once: what that does comes first, and sees what the first signal has set. Where no handler can be set, the
-        // first one ends it.
+        // The first signal ends the job in an orderly way, so that no half of a variant is left. The second ends the program at
+        // once: its handler is registered first and sees the flag that the first signal set. If no handler can be set, the
+        // first signal ends the program.
         for signal in [SIGHUP, SIGINT, SIGTERM] {
             let _ = flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&interrupted))
                 .and_then(|_| flag::register(signal, Arc::clone(&interrupted)));
@@ -74,7 +74,7 @@ impl Progress for Bar {
         if self.quiet {
             return;
         }
-        // A bar that stands there would be torn apart.
+        // The note would break the line of the bar.
         self.with(|bar| bar.finish_and_clear());
         print_note(note);
     }

@@ -4,7 +4,7 @@ use std::{fs, os::unix::ffi::OsStrExt, path::Path};
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::ReaderError;
-use repackbench_writer::{GitDeltas, HgDeltas, WriterError, cache::KeyHasher, hg::recompute::is_hgs_own};
+use repackbench_writer::{GitDeltas, HgDeltas, WriterError, cache::KeyHasher, hg::recompute::is_native_to_hg};
 use walkdir::WalkDir;
 
 use crate::{ClientError, GitProgram, HgProgram, run};
@@ -78,7 +78,7 @@ impl HgDeltas for HgProgram {
 
 /// The extension of `hg`, if `spec` needs it.
 fn extension_for<'h>(hg: &'h HgProgram, spec: &CodecSpec) -> Result<Option<&'h Path>, ClientError> {
-    match (hg.extension(), is_hgs_own(spec)) {
+    match (hg.extension(), is_native_to_hg(spec)) {
         (_, true) => Ok(None),
         (Some(extension), false) => Ok(Some(extension)),
         (None, false) => Err(ClientError::Program {

@@ -1,17 +1,15 @@
-//! The codecs: the registry of what [`crate::codecs`] has.
+//! The registry of the codecs in [`crate::codecs`].
 
-use std::ops::RangeInclusive;
-
+use crate::codecs::descriptor::{CodecDescriptor, Levels};
 #[cfg(feature = "zlib-ng")]
 use crate::codecs::zlib_ng;
 use crate::codecs::{
     brotli, bzip2, deflate, libdeflate, lz4, lz4_flex, lz4hc, lzma, lzo, miniz, sirocco, snappy, store, zlib, zlib_rs,
     zopfli, zstd,
 };
-use crate::descriptor::CodecDescriptor;
 use crate::tag::Body;
 
-/// Makes the enum of codecs, the list of all, and the way from each to its descriptor.
+/// Defines the enum of codecs, the list of all codecs, and the function from a codec to its descriptor.
 macro_rules! codecs {
     ($($(#[doc = $doc:expr])+ $(#[cfg($condition:meta)])? $name:ident => $descriptor:path,)+) => {
         /// A codec: an algorithm with its implementation, without level and options.
@@ -22,11 +20,11 @@ macro_rules! codecs {
         }
 
         impl Algorithm {
-            /// Every codec, in the order in which they are listed to the user.
+            /// Every codec, in the order in which the user sees them.
             pub const ALL: [Algorithm; [$($(#[cfg($condition)])? stringify!($name)),+].len()] =
                 [$($(#[cfg($condition)])? Algorithm::$name),+];
 
-            /// All facts of the codec.
+            /// All facts about the codec.
             pub(crate) fn descriptor(self) -> &'static CodecDescriptor {
                 match self {
                     $($(#[cfg($condition)])? Algorithm::$name => &$descriptor,)+
@@ -41,32 +39,32 @@ codecs! {
     Store => store::DESCRIPTOR,
     /// Stock zlib: the C library, statically linked.
     Zlib => zlib::DESCRIPTOR,
-    /// Raw DEFLATE by stock zlib, in a tagged body: `zlib` without its wrapping.
+    /// Raw DEFLATE by stock zlib, in a tagged body: `zlib` without the RFC 1950 wrapper.
     Deflate => deflate::DESCRIPTOR,
-    /// zlib-ng, a faster C zlib; only with the feature `zlib-ng`, since its build needs cmake.
+    /// zlib-ng, a faster zlib in C. Only with the feature `zlib-ng`, because its build needs cmake.
     #[cfg(feature = "zlib-ng")]
     ZlibNg => zlib_ng::DESCRIPTOR,
     /// zlib-rs, a zlib written in Rust.
     ZlibRs => zlib_rs::DESCRIPTOR,
     /// miniz_oxide, a DEFLATE in safe Rust.
     Miniz => miniz::DESCRIPTOR,
-    /// sirocco, a DEFLATE written in Rust after libdeflate's design.
+    /// sirocco, a DEFLATE in Rust that follows the design of libdeflate.
     Sirocco => sirocco::DESCRIPTOR,
     /// libdeflate, a C library that encodes and decodes whole buffers.
     Libdeflate => libdeflate::DESCRIPTOR,
-    /// zopfli, which searches long for the shortest stream; its level is the number of iterations.
+    /// zopfli, which searches a long time for the shortest stream. Its level is the number of iterations.
     Zopfli => zopfli::DESCRIPTOR,
     /// Zstandard, the C library.
     Zstd => zstd::DESCRIPTOR,
     /// LZ4 blocks by liblz4, the C library, in its fast mode.
     Lz4 => lz4::DESCRIPTOR,
-    /// LZ4 blocks by liblz4 in its high compression modes; read like those of `lz4`.
+    /// LZ4 blocks by liblz4 in its high compression modes. They are read like those of `lz4`.
     Lz4hc => lz4hc::DESCRIPTOR,
-    /// LZ4 blocks by lz4_flex, an implementation in Rust, fast mode only.
+    /// LZ4 blocks by lz4_flex, an implementation in Rust that has only a fast mode.
     Lz4Flex => lz4_flex::DESCRIPTOR,
     /// Snappy blocks by snap, an implementation in Rust.
     Snappy => snappy::DESCRIPTOR,
-    /// LZO1X streams by our own implementation, at lzop's levels.
+    /// LZO1X streams by our own implementation, at the levels of lzop.
     Lzo => lzo::DESCRIPTOR,
     /// Brotli (RFC 7932), translated into Rust.
     Brotli => brotli::DESCRIPTOR,
@@ -78,36 +76,8 @@ codecs! {
     Bzip2 => bzip2::DESCRIPTOR,
 }
 
-/// The levels a codec takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Levels {
-    /// Every level, bounds included: from the fastest to the slowest, but for `lz4`, whose levels are accelerations.
-    pub range: RangeInclusive<i32>,
-    /// A level inside the range that is not one, because the implementation gives it another meaning.
-    pub except: Option<i32>,
-    /// The level when none is typed.
-    pub default: i32,
-}
-
-impl Levels {
-    /// Whether `level` can be asked for.
-    pub fn contains(&self, level: i32) -> bool {
-        self.range.contains(&level) && self.except != Some(level)
-    }
-}
-
-impl std::fmt::Display for Levels {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}..{}", self.range.start(), self.range.end())?;
-        match self.except {
-            Some(level) => write!(f, " without {level}"),
-            None => Ok(()),
-        }
-    }
-}
-
 impl Algorithm {
-    /// The name that a codec spec begins with.
+    /// The name at the start of a codec spec.
     pub fn name(self) -> &'static str {
         self.descriptor().name
     }
@@ -117,22 +87,28 @@ impl Algorithm {
         Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 
-    /// The levels it takes; `None` for codecs without levels.
+    /// The levels of the codec; `None` if it has none.
     pub fn levels(self) -> Option<Levels> {
         self.descriptor().levels.clone()
     }
 
-    /// The longest dictionary that it can use, in bytes; `None` for codecs that take none.
+    /// The longest dictionary that the codec can use, in bytes; `None` if it takes no dictionaries.
     pub fn longest_dictionary(self) -> Option<usize> {
         self.descriptor().longest_dictionary
     }
 
-    /// What follows the tag byte of its chunks; `None` for those that are RFC 1950 streams.
+    /// The body that follows the tag byte of its chunks; `None` if its chunks are RFC 1950 streams.
     pub(crate) fn body(self) -> Option<Body> {
         self.descriptor().body
     }
 
-    /// Whether its chunks are RFC 1950 streams, which stock git reads.
+    /// The first codec that can read `body`.
+    pub(crate) fn reading(body: Body) -> Algorithm {
+        // A zstd patch is the only body that is not listed as that of a codec.
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.body() == Some(body)).unwrap_or(Algorithm::Zstd)
+    }
+
+    /// Whether the chunks of the codec are RFC 1950 streams, which stock git reads.
     pub fn is_zlib_family(self) -> bool {
         self.body().is_none()
     }

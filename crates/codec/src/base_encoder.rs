@@ -1,48 +1,49 @@
-//! Deltas compressed with the content of their base, which whoever reads a delta has at hand anyway.
+//! Compresses deltas with the content of their base, which every reader of a delta has anyway.
 //!
-//! Two ways, of which a spec allows one or both: `prefix` compresses the delta, `patch` the whole object in its place. The
-//! base's content has to be indexed for each payload anew, and for the levels above 9 that takes ten times as long as
-//! for those below. So what is best is found out at level 9, and only that is encoded at the spec's level.
+//! There are two ways, and a spec allows one or both: `prefix` compresses the delta, `patch` compresses the whole
+//! object instead of the delta. The content of the base has to be indexed again for each payload, and at levels above 9
+//! that takes ten times as long as at lower levels. So the two ways are compared at level 9, and only the better one is
+//! encoded at the spec's level.
 
 use crate::BLOCK_LEN;
 use crate::codec::Codec;
 use crate::codecs::zstd::Zstd;
-use crate::codecs::zstd_prefix;
+use crate::codecs::zstd::prefix;
 use crate::error::CodecError;
 use crate::spec::CodecChoice;
 use crate::tag::{Body, Tag};
 
-/// The level at which the ways are compared, unless the spec's is below.
+/// The level at which the two ways are compared, unless the spec's level is lower.
 const SELECTION_LEVEL: i32 = 9;
 
-/// How much the spec's level may save on top of [`SELECTION_LEVEL`], in per cent: on git's own packs it is 2 for deltas and
-/// 6 for objects.
+/// How much the spec's level may save compared with [`SELECTION_LEVEL`], in per cent: in git's own packs it saves 2 for
+/// deltas and 6 for objects.
 const EXPECTED_SAVING: usize = 6;
 
-/// What a delta is based on, for codecs that can make use of it.
+/// The base of a delta, for codecs that can make use of it.
 #[derive(Clone, Copy, Debug)]
 pub struct DeltaBase<'a> {
-    /// The base's content.
+    /// The content of the base.
     pub content: &'a [u8],
-    /// What the delta makes of it; `None` where that is not at hand.
+    /// The object that base and delta yield; `None` if it is not available.
     pub object: Option<&'a [u8]>,
 }
 
-/// Compresses with the base's content as prefix. The stored bytes depend on choice, payload and base alone.
+/// Compresses with the base's content as prefix. The stored bytes depend only on choice, payload and base.
 pub(crate) struct BaseEncoder {
-    /// At the lower of the two levels.
+    /// The codec at the level of the comparison.
     selecting: Zstd,
-    /// At the spec's level, where that is the higher one.
+    /// The codec at the spec's level, if that is higher.
     final_codec: Option<Zstd>,
     prefix: bool,
     patch: bool,
     checksum: bool,
-    /// A chunk that may turn out to be the shortest.
+    /// A candidate for the shortest chunk.
     chunk: Vec<u8>,
 }
 
 impl BaseEncoder {
-    /// An encoder for `choice`, one of zstd.
+    /// Creates an encoder for `choice`, whose codec is zstd.
     pub(crate) fn new(choice: &CodecChoice) -> Self {
         let level = choice.level().unwrap_or_default();
         let codec = |level| {
@@ -60,8 +61,8 @@ impl BaseEncoder {
         }
     }
 
-    /// Puts a chunk that needs the base in the place of the delta's chunk, which is what `out` holds from `start` on, where
-    /// it is shorter.
+    /// Replaces the delta's chunk, which `out` holds from `start` on, with a chunk that needs the base if that is
+    /// shorter.
     ///
     /// # Errors
     /// When the implementation fails.
@@ -72,7 +73,7 @@ impl BaseEncoder {
         start: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        if !zstd_prefix::can_be_prefix(base.content) || base.content.len() > BLOCK_LEN {
+        if !prefix::can_be_prefix(base.content) || base.content.len() > BLOCK_LEN {
             return Ok(());
         }
         let as_delta = self.prefix.then_some((Body::Zstd, delta));
@@ -80,7 +81,7 @@ impl BaseEncoder {
         let mut best = None;
         let mut best_len = out.len() - start;
         for (body, payload) in [as_delta, as_object].into_iter().flatten() {
-            if payload.len() > BLOCK_LEN || out.len() - start <= zstd_prefix::least_body_len(self.checksum) {
+            if payload.len() > BLOCK_LEN || out.len() - start <= prefix::least_body_len(self.checksum) {
                 continue;
             }
             let tag = Tag { needs_base: true, ..Tag::plain(body, self.checksum) };
@@ -109,7 +110,7 @@ impl BaseEncoder {
     }
 }
 
-/// Replaces the content of `chunk` by the chunk of `payload`.
+/// Replaces the content of `chunk` with the chunk of `payload`.
 fn encode(
     codec: &mut Zstd,
     tag: Tag,

@@ -1,41 +1,42 @@
-//! What `repackbench codecs` lists.
+//! The list of codecs that `repackbench codecs` prints.
 
-use crate::algorithm::{Algorithm, Levels};
+use crate::algorithm::Algorithm;
 use crate::codec::Capabilities;
+use crate::codecs::descriptor::Levels;
 
-/// One codec, as a user chooses it.
+/// One codec that the user can choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodecInfo {
     /// The codec.
     pub algorithm: Algorithm,
-    /// The name that a codec spec begins with.
+    /// The name at the start of a codec spec.
     pub name: &'static str,
-    /// The levels it takes and its default; `None` for codecs without levels.
+    /// The levels of the codec and its default level; `None` if it has no levels.
     pub levels: Option<Levels>,
-    /// The library at work.
+    /// The library that implements the codec.
     pub implementation: &'static str,
-    /// The library's version: asked of the library where it can be, else taken from what it was built from.
+    /// The version of the library: queried from the library if possible, otherwise that of its source.
     pub version: String,
     /// The language that the library is written in: `C` or `Rust`.
     pub language: &'static str,
     /// The licence under which the library is linked, as an SPDX expression.
     pub licence: &'static str,
-    /// Stock git reads packs and loose objects under this codec.
+    /// Stock git reads packs and loose objects that this codec wrote.
     pub read_by_git: bool,
-    /// Stock hg reads revlogs under this codec.
+    /// Stock hg reads revlogs that this codec wrote.
     pub read_by_hg: bool,
-    /// What the codec can do by itself.
+    /// What the codec can do without help from the container.
     pub capabilities: Capabilities,
 }
 
 impl CodecInfo {
-    /// The name of the library at work, without what [`implementation`](CodecInfo::implementation) says of it.
+    /// The name of the library: [`implementation`](CodecInfo::implementation) without the part in parentheses.
     pub fn library(&self) -> &'static str {
         self.implementation.split_once(" (").map_or(self.implementation, |(name, _)| name)
     }
 }
 
-/// Every codec, in the order in which they are listed to the user.
+/// Every codec, in the order in which the user sees them.
 pub fn catalogue() -> Vec<CodecInfo> {
     Algorithm::ALL.into_iter().map(describe).collect()
 }
@@ -63,7 +64,7 @@ mod tests {
     use crate::codecs::zlib;
 
     #[test]
-    fn every_version_is_a_version() {
+    fn versions_are_dotted_numbers() {
         for codec in catalogue() {
             let parts: Vec<&str> = codec.version.split('.').collect();
             assert!(parts.len() >= 2, "{}: {}", codec.name, codec.version);
@@ -71,7 +72,7 @@ mod tests {
         }
     }
 
-    /// A stand-in for stock zlib, which a feature of some dependency could bring in, says so in its version.
+    /// A feature of some dependency could replace stock zlib with another implementation, whose version says so.
     #[test]
     fn stock_zlib_is_stock() {
         let version = zlib::version();
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_are_those_of_the_codec_itself() {
+    fn capabilities_agree_with_the_codec() {
         for codec in catalogue() {
             let made = crate::CodecSpec::of(codec.algorithm).new_codec().unwrap();
             assert_eq!(made.capabilities(), codec.capabilities, "{}", codec.name);

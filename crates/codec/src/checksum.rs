@@ -1,13 +1,12 @@
 //! The payload checksum of tagged bodies: the low 32 bits of XXH64 with seed 0, little-endian.
 //!
-//! The same function as the content checksum of a zstd frame, so every tagged body is as well
-//! protected as every other.
+//! It is the same function as the content checksum of a zstd frame, so all tagged bodies are equally well protected.
 
 use xxhash_rust::xxh64::{Xxh64, xxh64};
 
 use crate::error::CodecError;
 
-/// Bytes that a checksum takes.
+/// The length of a checksum, in bytes.
 pub(crate) const LEN: usize = 4;
 
 const SEED: u64 = 0;

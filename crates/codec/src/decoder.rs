@@ -1,26 +1,20 @@
-//! Chunk to payload: whatever codec wrote it.
+//! Decodes chunks of every codec.
 //!
-//! A chunk says by its first bytes which codec it needs, so one decoder reads every pack, also one
-//! that mixes codecs.
+//! The first bytes of a chunk say which codec it needs, so one decoder reads every pack, even one that mixes codecs.
 
 use std::io::{BufRead, Read, Write};
 
 use crate::BLOCK_LEN;
-use crate::codec::{Codec, PayloadSink};
+use crate::codec::{Codec, PayloadSink, UNUSED_LEVEL};
 use crate::codecs::zstd::Zstd;
-use crate::decoders::{BodyCodecs, Decoders, DeflateReader, Lz4Reader, ZlibReader};
+use crate::decoders::{Decoders, DeflateReader, Lz4Reader, ZlibReader};
 use crate::dictionary::Dictionaries;
-use crate::error::{CodecError, FoundLength};
-use crate::leb128;
+use crate::error::{CodecError, check_limit, expect_all_taken, expect_payload_len};
+use crate::growing::{PushedPayload, is_plausible_len, new_room};
+use crate::opening::{BLOCKED_BODY, Opening, TakenOpening, claimed_len, take_blocked_len};
 use crate::spec::CodecSpec;
 use crate::stored::StoredBytes;
-use crate::tag::{BaseUse, Body, Opening, TAG_LEN, Tag, TakenOpening};
-
-/// How messages name a chunk of several blocks.
-const BLOCKED_BODY: &str = "blocked body";
-
-/// The level of codecs that only decode; no encoder is made for it.
-pub(crate) const UNUSED_LEVEL: i32 = 1;
+use crate::tag::{BaseUse, Body, TAG_LEN, Tag};
 
 /// Decodes chunks of every codec, with contexts that are made when first needed and then reused.
 pub struct ChunkDecoder {
@@ -31,11 +25,11 @@ pub struct ChunkDecoder {
     dictionaries: Dictionaries,
     /// The codec that last used each dictionary, by the dictionary's number.
     by_dictionary: Vec<Option<(DictionaryUser, Box<dyn Codec>)>>,
-    /// Decodes what needs its base.
+    /// Decodes chunks that need their base.
     on_base: Option<Zstd>,
 }
 
-/// Which codec uses a dictionary.
+/// The codec that uses a dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DictionaryUser {
     ZlibStream,
@@ -43,7 +37,7 @@ enum DictionaryUser {
 }
 
 impl ChunkDecoder {
-    /// A decoder that reads with the implementations that `decoders` names.
+    /// Creates a decoder that uses the implementations in `decoders`.
     pub fn new(decoders: impl Into<Decoders>) -> Self {
         ChunkDecoder {
             decoders: decoders.into(),
@@ -56,7 +50,7 @@ impl ChunkDecoder {
         }
     }
 
-    /// The same decoder for chunks of a repository that has these dictionaries.
+    /// Sets the dictionaries of the repository whose chunks are decoded.
     #[must_use]
     pub fn with_dictionaries(mut self, dictionaries: &Dictionaries) -> Self {
         self.by_dictionary.clear();
@@ -65,8 +59,9 @@ impl ChunkDecoder {
         self
     }
 
-    /// How the chunk at the start of `stored` uses the content of its entry's base: where it does,
-    /// [`decode_on_base`](ChunkDecoder::decode_on_base) alone decodes it. Damaged chunks use none.
+    /// How the chunk at the start of `stored` uses the content of its base. Only
+    /// [`decode_on_base`](ChunkDecoder::decode_on_base) decodes a chunk that uses it. Damaged chunks count as using
+    /// none.
     pub fn base_use(stored: &[u8]) -> BaseUse {
         match Opening::of(stored) {
             Ok(Opening::Tagged(tag)) => tag.base_use(),
@@ -74,20 +69,16 @@ impl ChunkDecoder {
         }
     }
 
-    /// The payload length that the chunk at the start of `stored`, one that uses its base, claims itself.
+    /// The payload length that the chunk at the start of `stored` claims, if the chunk uses its base.
     pub fn claimed_len_on_base(stored: &[u8]) -> Option<u64> {
         match Opening::of(stored) {
-            Ok(Opening::Tagged(tag)) if tag.needs_base => {
-                let mut zstd = Zstd::new(UNUSED_LEVEL, false);
-                zstd.set_checksum(tag.checksum);
-                zstd.content_size(after(stored, tag.len())).ok().flatten()
-            }
+            Ok(Opening::Tagged(tag)) if tag.needs_base => claimed_len(tag, stored, tag.body.name()).ok(),
             _ => None,
         }
     }
 
-    /// As [`decode`](ChunkDecoder::decode), for the chunk of a delta, whose base has the content `base`: also chunks that
-    /// use it.
+    /// Does the same as [`decode`](ChunkDecoder::decode) for the chunk of a delta whose base has the content `base`,
+    /// whether the chunk uses the base or not.
     ///
     /// # Errors
     /// As `decode`.
@@ -102,35 +93,70 @@ impl ChunkDecoder {
         }
     }
 
-    /// A decoder for a variant under `spec`, by the implementation that wrote it where that can read: see
-    /// [`Decoders::for_spec`].
+    /// Creates a decoder for a variant with `spec`. It uses the implementation that wrote the variant, if that can
+    /// decode: see [`Decoders::for_spec`].
     pub fn for_spec(spec: &CodecSpec) -> Self {
         ChunkDecoder::new(Decoders::for_spec(spec))
     }
 
-    /// Decodes the chunk at the start of `stored`, which may extend far beyond it, into `payload`, whose
-    /// length is what the caller expects; returns how many stored bytes the chunk took.
+    /// Decodes the chunk at the start of `stored`, which may extend far beyond the chunk, into `payload`, which has the
+    /// expected length. Returns the number of stored bytes that the chunk took.
     ///
     /// # Errors
     /// When the chunk does not hold exactly `payload.len()` bytes, is damaged, or its checksum does not
     /// match. The content of `payload` is then unspecified.
     pub fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
-        let opening = Opening::of(stored)?;
+        self.decode_opened(Opening::of(stored)?, stored, payload)
+    }
+
+    /// Does the same as [`decode`](ChunkDecoder::decode) for a chunk whose opening the caller has read.
+    #[inline]
+    pub(crate) fn decode_opened(
+        &mut self,
+        opening: Opening,
+        stored: &[u8],
+        payload: &mut [u8],
+    ) -> Result<usize, CodecError> {
         if let Opening::Tagged(tag) = opening
             && tag.blocked
         {
             return self.decode_blocks(tag, stored, payload);
         }
-        let (codec, body_start) = self.codec_for(opening)?;
+        let body_start = opening.body_start();
+        let codec = self.codec_for(opening)?;
         Ok(body_start + codec.decode(after(stored, body_start), payload)?)
     }
 
-    /// Fills `prefix` with the first bytes of the payload of the chunk at the start of `stored`; returns how
-    /// many there are, which is `prefix.len()` unless the payload is shorter. What `prefix` holds beyond them is
-    /// unspecified.
+    /// Decodes the chunk that is all of `stored` and claims `claimed` payload bytes, appends its payload to `payload`
+    /// and returns the payload's length. Errors name the chunk `codec`.
     ///
-    /// Decodes no more than needed where the codec can (all but libdeflate and those that write blocks), else the whole payload,
-    /// or its first block. What is not decoded is not checked either.
+    /// # Errors
+    /// As [`decode`](ChunkDecoder::decode), and when the payload is longer than `limit` or the chunk does not end with
+    /// `stored`. The appended bytes are then unspecified.
+    pub(crate) fn append_claimed(
+        &mut self,
+        opening: Opening,
+        stored: &[u8],
+        (claimed, limit): (u64, usize),
+        codec: &'static str,
+        payload: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        let length = check_limit(codec, claimed, limit)?;
+        let taken = if is_plausible_len(length, stored.len(), 0) {
+            self.decode_opened(opening, stored, new_room(payload, length, codec)?)? as u64
+        } else {
+            let mut growing = PushedPayload::new(payload, length);
+            self.decode_stream(stored, claimed, &mut |piece| growing.push(piece))?
+        };
+        expect_all_taken(codec, taken, stored.len() as u64)?;
+        Ok(length)
+    }
+
+    /// Fills `prefix` with the first bytes of the payload of the chunk at the start of `stored` and returns their
+    /// number, which is `prefix.len()` unless the payload is shorter. The rest of `prefix` is unspecified.
+    ///
+    /// Decodes only the needed bytes if the codec can do that (all but libdeflate and the block codecs), otherwise the
+    /// whole payload or its first block. Bytes that are not decoded are not checked.
     ///
     /// # Errors
     /// When the chunk is damaged before the prefix is complete.
@@ -142,12 +168,11 @@ impl ChunkDecoder {
             let mut rest = after(stored, TAG_LEN);
             return self.decode_blocks_prefix(Blocks::open(tag, StoredBytes::new(&mut rest, BLOCKED_BODY))?, prefix);
         }
-        let (codec, body_start) = self.codec_for(opening)?;
-        codec.decode_prefix(after(stored, body_start), prefix)
+        self.codec_for(opening)?.decode_prefix(after(stored, opening.body_start()), prefix)
     }
 
-    /// As [`decode_prefix`](ChunkDecoder::decode_prefix), from a source of stored bytes, of which it may take more than
-    /// it needs.
+    /// Does the same as [`decode_prefix`](ChunkDecoder::decode_prefix) with a source of stored bytes, from which it may
+    /// take more than it needs.
     ///
     /// # Errors
     /// When the chunk is damaged before the prefix is complete, or the source cannot be read.
@@ -159,18 +184,17 @@ impl ChunkDecoder {
         {
             return self.decode_blocks_prefix(Blocks::open(tag, stored)?, prefix);
         }
-        let (codec, _) = self.codec_for(start.opening)?;
-        codec.decode_prefix_from(&mut start.body().chain(stored), prefix)
+        self.codec_for(start.opening)?.decode_prefix_from(&mut start.body().chain(stored), prefix)
     }
 
-    /// Decodes the chunk at the start of `stored` and hands its payload of `payload_len` bytes to `sink` in
-    /// pieces; returns how many stored bytes the chunk took.
+    /// Decodes the chunk at the start of `stored`, hands its payload of `payload_len` bytes to `sink` in pieces and
+    /// returns the number of stored bytes that the chunk took.
     ///
-    /// Memory stays bounded by the codec's window or by [`BLOCK_LEN`], whatever the payload's length.
+    /// The codec's window or [`BLOCK_LEN`] bounds the memory, whatever the payload's length.
     ///
     /// # Errors
-    /// As [`decode`](ChunkDecoder::decode), and when the sink fails. What the sink received before an error was
-    /// not yet checked and must be discarded.
+    /// As [`decode`](ChunkDecoder::decode), and when the sink fails. The bytes that the sink received before an error
+    /// are unchecked and must be discarded.
     pub fn decode_stream(
         &mut self,
         stored: &[u8],
@@ -181,8 +205,8 @@ impl ChunkDecoder {
         self.decode_stream_from(&mut rest, payload_len, sink)
     }
 
-    /// As [`decode_stream`](ChunkDecoder::decode_stream), from a source of stored bytes such as a buffered file, so that
-    /// they too need not be in memory: at most one block of them is. Takes exactly the chunk's bytes.
+    /// Does the same as [`decode_stream`](ChunkDecoder::decode_stream) with a source of stored bytes such as a buffered
+    /// file, so that at most one block of them is in memory. Takes exactly the chunk's bytes.
     ///
     /// # Errors
     /// As `decode_stream`, and when the source cannot be read.
@@ -199,13 +223,13 @@ impl ChunkDecoder {
         {
             return self.decode_blocks_stream(Blocks::open(tag, stored)?, payload_len, sink);
         }
-        let (codec, body_start) = self.codec_for(start.opening)?;
+        let codec = self.codec_for(start.opening)?;
         let body_len = codec.decode_stream(&mut start.body().chain(stored), payload_len, sink)?;
-        Ok(body_start as u64 + body_len)
+        Ok(start.opening.body_start() as u64 + body_len)
     }
 
-    /// The name of the format that the chunk at the start of `stored` has, for messages: `zlib`, `zstd (standard frame)`,
-    /// or that of a tagged body, such as `zstd`, `lz4` or `store`; `None` where no chunk can start so.
+    /// The name for messages of the format of the chunk at the start of `stored`: `zlib`, `zstd (standard frame)`, or
+    /// the name of a tagged body, such as `zstd`, `lz4` or `store`. `None` if no chunk can start like this.
     pub fn identify(stored: &[u8]) -> Option<&'static str> {
         match Opening::of(stored).ok()? {
             Opening::StandardZstdFrame => Some("zstd (standard frame)"),
@@ -218,21 +242,19 @@ impl ChunkDecoder {
         }
     }
 
-    /// The codec for an unblocked chunk, and where its body starts.
-    fn codec_for(&mut self, opening: Opening) -> Result<(&mut dyn Codec, usize), CodecError> {
+    /// The codec for an unblocked chunk.
+    fn codec_for(&mut self, opening: Opening) -> Result<&mut dyn Codec, CodecError> {
         match opening {
             Opening::ZlibStream { preset: None } => {
                 let reader = self.decoders.zlib;
-                Ok((self.zlib_stream.get_or_insert_with(|| reader.new_codec()).as_mut(), 0))
+                Ok(self.zlib_stream.get_or_insert_with(|| reader.new_codec()).as_mut())
             }
             Opening::ZlibStream { preset: Some(adler32) } => {
                 let found = || CodecError::NoSuchDictionary { found: format!("one with Adler-32 {adler32:08x}") };
                 let (number, _) = self.dictionaries.by_adler32(adler32).ok_or_else(found)?;
-                Ok((self.with_dictionary(number, DictionaryUser::ZlibStream)?, 0))
+                self.with_dictionary(number, DictionaryUser::ZlibStream)
             }
-            Opening::StandardZstdFrame => {
-                Ok((self.zstd_standard.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, true)), 0))
-            }
+            Opening::StandardZstdFrame => Ok(self.zstd_standard.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, true))),
             Opening::Tagged(tag) if tag.needs_base => Err(CodecError::BaseNeeded { codec: tag.body.name() }),
             Opening::Tagged(tag) => {
                 let codec = match tag.dictionary {
@@ -240,18 +262,18 @@ impl ChunkDecoder {
                     None => self.bodies.codec_for(self.decoders, tag),
                 };
                 codec.set_checksum(tag.checksum);
-                Ok((codec, tag.len()))
+                Ok(codec)
             }
         }
     }
 
-    /// The codec of `user` with the dictionary of that number.
+    /// The codec of `user` with the dictionary `number`.
     fn with_dictionary(&mut self, number: u8, user: DictionaryUser) -> Result<&mut dyn Codec, CodecError> {
         let found = || CodecError::NoSuchDictionary { found: format!("number {number}") };
         let slot = self.by_dictionary.get_mut(usize::from(number)).ok_or_else(found)?;
         if slot.as_ref().is_none_or(|(last, _)| *last != user) {
             let mut codec: Box<dyn Codec> = match user {
-                // Not all readers take preset dictionaries.
+                // Not all readers support dictionaries.
                 DictionaryUser::ZlibStream => ZlibReader::Stock.new_codec(),
                 DictionaryUser::Tagged(Body::Deflate) => DeflateReader::Stock.new_codec(),
                 DictionaryUser::Tagged(Body::Lz4) => Lz4Reader::Liblz4.new_codec(),
@@ -269,10 +291,10 @@ impl ChunkDecoder {
     fn decode_blocks(&mut self, outer: Tag, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let mut rest = after(stored, TAG_LEN);
         let mut blocks = Blocks::open(outer, StoredBytes::new(&mut rest, BLOCKED_BODY))?;
-        blocks.expect_payload_len(payload.len() as u64)?;
+        expect_payload_len(BLOCKED_BODY, payload.len() as u64, blocks.payload_len)?;
         for block in payload.chunks_mut(BLOCK_LEN) {
-            let (codec, _) = self.codec_for(blocks.next_opening()?)?;
-            let body_len = codec.decode(blocks.stored.at_hand()?, block)?;
+            let codec = self.codec_for(blocks.next_opening()?)?;
+            let body_len = codec.decode(blocks.stored.available()?, block)?;
             blocks.stored.advance(body_len);
         }
         Ok(stored.len() - rest.len())
@@ -286,18 +308,15 @@ impl ChunkDecoder {
         let length = usize::try_from(blocks.payload_len).map_or(prefix.len(), |length| length.min(prefix.len()));
         let wanted = prefix.get_mut(..length).unwrap_or_default();
         for part in wanted.chunks_mut(BLOCK_LEN) {
-            let (codec, _) = self.codec_for(blocks.next_opening()?)?;
+            let codec = self.codec_for(blocks.next_opening()?)?;
             if part.len() == BLOCK_LEN {
                 let mut room = part;
                 codec.decode_stream(&mut blocks.stored, BLOCK_LEN as u64, &mut |piece| room.write_all(piece))?;
                 continue;
             }
-            // The last part; nothing is read after it, so where its chunk ends is of no interest.
+            // This is the last part. Nothing is read after it, so it does not matter where its chunk ends.
             let filled = codec.decode_prefix_from(&mut blocks.stored, part)?;
-            if filled < part.len() {
-                let (expected, found) = (part.len() as u64, FoundLength::Exactly(filled as u64));
-                return Err(CodecError::PayloadLength { codec: BLOCKED_BODY, expected, found });
-            }
+            expect_payload_len(BLOCKED_BODY, part.len() as u64, filled as u64)?;
         }
         Ok(length)
     }
@@ -308,11 +327,11 @@ impl ChunkDecoder {
         payload_len: u64,
         sink: &mut PayloadSink<'_>,
     ) -> Result<u64, CodecError> {
-        blocks.expect_payload_len(payload_len)?;
+        expect_payload_len(BLOCKED_BODY, payload_len, blocks.payload_len)?;
         let mut remaining = payload_len;
         while remaining > 0 {
             let block_len = remaining.min(BLOCK_LEN as u64);
-            let (codec, _) = self.codec_for(blocks.next_opening()?)?;
+            let codec = self.codec_for(blocks.next_opening()?)?;
             codec.decode_stream(&mut blocks.stored, block_len, sink)?;
             remaining -= block_len;
         }
@@ -320,7 +339,7 @@ impl ChunkDecoder {
     }
 }
 
-/// A walk over the blocks of one chunk.
+/// Iterates over the blocks of one chunk.
 struct Blocks<'a, R: BufRead + ?Sized> {
     outer: Tag,
     stored: StoredBytes<'a, R>,
@@ -328,37 +347,18 @@ struct Blocks<'a, R: BufRead + ?Sized> {
 }
 
 impl<'a, R: BufRead + ?Sized> Blocks<'a, R> {
-    /// Starts behind the tag byte, already parsed as `outer`, and takes the payload length.
+    /// Starts after the tag, which is `outer`, and takes the payload length.
     fn open(outer: Tag, mut stored: StoredBytes<'a, R>) -> Result<Self, CodecError> {
-        let payload_len = leb128::read(&mut stored)?;
-        if payload_len <= BLOCK_LEN as u64 {
-            let found = format!("{payload_len} payload bytes");
-            return Err(CodecError::Corrupt { codec: BLOCKED_BODY, expected: "a payload above one block", found });
-        }
+        let payload_len = take_blocked_len(&mut stored)?;
         Ok(Blocks { outer, stored, payload_len })
     }
 
-    fn expect_payload_len(&self, expected: u64) -> Result<(), CodecError> {
-        if self.payload_len == expected {
-            return Ok(());
-        }
-        let found = FoundLength::Exactly(self.payload_len);
-        Err(CodecError::PayloadLength { codec: BLOCKED_BODY, expected, found })
-    }
-
-    /// Takes the tag byte of the next block, which is of the outer body or stored, unblocked, and checked alike.
+    /// Takes the tag byte of the next block.
     fn next_opening(&mut self) -> Result<Opening, CodecError> {
         let [byte] = self.stored.take_array()?;
-        // Where a zlib stream or a standard zstd frame could start there is no tag byte either.
+        // A zlib stream or a standard zstd frame is not a block, so the byte is parsed as a tag in any case.
         match Tag::parse(&[byte]) {
-            Ok(tag)
-                if !tag.blocked
-                    && !tag.needs_base
-                    && tag.checksum == self.outer.checksum
-                    && (tag.body == self.outer.body || tag.body == Body::Store) =>
-            {
-                Ok(Opening::Tagged(tag))
-            }
+            Ok(tag) if tag.is_block_of(self.outer) => Ok(Opening::Tagged(tag)),
             _ => Err(CodecError::Corrupt {
                 codec: BLOCKED_BODY,
                 expected: "a block's tag byte that suits the first",
@@ -370,4 +370,22 @@ impl<'a, R: BufRead + ?Sized> Blocks<'a, R> {
 
 fn after(stored: &[u8], position: usize) -> &[u8] {
     stored.get(position..).unwrap_or_default()
+}
+
+/// The number of bodies that a tag byte can distinguish.
+const BODY_NUMBERS: usize = 16;
+
+/// The codecs of tagged bodies by the body's number. Each is made when first needed.
+#[derive(Default)]
+struct BodyCodecs([Option<Box<dyn Codec>>; BODY_NUMBERS]);
+
+impl BodyCodecs {
+    /// The codec that decodes the body after `tag`.
+    fn codec_for(&mut self, decoders: Decoders, tag: Tag) -> &mut dyn Codec {
+        #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
+        let slot = &mut self.0[usize::from(tag.body.nibble()) % BODY_NUMBERS];
+        let codec = slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut();
+        codec.set_checksum(tag.checksum);
+        codec
+    }
 }

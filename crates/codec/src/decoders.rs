@@ -1,27 +1,26 @@
-//! Which implementation reads: an axis of its own, since every RFC 1950 stream can be read by each of several.
+//! The choice of the implementation that decodes, which is independent of the codec: several implementations can decode
+//! every RFC 1950 stream.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::algorithm::Algorithm;
-use crate::codec::Codec;
+use crate::codec::{Codec, OpenEnded, UNUSED_LEVEL};
 use crate::codecs::deflate::RawDeflate;
 use crate::codecs::raw_libdeflate::RawLibdeflate;
 use crate::codecs::zlib::Zlib;
 use crate::codecs::zlib_rs::RawZlibRs;
 use crate::codecs::{liblz4, lz4_flex};
-use crate::decoder::UNUSED_LEVEL;
 use crate::error::CodecError;
 use crate::form::SharedFormat;
-use crate::revlog::OpenEnded;
 use crate::spec::CodecSpec;
-use crate::tag::{Body, Tag};
+use crate::tag::Body;
 
-/// Which implementation reads RFC 1950 streams; all of them read every stream without a preset dictionary. One with a
-/// dictionary (`FDICT`) is for stock zlib, whatever the reader.
+/// The implementation that decodes RFC 1950 streams. Each can decode every stream without a preset dictionary. Streams
+/// with a preset dictionary (`FDICT`) are always decoded by stock zlib.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ZlibReader {
-    /// Stock zlib, as stock git reads.
+    /// Stock zlib, which stock git uses.
     #[default]
     Stock,
     /// zlib-ng; only with the feature `zlib-ng`.
@@ -33,15 +32,15 @@ pub enum ZlibReader {
     Miniz,
     /// sirocco.
     Sirocco,
-    /// libdeflate; prefixes and payloads above [`BLOCK_LEN`](crate::BLOCK_LEN) in pieces are read by stock zlib.
+    /// libdeflate. Stock zlib decodes prefixes, and payloads above [`BLOCK_LEN`](crate::BLOCK_LEN) in pieces.
     Libdeflate,
 }
 
-/// How many readers are built in.
+/// The number of built-in readers.
 const READERS: usize = if cfg!(feature = "zlib-ng") { 6 } else { 5 };
 
 impl ZlibReader {
-    /// Every reader that is built in.
+    /// Every built-in reader.
     pub const ALL: [ZlibReader; READERS] = [
         ZlibReader::Stock,
         #[cfg(feature = "zlib-ng")]
@@ -52,7 +51,7 @@ impl ZlibReader {
         ZlibReader::Libdeflate,
     ];
 
-    /// The codec that it is the decoder of; its name is what is typed.
+    /// The codec of the implementation. The user types its name.
     fn algorithm(self) -> Algorithm {
         match self {
             ZlibReader::Stock => Algorithm::Zlib,
@@ -65,12 +64,12 @@ impl ZlibReader {
         }
     }
 
-    /// A codec that reads whole streams and pieces.
+    /// Makes a codec that decodes whole streams and pieces.
     pub(crate) fn new_codec(self) -> Box<dyn Codec> {
         (self.algorithm().descriptor().new)(UNUSED_LEVEL)
     }
 
-    /// The same for payloads whose length nobody knows: by stock zlib where the reader has none.
+    /// Makes a codec for payloads of unknown length: stock zlib's if the implementation has none.
     pub(crate) fn new_open_ended(self) -> Box<dyn OpenEnded> {
         match self.algorithm().descriptor().new_open_ended {
             Some(new) => new(),
@@ -79,8 +78,8 @@ impl ZlibReader {
     }
 }
 
-/// Which implementation reads LZ4 blocks; all of them read every block without a dictionary. One with a dictionary is for
-/// liblz4, whatever the reader.
+/// The implementation that decodes LZ4 blocks. Each can decode every block without a dictionary. Blocks with a
+/// dictionary are always decoded by liblz4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Lz4Reader {
     /// liblz4, the C library.
@@ -91,10 +90,10 @@ pub enum Lz4Reader {
 }
 
 impl Lz4Reader {
-    /// Every reader that is built in.
+    /// Every built-in reader.
     pub const ALL: [Lz4Reader; 2] = [Lz4Reader::Liblz4, Lz4Reader::Lz4Flex];
 
-    /// The codec that it is the decoder of; its name is what is typed.
+    /// The codec of the implementation. The user types its name.
     fn algorithm(self) -> Algorithm {
         match self {
             Lz4Reader::Liblz4 => Algorithm::Lz4,
@@ -102,12 +101,12 @@ impl Lz4Reader {
         }
     }
 
-    /// A codec that reads lz4 bodies.
+    /// Makes a codec that decodes lz4 bodies.
     pub(crate) fn new_codec(self) -> Box<dyn Codec> {
         (self.algorithm().descriptor().new)(UNUSED_LEVEL)
     }
 
-    /// Decodes all of `block` into all of `payload`; `codec` names in errors what the block lies in.
+    /// Decodes all of `block` into all of `payload`. `codec` is the name in errors of what contains the block.
     ///
     /// # Errors
     /// When the block is damaged or its payload has another length.
@@ -119,8 +118,8 @@ impl Lz4Reader {
     }
 }
 
-/// Which implementation reads tagged DEFLATE bodies; all of them read every body without a dictionary. One with a
-/// dictionary is for stock zlib, whatever the reader.
+/// The implementation that decodes tagged DEFLATE bodies. Each can decode every body without a dictionary. Bodies with
+/// a dictionary are always decoded by stock zlib.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DeflateReader {
     /// Stock zlib.
@@ -128,15 +127,15 @@ pub enum DeflateReader {
     Stock,
     /// zlib-rs.
     ZlibRs,
-    /// libdeflate; prefixes and payloads in pieces are read by stock zlib.
+    /// libdeflate. Stock zlib decodes prefixes and payloads in pieces.
     Libdeflate,
 }
 
 impl DeflateReader {
-    /// Every reader that is built in.
+    /// Every built-in reader.
     pub const ALL: [DeflateReader; 3] = [DeflateReader::Stock, DeflateReader::ZlibRs, DeflateReader::Libdeflate];
 
-    /// The codec that it is the decoder of; its name is what is typed.
+    /// The codec of the implementation. The user types its name.
     fn algorithm(self) -> Algorithm {
         match self {
             DeflateReader::Stock => Algorithm::Zlib,
@@ -145,7 +144,7 @@ impl DeflateReader {
         }
     }
 
-    /// A codec that reads deflate bodies.
+    /// Makes a codec that decodes deflate bodies.
     pub(crate) fn new_codec(self) -> Box<dyn Codec> {
         match self {
             DeflateReader::Stock => Box::new(RawDeflate::new(UNUSED_LEVEL.unsigned_abs())),
@@ -155,14 +154,14 @@ impl DeflateReader {
     }
 }
 
-/// The implementation that reads each format that several can read.
+/// The implementation that decodes each format that several implementations can decode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Decoders {
-    /// RFC 1950 streams.
+    /// Decodes RFC 1950 streams.
     pub zlib: ZlibReader,
-    /// Tagged DEFLATE bodies.
+    /// Decodes tagged DEFLATE bodies.
     pub deflate: DeflateReader,
-    /// LZ4 blocks.
+    /// Decodes LZ4 blocks.
     pub lz4: Lz4Reader,
 }
 
@@ -173,9 +172,9 @@ impl From<ZlibReader> for Decoders {
 }
 
 impl Decoders {
-    /// Those for a variant under `spec`: its zlib streams are read by the implementation that wrote them, those of zopfli,
-    /// which has no decoder, and those in variants of other codecs by stock zlib; a lz4_flex variant is read by lz4_flex, LZ4
-    /// blocks in all others by liblz4.
+    /// The decoders for a variant with `spec`. The implementation that wrote zlib streams decodes them. Stock zlib
+    /// decodes those of zopfli, which has no decoder, and those in variants with other codecs. lz4_flex decodes LZ4
+    /// blocks in an lz4_flex variant, and liblz4 decodes those in all others.
     pub fn for_spec(spec: &CodecSpec) -> Self {
         let zlib = ZlibReader::ALL.into_iter().find(|reader| reader.algorithm() == spec.algorithm());
         let lz4 = Lz4Reader::ALL.into_iter().find(|reader| reader.algorithm() == spec.algorithm());
@@ -183,29 +182,29 @@ impl Decoders {
         Decoders { zlib, lz4, ..Decoders::default() }
     }
 
-    /// A codec that reads tagged bodies of this kind.
+    /// Makes a codec that decodes tagged bodies of this kind.
     pub(crate) fn new_codec(self, body: Body) -> Box<dyn Codec> {
         match body {
             Body::Lz4 => self.lz4.new_codec(),
             Body::Deflate => self.deflate.new_codec(),
-            body => (body.codec().descriptor().new)(UNUSED_LEVEL),
+            body => (Algorithm::reading(body).descriptor().new)(UNUSED_LEVEL),
         }
     }
 }
 
-/// One choice of the user's: which implementation reads a format. Typed as `zlib=libdeflate`.
+/// The user's choice of the implementation that decodes one format. The user types it as `zlib=libdeflate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DecoderChoice {
-    /// Who reads RFC 1950 streams.
+    /// Decodes RFC 1950 streams.
     Zlib(ZlibReader),
-    /// Who reads tagged DEFLATE bodies.
+    /// Decodes tagged DEFLATE bodies.
     Deflate(DeflateReader),
-    /// Who reads LZ4 blocks.
+    /// Decodes LZ4 blocks.
     Lz4(Lz4Reader),
 }
 
 impl DecoderChoice {
-    /// The format that is read.
+    /// The format that the choice is for.
     pub fn format(self) -> SharedFormat {
         match self {
             DecoderChoice::Zlib(_) => SharedFormat::Zlib,
@@ -214,7 +213,7 @@ impl DecoderChoice {
         }
     }
 
-    /// The codec whose decoder reads it.
+    /// The codec whose decoder is chosen.
     pub fn algorithm(self) -> Algorithm {
         match self {
             DecoderChoice::Zlib(reader) => reader.algorithm(),
@@ -223,7 +222,7 @@ impl DecoderChoice {
         }
     }
 
-    /// `decoders` with this choice in the place of theirs.
+    /// Returns `decoders` with this choice applied.
     pub fn apply(self, decoders: Decoders) -> Decoders {
         match self {
             DecoderChoice::Zlib(zlib) => Decoders { zlib, ..decoders },
@@ -267,7 +266,7 @@ fn parse_format(typed: &str) -> Result<SharedFormat, DecoderError> {
     found.ok_or_else(|| DecoderError::Format { found: typed.to_owned() })
 }
 
-/// Several choices in one argument: `zlib=libdeflate,zlib-rs` or `zlib=libdeflate,lz4=lz4_flex`.
+/// Several choices in one argument, such as `zlib=libdeflate,zlib-rs` or `zlib=libdeflate,lz4=lz4_flex`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DecoderChoices(Vec<DecoderChoice>);
 
@@ -279,7 +278,7 @@ impl DecoderChoices {
 }
 
 impl fmt::Display for DecoderChoices {
-    /// The format stands where it changes.
+    /// Repeats the format only where it changes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut format = None;
         for choice in &self.0 {
@@ -314,22 +313,22 @@ impl FromStr for DecoderChoices {
     }
 }
 
-/// Why a choice of decoders cannot be understood.
+/// Why the text of a choice of decoders is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecoderError {
-    /// No format is named.
+    /// The text names no format.
     #[error("expected FORMAT=IMPLEMENTATION, such as zlib=libdeflate, found {found:?}")]
     NoFormat {
         /// What was typed.
         found: String,
     },
-    /// Not a format that several implementations read.
+    /// No format that several implementations decode has this name.
     #[error("expected a format that several implementations read, {}, found {found:?}", formats())]
     Format {
         /// What was typed.
         found: String,
     },
-    /// Not an implementation that reads the format.
+    /// No implementation that decodes the format has this name.
     #[error("expected an implementation that reads {}, {}, found {found:?}", format.description(), implementations(*format))]
     Implementation {
         /// The format.
@@ -347,29 +346,11 @@ fn implementations(format: SharedFormat) -> String {
     one_of(DecoderChoice::all(format).into_iter().map(|choice| choice.algorithm().name()).collect())
 }
 
-/// `a, b or c`
+/// Formats names as `a, b or c`.
 fn one_of(names: Vec<&str>) -> String {
     match names.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => names.concat(),
-    }
-}
-
-/// How many bodies a tag byte can tell apart.
-const BODY_NUMBERS: usize = 16;
-
-/// The codec of each tagged body, by the body's number, made when first needed.
-#[derive(Default)]
-pub(crate) struct BodyCodecs([Option<Box<dyn Codec>>; BODY_NUMBERS]);
-
-impl BodyCodecs {
-    /// The codec that reads what follows `tag`.
-    pub(crate) fn codec_for(&mut self, decoders: Decoders, tag: Tag) -> &mut dyn Codec {
-        #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
-        let slot = &mut self.0[usize::from(tag.body.nibble()) % BODY_NUMBERS];
-        let codec = slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut();
-        codec.set_checksum(tag.checksum);
-        codec
     }
 }
 
@@ -378,7 +359,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_choice_is_displayed_as_it_is_typed() {
+    fn choices_round_trip_as_text() {
         for format in SharedFormat::ALL {
             for choice in DecoderChoice::all(format) {
                 assert_eq!(choice.to_string().parse(), Ok(choice));
@@ -390,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_repeat_a_format_only_where_it_changes() {
+    fn lists_repeat_the_format_only_where_it_changes() {
         let typed = "zlib=libdeflate,zlib-rs,lz4=lz4_flex,lz4";
         let choices: DecoderChoices = typed.parse().unwrap();
         assert_eq!(choices.choices().len(), 4);
@@ -399,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_list_what_is_valid() {
+    fn errors_list_valid_names() {
         let message = |typed: &str| typed.parse::<DecoderChoices>().unwrap_err().to_string();
         assert!(message("libdeflate").starts_with("expected FORMAT=IMPLEMENTATION"));
         assert!(message("").starts_with("expected FORMAT=IMPLEMENTATION"));
@@ -419,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_changes_its_format_and_no_other() {
+    fn choice_changes_only_its_format() {
         let flex = Decoders { lz4: Lz4Reader::Lz4Flex, ..Decoders::default() };
         let changed = DecoderChoice::Zlib(ZlibReader::Miniz).apply(flex);
         assert_eq!(changed, Decoders { zlib: ZlibReader::Miniz, lz4: Lz4Reader::Lz4Flex, ..Decoders::default() });

@@ -1,23 +1,23 @@
-//! Dictionaries: bytes that encoder and decoder both hold before the first payload.
+//! Dictionaries: bytes that both encoder and decoder have before the first payload.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kind::ChunkKind;
 
-/// The longest preset dictionary of an RFC 1950 stream: its window, in bytes.
+/// The length of the longest preset dictionary of an RFC 1950 stream in bytes: that of its window.
 pub(crate) const LONGEST_PRESET: usize = 32 << 10;
 
 /// A dictionary.
 ///
-/// Cheap to clone, so that every thread's codec can share one.
+/// It is cheap to clone, so that the codecs of all threads can share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dictionary {
     bytes: Arc<[u8]>,
 }
 
 impl Dictionary {
-    /// A dictionary of these bytes: trained by `zstd --train`, or any content that resembles the payloads.
+    /// Creates a dictionary of these bytes: one that `zstd --train` made, or any content that resembles the payloads.
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
         Dictionary { bytes: bytes.into() }
     }
@@ -28,7 +28,7 @@ impl Dictionary {
     }
 }
 
-/// The dictionaries of one repository: chunks name theirs by number.
+/// The dictionaries of one repository. Chunks refer to them by number.
 #[derive(Clone, Debug, Default)]
 pub struct Dictionaries {
     numbered: Arc<Vec<Numbered>>,
@@ -37,12 +37,12 @@ pub struct Dictionaries {
 #[derive(Debug)]
 struct Numbered {
     dictionary: Dictionary,
-    /// By which an RFC 1950 stream names it.
+    /// RFC 1950 streams refer to the dictionary by this checksum.
     adler32: u32,
 }
 
 impl Dictionaries {
-    /// These dictionaries, the first with number 0. One too many for a one-byte number cannot be named.
+    /// Numbers these dictionaries from 0. Chunks cannot refer to those beyond the range of a one-byte number.
     pub fn new(dictionaries: impl IntoIterator<Item = Dictionary>) -> Self {
         let numbered = dictionaries.into_iter().map(|dictionary| {
             let adler32 = if dictionary.bytes().len() <= LONGEST_PRESET { adler32(dictionary.bytes()) } else { 1 };
@@ -51,12 +51,12 @@ impl Dictionaries {
         Dictionaries { numbered: Arc::new(numbered.collect()) }
     }
 
-    /// The dictionary with that number.
+    /// The dictionary with this number.
     pub fn get(&self, number: u8) -> Option<&Dictionary> {
         self.numbered.get(usize::from(number)).map(|numbered| &numbered.dictionary)
     }
 
-    /// The dictionary with that Adler-32, and its number; only among those that an RFC 1950 stream can use.
+    /// The dictionary with this Adler-32 and its number, among those that an RFC 1950 stream can use.
     pub fn by_adler32(&self, adler32: u32) -> Option<(u8, &Dictionary)> {
         let at = self
             .numbered
@@ -66,28 +66,28 @@ impl Dictionaries {
         self.get(number).map(|dictionary| (number, dictionary))
     }
 
-    /// How many there are.
+    /// The number of dictionaries.
     pub fn len(&self) -> usize {
         self.numbered.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no dictionaries.
     pub fn is_empty(&self) -> bool {
         self.numbered.is_empty()
     }
 
-    /// Every dictionary, by ascending number.
+    /// Every dictionary in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &Dictionary> {
         self.numbered.iter().map(|numbered| &numbered.dictionary)
     }
 }
 
-/// Dictionaries, and which one the payloads of each kind are encoded with.
+/// Dictionaries, and the one for the payloads of each kind.
 #[derive(Clone, Debug, Default)]
 pub struct AssignedDictionaries {
     /// The dictionaries.
     pub dictionaries: Dictionaries,
-    /// The number of the dictionary of each kind that has one.
+    /// The number of the dictionary for each kind that has one.
     pub by_kind: BTreeMap<ChunkKind, u8>,
 }
 
@@ -106,8 +106,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn adler32_is_that_of_rfc_1950() {
-        // The last four bytes of an RFC 1950 stream are its payload's.
+    fn adler32_agrees_with_rfc_1950() {
+        // The last four bytes of an RFC 1950 stream are the Adler-32 of its payload.
         assert_eq!(adler32(b""), 1);
         assert_eq!(adler32(b"Wikipedia"), 0x11e6_0398);
     }

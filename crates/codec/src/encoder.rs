@@ -1,4 +1,4 @@
-//! Payload to chunk: the codec of a spec, the tag byte, and the choice to store what does not shrink.
+//! Encodes payloads into chunks: with the codec of a spec, or stored if the codec does not make them shorter.
 
 use std::io::{Read, Write};
 
@@ -13,30 +13,31 @@ use crate::source::PayloadSource;
 use crate::spec::{CodecChoice, CodecSpec};
 use crate::tag::{Body, TAG_LEN, Tag};
 
-/// Encodes payloads under one choice of codec, with contexts that are reused.
+/// Encodes payloads with one codec choice. Contexts are reused.
 ///
-/// The stored bytes depend on choice, dictionary, payload and base alone: not on earlier payloads, and not on whether
+/// The stored bytes depend only on choice, dictionary, payload and base: not on earlier payloads, and not on whether
 /// [`encode`](ChunkEncoder::encode) or [`encode_stream`](ChunkEncoder::encode_stream) wrote them.
 pub struct ChunkEncoder {
     codec: Box<dyn Codec>,
-    /// The same with a dictionary, and its number.
+    /// The number of the dictionary, and the codec with the dictionary.
     dictionary: Option<(u8, Box<dyn Codec>)>,
     /// Tries the base's content as prefix.
     on_base: Option<BaseEncoder>,
-    /// Writes what does not shrink, where a tag byte can say so.
+    /// Writes payloads that do not shrink, in chunks with a tag.
     store: Store,
-    /// The body behind the tag byte; `None` for chunks that need no tag byte.
+    /// The body of the chunks; `None` for chunks without a tag.
     tagged: Option<Body>,
     checksum: bool,
     store_if_larger: bool,
-    /// A payload or a block, read whole before it is encoded.
+    /// Scratch space for a whole payload or block.
     block: Vec<u8>,
-    /// The chunk of such a payload or block, or a chunk that may turn out to be the shortest.
+    /// Scratch space for the chunk of such a payload or block.
     chunk: Vec<u8>,
 }
 
 impl ChunkEncoder {
-    /// An encoder for the default part of `spec`, without a dictionary. Contexts are made when the first payload arrives.
+    /// Creates an encoder for the default part of `spec`, without a dictionary. Contexts are made when the first
+    /// payload arrives.
     ///
     /// # Errors
     /// When the codec of the spec cannot be set up.
@@ -44,7 +45,7 @@ impl ChunkEncoder {
         ChunkEncoder::for_choice(spec.default_choice(), None)
     }
 
-    /// An encoder for `choice`, with a dictionary and its number. Contexts are made when the first payload arrives.
+    /// Creates an encoder for `choice`, with a numbered dictionary. Contexts are made when the first payload arrives.
     ///
     /// # Errors
     /// When the codec cannot be set up, or does not take the dictionary.
@@ -73,16 +74,16 @@ impl ChunkEncoder {
         })
     }
 
-    /// Whether deltas are encoded with [`encode_delta`](ChunkEncoder::encode_delta) to more purpose than with
+    /// Whether [`encode_delta`](ChunkEncoder::encode_delta) may write shorter chunks for deltas than
     /// [`encode`](ChunkEncoder::encode).
     pub fn uses_bases(&self) -> bool {
         self.on_base.is_some()
     }
 
-    /// Appends the stored bytes of the delta `payload`, or of its object in its place, to `out`, whichever are fewest;
-    /// returns how many.
+    /// Appends the shortest chunk of the delta `payload`, or of its whole object, to `out` and returns the chunk's
+    /// length in bytes.
     ///
-    /// A base, object or payload above [`BLOCK_LEN`] is not made use of.
+    /// A base, object or payload above [`BLOCK_LEN`] is not used.
     ///
     /// # Errors
     /// When the implementation fails; `out` is then as it was before.
@@ -100,9 +101,9 @@ impl ChunkEncoder {
         Ok(out.len() - start)
     }
 
-    /// Appends the stored bytes of `payload` to `out`, returns how many.
+    /// Appends the chunk of `payload` to `out` and returns the chunk's length in bytes.
     ///
-    /// Payloads above [`BLOCK_LEN`] are streamed to `out`; smaller ones are encoded in one call.
+    /// Payloads above [`BLOCK_LEN`] are streamed to `out`. Shorter ones are encoded in one call.
     ///
     /// # Errors
     /// When the implementation fails; `out` is then as it was before.
@@ -120,15 +121,15 @@ impl ChunkEncoder {
         Ok(out.len() - start)
     }
 
-    /// Encodes the `payload_len` bytes that `payload` yields and writes the chunk to `stored`;
-    /// returns its length in bytes.
+    /// Encodes the `payload_len` bytes that `payload` yields, writes the chunk to `stored` and returns the chunk's
+    /// length in bytes.
     ///
-    /// Holds at most [`BLOCK_LEN`] payload bytes and their stored bytes in memory, beside what the
-    /// codec's own context takes.
+    /// Holds at most [`BLOCK_LEN`] payload bytes and their stored bytes in memory, in addition to the codec's own
+    /// context.
     ///
     /// # Errors
     /// When the source is shorter or longer than `payload_len`, or a reader, a writer or the implementation
-    /// fails; `stored` may then have received a part of a chunk.
+    /// fails. `stored` may then have received a part of a chunk.
     pub fn encode_stream(
         &mut self,
         payload: &mut dyn Read,
@@ -141,7 +142,7 @@ impl ChunkEncoder {
         self.write_block(&mut PayloadSource::new(payload, payload_len), false, stored)
     }
 
-    /// A payload of at most [`BLOCK_LEN`].
+    /// Encodes a payload of at most [`BLOCK_LEN`] bytes.
     fn encode_short(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<u64, CodecError> {
         let start = out.len();
         let (codec, number) = match &mut self.dictionary {
@@ -162,7 +163,7 @@ impl ChunkEncoder {
         Ok((out.len() - start) as u64)
     }
 
-    /// A payload above [`BLOCK_LEN`]; without a dictionary, which does not help one so long.
+    /// Encodes a payload above [`BLOCK_LEN`] without the dictionary, which does not help a payload of that length.
     fn encode_long(
         &mut self,
         payload: &mut dyn Read,
@@ -181,7 +182,7 @@ impl ChunkEncoder {
         }
     }
 
-    /// Tag, payload length, then one chunk for each block.
+    /// Writes the tag, the payload length, then one chunk for each block.
     fn encode_blocks(
         &mut self,
         body: Body,
@@ -201,14 +202,14 @@ impl ChunkEncoder {
         Ok(written)
     }
 
-    /// Reads the next [`BLOCK_LEN`] payload bytes, or what remains, and writes them as one chunk.
+    /// Reads the next [`BLOCK_LEN`] payload bytes, or the rest, and writes them as one chunk.
     fn write_block(
         &mut self,
         source: &mut PayloadSource<'_>,
         is_one_of_several: bool,
         stored: &mut dyn Write,
     ) -> Result<u64, CodecError> {
-        // Taken, and given back only while blocks follow: the buffers of a rare long payload are not held for ever.
+        // The buffers are kept only while more blocks follow, so that those of a rare long payload are freed.
         let mut block = std::mem::take(&mut self.block);
         let mut chunk = std::mem::take(&mut self.chunk);
         source.next_piece(&mut block, BLOCK_LEN)?;

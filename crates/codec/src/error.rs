@@ -1,12 +1,12 @@
-//! What can go wrong with a chunk, said as "expected this, found that".
+//! The errors of encoding and decoding, as "expected this, found that".
 //!
-//! A message names the codec and the numbers, never a file: this crate knows no repository. Callers
+//! A message names the codec and the numbers but never a file, because this crate knows no repository. Callers
 //! add the path and the offset.
 
 use std::fmt;
 use std::io;
 
-/// How many payload bytes a body turned out to hold, when that is not what the caller expected.
+/// The number of payload bytes in a body that has more or fewer than the caller expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundLength {
     /// Exactly this many bytes.
@@ -28,18 +28,18 @@ impl fmt::Display for FoundLength {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodecError {
-    /// There was no byte to look at.
+    /// The chunk has no bytes.
     #[error("chunk: expected a tag byte or a zlib header, found no bytes")]
     EmptyChunk,
 
     /// The first byte is neither a tag byte of this format version nor the start of a zlib stream.
     #[error("tag byte {tag:#04x}: expected {expected}, found {found}")]
     Tag {
-        /// The byte itself.
+        /// The byte.
         tag: u8,
-        /// What the format allows here.
+        /// What the format allows.
         expected: String,
-        /// What the byte says instead.
+        /// What the byte means.
         found: String,
     },
 
@@ -48,7 +48,7 @@ pub enum CodecError {
     Truncated {
         /// Name of the body, such as `zlib stream`.
         codec: &'static str,
-        /// Stored bytes that were there.
+        /// The number of stored bytes.
         available: u64,
     },
 
@@ -57,9 +57,9 @@ pub enum CodecError {
     PayloadLength {
         /// Name of the body.
         codec: &'static str,
-        /// Payload bytes that the caller expected.
+        /// The number of payload bytes that the caller expected.
         expected: u64,
-        /// Payload bytes that the body holds or claims.
+        /// The number of payload bytes that the body holds or claims.
         found: FoundLength,
     },
 
@@ -68,31 +68,31 @@ pub enum CodecError {
     PayloadLimit {
         /// Name of the chunk.
         codec: &'static str,
-        /// Payload bytes that the caller allows.
+        /// The maximum number of payload bytes that the caller allows.
         limit: u64,
-        /// Payload bytes that the chunk holds or claims.
+        /// The number of payload bytes that the chunk holds or claims.
         found: FoundLength,
     },
 
-    /// The stored bytes of one chunk go on behind its end.
+    /// Bytes follow the end of a chunk.
     #[error("{codec}: expected the end after {expected} stored bytes, found {found}")]
     TrailingBytes {
         /// Name of the chunk.
         codec: &'static str,
-        /// Stored bytes that the chunk takes.
+        /// The length of the chunk in bytes.
         expected: u64,
-        /// Stored bytes that were given for it.
+        /// The number of stored bytes.
         found: u64,
     },
 
-    /// The first byte of a revlog chunk is none that is known.
+    /// The first byte of a revlog chunk is unknown.
     #[error("revlog chunk: expected 00, u, x, (, 4 or a tag byte as its first byte, found {header:#04x}")]
     RevlogHeader {
-        /// The byte itself.
+        /// The byte.
         header: u8,
     },
 
-    /// The body was compressed with the content of the delta's base, which was not given.
+    /// The body was compressed with the content of the delta's base, which the caller did not give.
     #[error("{codec}: expected the content of the delta's base beside it, found none")]
     BaseNeeded {
         /// Name of the body.
@@ -113,7 +113,7 @@ pub enum CodecError {
         found: String,
     },
 
-    /// The payload does not match the checksum stored beside it.
+    /// The payload does not match the stored checksum.
     #[error("{codec}: payload checksum: expected {expected:08x}, found {found:08x}")]
     Checksum {
         /// Name of the body.
@@ -138,27 +138,27 @@ pub enum CodecError {
     Corrupt {
         /// Name of the body.
         codec: &'static str,
-        /// What the codec's format asks for.
+        /// What the codec's format requires.
         expected: &'static str,
-        /// What was there, in the words of the implementation where it has any.
+        /// What was there, in the words of the implementation if it has any.
         found: String,
     },
 
-    /// The body was made with a dictionary that this decoder was not given.
+    /// The body was made with a dictionary, and this decoder has none.
     #[error("{codec}: expected no dictionary, found a body that needs dictionary {id:#010x}")]
     DictionaryNeeded {
         /// Name of the body.
         codec: &'static str,
-        /// Identifier that the body carries.
+        /// The dictionary's identifier in the body.
         id: u32,
     },
 
-    /// The body was made with another dictionary than the one that this decoder was given.
+    /// The body was made with another dictionary than the one that this decoder has.
     #[error("{codec}: expected the dictionary that was given, found a body that needs dictionary {id:#010x}")]
     OtherDictionaryNeeded {
         /// Name of the body.
         codec: &'static str,
-        /// Identifier that the body carries.
+        /// The dictionary's identifier in the body.
         id: u32,
     },
 
@@ -178,12 +178,12 @@ pub enum CodecError {
         length: usize,
     },
 
-    /// A streamed payload was not as long as announced.
+    /// A streamed payload does not have the announced length.
     #[error("payload source: expected {expected} bytes, found {found}")]
     SourceLength {
-        /// Bytes that were announced.
+        /// The announced number of bytes.
         expected: u64,
-        /// Bytes that the source gave.
+        /// The number of bytes that the source yielded.
         found: FoundLength,
     },
 
@@ -192,37 +192,68 @@ pub enum CodecError {
     NoMemory {
         /// Name of the chunk.
         codec: &'static str,
-        /// The room that could not be had, in bytes.
+        /// The room that could not be allocated, in bytes.
         wanted: u64,
     },
 
-    /// The implementation failed for a reason that does not lie in the data, such as lack of memory.
+    /// The implementation failed for a reason other than the data, such as lack of memory.
     #[error("{codec}: {message}")]
     Implementation {
         /// Name of the codec.
         codec: &'static str,
-        /// What the implementation said.
+        /// The message of the implementation.
         message: String,
     },
 
-    /// A payload or stored bytes could not be read from their source, or not be written to their sink.
+    /// A payload or stored bytes could not be read from their source or written to their sink.
     #[error("{action}: {source}")]
     Io {
-        /// What was being done, such as `reading the payload`.
+        /// The action that failed, such as `reading the payload`.
         action: &'static str,
         /// The error of the reader or writer.
         source: io::Error,
     },
 }
 
-/// Takes memory for up to `most` bytes of a new chunk behind what `out` holds.
+/// Reserves memory at the end of `out` for a new chunk of up to `most` bytes.
 ///
 /// # Errors
-/// There is none: where memory is limited, that is no reason to end the process.
+/// When there is not enough memory, which must not end the process.
 pub(crate) fn reserve_chunk(out: &mut Vec<u8>, most: usize) -> Result<(), CodecError> {
     let no_memory =
         |_| CodecError::Implementation { codec: "new chunk", message: format!("no memory for {most} bytes") };
     out.try_reserve(most).map_err(no_memory)
+}
+
+/// Compares the payload length that a body claims or holds with the one that the caller expects.
+///
+/// # Errors
+/// When they differ.
+pub(crate) fn expect_payload_len(codec: &'static str, expected: u64, found: u64) -> Result<(), CodecError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(CodecError::PayloadLength { codec, expected, found: FoundLength::Exactly(found) })
+}
+
+/// Checks that a payload of `length` bytes is within the caller's limit, and returns `length` as a length in memory.
+///
+/// # Errors
+/// When it is longer.
+pub(crate) fn check_limit(codec: &'static str, length: u64, limit: usize) -> Result<usize, CodecError> {
+    let too_long = || CodecError::PayloadLimit { codec, limit: limit as u64, found: FoundLength::Exactly(length) };
+    usize::try_from(length).ok().filter(|length| *length <= limit).ok_or_else(too_long)
+}
+
+/// Checks that a chunk took all of the `available` stored bytes that were given for it.
+///
+/// # Errors
+/// When bytes are left.
+pub(crate) fn expect_all_taken(codec: &'static str, taken: u64, available: u64) -> Result<(), CodecError> {
+    if taken == available {
+        return Ok(());
+    }
+    Err(CodecError::TrailingBytes { codec, expected: taken, found: available })
 }
 
 impl CodecError {

@@ -1,36 +1,39 @@
-//! What a chunk's first bytes say about how it holds its payload, without decoding it.
+//! The form of a chunk, as its first bytes say it.
 
+use crate::opening::Opening;
+use crate::opening::revlog::RevlogOpening;
 use crate::spec::{CodecChoice, CodecSpec};
-use crate::tag::{BaseUse, Body, Opening, Tag};
+use crate::tag::{BaseUse, Body, Tag};
 
 /// How a chunk holds its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StoredForm {
-    /// Compressed by itself.
+    /// Compressed without dictionary or base.
     Plain,
     /// Compressed with a dictionary.
     Dictionary,
     /// A delta, compressed with its base's content as prefix.
     Prefix,
-    /// The whole object in place of its delta, compressed with the base's content as prefix.
+    /// The whole object instead of its delta, compressed with the base's content as prefix.
     Patch,
-    /// As it is.
+    /// Not compressed.
     Raw,
 }
 
-/// A format of compressed data that several implementations read: see [`Decoders`](crate::Decoders).
+/// A format of compressed data that several implementations decode: see [`Decoders`](crate::Decoders).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SharedFormat {
-    /// RFC 1950 streams. One with a preset dictionary is not among them: only stock zlib reads those.
+    /// RFC 1950 streams without a preset dictionary. Only stock zlib decodes those with one.
     Zlib,
-    /// Tagged DEFLATE bodies. One with a dictionary is not among them: only stock zlib reads those.
+    /// Tagged DEFLATE bodies without a dictionary. Only stock zlib decodes those with one.
     Deflate,
-    /// LZ4 blocks. One with a dictionary is not among them: only liblz4 reads those.
+    /// LZ4 blocks without a dictionary. Only liblz4 decodes those with one.
     Lz4,
 }
 
 impl StoredForm {
-    /// The form of the chunk at the start of `stored`, in a pack or a loose object; `None` where no chunk can start so.
+    /// The form of the chunk of a pack or loose object at the start of `stored`; `None` if no chunk can start like
+    /// this.
     pub fn of_chunk(stored: &[u8]) -> Option<Self> {
         match Opening::of(stored).ok()? {
             Opening::ZlibStream { preset: Some(_) } => Some(StoredForm::Dictionary),
@@ -39,12 +42,12 @@ impl StoredForm {
         }
     }
 
-    /// The form of a revlog's chunk that is all of `stored`; `None` where no chunk can begin so.
+    /// The form of the revlog chunk that is all of `stored`; `None` if no chunk can start like this.
     pub fn of_revlog_chunk(stored: &[u8]) -> Option<Self> {
-        match stored.first() {
-            None | Some(0x00 | b'u') => Some(StoredForm::Raw),
-            Some(b'x' | b'(' | b'4') => Some(StoredForm::Plain),
-            Some(_) => Tag::parse(stored).ok().map(StoredForm::of_tag),
+        match RevlogOpening::of(stored).ok()? {
+            RevlogOpening::Empty | RevlogOpening::RawWithoutHeader | RevlogOpening::Raw => Some(StoredForm::Raw),
+            RevlogOpening::ZlibStream | RevlogOpening::ZstdFrame | RevlogOpening::Lz4 => Some(StoredForm::Plain),
+            RevlogOpening::Tagged(tag) => Some(StoredForm::of_tag(tag)),
         }
     }
 
@@ -60,10 +63,10 @@ impl StoredForm {
 }
 
 impl SharedFormat {
-    /// Every such format.
+    /// Every format.
     pub const ALL: [SharedFormat; 3] = [SharedFormat::Zlib, SharedFormat::Deflate, SharedFormat::Lz4];
 
-    /// The name that is typed.
+    /// The name that the user types.
     pub fn name(self) -> &'static str {
         match self {
             SharedFormat::Zlib => "zlib",
@@ -72,7 +75,7 @@ impl SharedFormat {
         }
     }
 
-    /// What it is, for messages.
+    /// The description in messages.
     pub fn description(self) -> &'static str {
         match self {
             SharedFormat::Zlib => "zlib streams",
@@ -81,8 +84,8 @@ impl SharedFormat {
         }
     }
 
-    /// The format of the chunk at the start of `stored`, in a pack or a loose object; `None` if only one implementation
-    /// reads it.
+    /// The format of the chunk of a pack or loose object at the start of `stored`; `None` if only one implementation
+    /// decodes it.
     pub fn of_chunk(stored: &[u8]) -> Option<Self> {
         match Opening::of(stored).ok()? {
             Opening::ZlibStream { preset: None } => Some(SharedFormat::Zlib),
@@ -91,20 +94,17 @@ impl SharedFormat {
         }
     }
 
-    /// The same for a revlog's chunk.
+    /// The format of the revlog chunk that is all of `stored`; `None` if only one implementation decodes it.
     pub fn of_revlog_chunk(stored: &[u8]) -> Option<Self> {
-        match stored.first() {
-            Some(b'x') => Some(SharedFormat::Zlib),
-            Some(b'4') => Some(SharedFormat::Lz4),
-            None | Some(0x00 | b'u' | b'(') => None,
-            Some(_) => {
-                let tag = Tag::parse(stored).ok().filter(|tag| tag.dictionary.is_none() && !tag.needs_base)?;
-                SharedFormat::of_body(tag.body)
-            }
+        match RevlogOpening::of(stored).ok()? {
+            RevlogOpening::ZlibStream => Some(SharedFormat::Zlib),
+            RevlogOpening::Lz4 => Some(SharedFormat::Lz4),
+            RevlogOpening::Tagged(tag) if tag.dictionary.is_none() => SharedFormat::of_body(tag.body),
+            _ => None,
         }
     }
 
-    /// Whether chunks that `spec` asks for have this format.
+    /// Whether some chunks of `spec` have this format.
     pub fn is_written_by(self, spec: &CodecSpec) -> bool {
         spec.choices().any(|choice| SharedFormat::of_choice(choice) == Some(self))
     }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::{ChunkEncoder, RevlogEncoder};
 
-    /// Long enough to be compressed in a revlog, and compressible.
+    /// A compressible text that is long enough to be compressed in a revlog.
     const TEXT: &[u8] = b"hello, hello, hello, hello, hello, hello, hello, hello, hello, hello, hello\n";
 
     fn chunk(spec: &str, payload: &[u8]) -> Vec<u8> {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_encoders_write_has_the_form_that_they_chose() {
+    fn encoded_chunks_have_the_form_of_their_spec() {
         for (spec, format) in [
             ("zlib", Some(SharedFormat::Zlib)),
             ("libdeflate", Some(SharedFormat::Zlib)),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn revlog_chunks_have_forms_too() {
+    fn encoded_revlog_chunks_have_the_form_of_their_spec() {
         for (spec, format) in [("zlib", Some(SharedFormat::Zlib)), ("lz4", Some(SharedFormat::Lz4)), ("zstd", None)] {
             let stored = revlog_chunk(spec, TEXT);
             assert_eq!(StoredForm::of_revlog_chunk(&stored), Some(StoredForm::Plain), "{spec}");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_a_tag_byte_decide() {
+    fn flags_of_the_tag_byte_decide_the_form() {
         for (bytes, form) in [
             (&[0x42, 0][..], Some(StoredForm::Dictionary)),
             (&[0x43, 0], Some(StoredForm::Dictionary)),

@@ -1,4 +1,4 @@
-//! What payloads are, in the words of the two version-control systems: a spec may choose a codec for each kind.
+//! The kinds of payloads, in the terms of the two version-control systems. A spec may choose a codec for each kind.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl ObjectKind {
     /// Mercurial's three kinds, in the order in which tables list them.
     pub const HG: [ObjectKind; 3] = [ObjectKind::Changelog, ObjectKind::Manifest, ObjectKind::Filelog];
 
-    /// The name that the version-control system itself uses.
+    /// The name that the version-control system uses.
     pub fn name(self) -> &'static str {
         match self {
             ObjectKind::Commit => "commit",
@@ -41,7 +41,7 @@ impl ObjectKind {
         }
     }
 
-    /// Git's kind of that name.
+    /// Git's kind with this name.
     pub fn from_name(name: &[u8]) -> Option<Self> {
         ObjectKind::GIT.into_iter().find(|kind| kind.name().as_bytes() == name)
     }
@@ -61,10 +61,10 @@ impl fmt::Display for ChunkKind {
     }
 }
 
-/// What a chunk holds.
+/// The kind of a chunk's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChunkKind {
-    /// The kind of object that the chunk stands for.
+    /// The kind of the object that the chunk stands for.
     pub object: ObjectKind,
     /// Whether the payload is a delta against another object.
     pub is_delta: bool,
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_read_as_they_are_displayed() {
+    fn kinds_round_trip_as_text() {
         for object in ObjectKind::GIT.into_iter().chain(ObjectKind::HG) {
             for is_delta in [false, true] {
                 let kind = ChunkKind { object, is_delta };

@@ -7,9 +7,9 @@ use crate::kind::ChunkKind;
 use crate::revlog::RevlogEncoder;
 use crate::spec::{CodecChoice, CodecSpec};
 
-/// An encoder that is set up for one choice of codec.
+/// An encoder for one codec choice.
 pub trait ChoiceEncoder: Sized {
-    /// An encoder for `choice`, with a dictionary and its number.
+    /// Creates an encoder for `choice`, with a numbered dictionary.
     ///
     /// # Errors
     /// When the codec cannot be set up, or does not take the dictionary.
@@ -28,8 +28,8 @@ impl ChoiceEncoder for RevlogEncoder {
     }
 }
 
-/// The encoders of one spec: the right one for each kind of payload, made when its first payload comes. For the container in
-/// Git unless another encoder is named.
+/// The encoders of one spec: one for each kind of payload, made when the first payload of that kind arrives. They write
+/// Git's container unless `E` is another encoder.
 pub struct KindEncoders<E = ChunkEncoder> {
     spec: CodecSpec,
     assigned: AssignedDictionaries,
@@ -39,7 +39,7 @@ pub struct KindEncoders<E = ChunkEncoder> {
 }
 
 impl<E: ChoiceEncoder> KindEncoders<E> {
-    /// Encoders for `spec` with the dictionaries of `assigned`.
+    /// Creates the encoders for `spec` with the dictionaries of `assigned`.
     pub fn new(spec: &CodecSpec, assigned: &AssignedDictionaries) -> Self {
         KindEncoders { spec: spec.clone(), assigned: assigned.clone(), encoders: Vec::new(), by_kind: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl<E: ChoiceEncoder> KindEncoders<E> {
     /// The encoder for payloads of `kind`.
     ///
     /// # Errors
-    /// When its codec cannot be set up.
+    /// When the codec cannot be set up.
     pub fn for_kind(&mut self, kind: ChunkKind) -> Result<&mut E, CodecError> {
         let known = self.by_kind.iter().find(|(known, _)| *known == kind).map(|(_, at)| *at);
         let at = match known {

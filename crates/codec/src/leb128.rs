@@ -1,22 +1,22 @@
-//! Lengths inside bodies: unsigned LEB128, 64 bits, shortest form only.
+//! The encoding of lengths in bodies: unsigned LEB128 of up to 64 bits, only in its shortest form.
 //!
 //! | bits of a byte | meaning |
 //! |---|---|
-//! | 0-6 | next seven bits of the number, least significant first |
+//! | 0-6 | the next seven bits of the number, least significant first |
 //! | 7 | another byte follows |
 //!
-//! One number has one encoding here. A longer one would let two different chunks hold the same
-//! payload under the same codec, and is refused.
+//! Every number has exactly one encoding. A longer one is refused, because it would let two different chunks hold the
+//! same payload with the same codec.
 
 use std::io::BufRead;
 
-use crate::error::CodecError;
+use crate::error::{CodecError, expect_payload_len};
 use crate::stored::StoredBytes;
 
-/// The longest encoding of a 64-bit number, in bytes.
+/// The length of the longest encoding of a 64-bit number, in bytes.
 pub(crate) const MAX_LEN: usize = 10;
 
-/// How many bytes `value` takes.
+/// The length of the encoding of `value`, in bytes.
 pub(crate) fn len(value: u64) -> usize {
     (u64::BITS - value.leading_zeros()).max(1).div_ceil(7) as usize
 }
@@ -44,7 +44,7 @@ pub(crate) fn read<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Resu
     for position in 0..MAX_LEN {
         let [byte] = stored.take_array()?;
         let bits = u64::from(byte & 0x7f);
-        // The tenth byte holds bit 63 alone.
+        // The tenth byte holds only bit 63.
         if position == MAX_LEN - 1 && byte > 1 {
             break;
         }
@@ -57,6 +57,18 @@ pub(crate) fn read<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Resu
         }
     }
     Err(CodecError::Length { codec, found: "one that overflows 64 bits" })
+}
+
+/// Takes a payload length, which must be `expected`.
+///
+/// # Errors
+/// As [`read`], and when the length is another one.
+pub(crate) fn read_expected<R: BufRead + ?Sized>(
+    stored: &mut StoredBytes<'_, R>,
+    expected: u64,
+) -> Result<(), CodecError> {
+    let claimed = read(stored)?;
+    expect_payload_len(stored.codec(), expected, claimed)
 }
 
 #[cfg(test)]
@@ -86,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn overlong_overflowing_and_truncated_lengths_are_refused() {
+    fn read_rejects_overlong_overflowing_and_truncated_lengths() {
         let message = |bytes: &[u8]| decoded(bytes).unwrap_err().to_string();
         assert_eq!(
             message(&[0x80, 0x00]),
@@ -102,8 +114,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trip_before_anything(value: u64, shift in 0u32..64, garbage: Vec<u8>) {
-            // Shifted so that every length of encoding turns up.
+        fn numbers_round_trip_before_other_bytes(value: u64, shift in 0u32..64, garbage: Vec<u8>) {
+            // Shifted so that all lengths of encodings occur.
             let value = value >> shift;
             let mut bytes = encoded(value);
             let length = bytes.len();
@@ -112,7 +124,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_is_what_would_be_written(bytes: Vec<u8>) {
+        fn read_accepts_only_what_write_produces(bytes: Vec<u8>) {
             if let Ok((value, length)) = decoded(&bytes) {
                 prop_assert_eq!(encoded(value), &bytes[..length]);
             }

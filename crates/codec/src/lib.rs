@@ -1,22 +1,33 @@
-//! Bytes to bytes: payloads to chunks under a codec, and chunks back to payloads.
+//! Bytes to bytes: encodes payloads into chunks with a codec, and decodes chunks back into payloads.
 //!
-//! A *payload* is what a version-control store compresses on its own: a pack entry's content, a loose
-//! object, a revlog delta. A *chunk* is what lies on disk in its place. This crate turns one into the
-//! other and knows nothing of repositories.
+//! A *payload* is what a version-control store compresses on its own: the content of a pack entry, a loose object, a
+//! revlog delta. A *chunk* is its stored bytes. This crate knows nothing of repositories.
 //!
 //! - [`CodecSpec`] is what the user types, such as `zstd:5,checksum=no`, parsed and checked.
-//! - [`ChunkEncoder`] and [`ChunkDecoder`] read and write chunks as `FORMAT.md` fixes them: RFC 1950 streams for
-//!   the zlib family, a tag byte and a body for all others.
-//! - [`RevlogEncoder`] and [`RevlogDecoder`] do the same with the chunks of a Mercurial revlog.
-//! - [`FileEncoder`] and [`FileDecoder`] do it with whole files, in formats that other programs read.
-//! - [`Codec`] is the layer beneath: one algorithm in one implementation, without the container.
+//! - [`ChunkEncoder`] and [`ChunkDecoder`] write and read chunks in the format of `FORMAT.md`: an RFC 1950 stream for
+//!   the zlib family, a tag byte and a body for all other codecs.
+//! - [`RevlogEncoder`] and [`RevlogDecoder`] do the same for the chunks of a Mercurial revlog.
+//! - [`FileEncoder`] and [`FileDecoder`] do it for whole files, in formats that other programs read.
+//! - [`Codec`] is the layer below: one algorithm in one implementation, without the container.
 //!
-//! Contexts are expensive: on payloads as small as a pack's, making a new one for each costs ten times the
-//! decoding itself. So make one encoder and one decoder for each thread and keep them. Buffers are the
-//! caller's.
+//! Contexts are expensive: for payloads as small as a pack's, a new context for each one costs ten times the decoding
+//! itself. Make one encoder and one decoder per thread and keep them. The caller owns the buffers.
 //!
-//! Stored bytes are treated as hostile: every length is checked against what is there before memory is
-//! taken for it, every decode checks the exact payload length and the checksum, and nothing panics.
+//! Stored bytes are hostile input: every length is checked against the available bytes before memory is allocated for
+//! it, every decode checks the exact payload length and the checksum, and nothing panics.
+//!
+//! The modules are layers, each of which uses only those before it:
+//!
+//! | modules | what they know |
+//! |---|---|
+//! | `error`, `leb128`, `checksum`, `stored`, `source`, `growing` | bytes and lengths |
+//! | `dictionary`, `kind`, `tag`, `training` | plain facts |
+//! | `codec`, `codecs` | the trait, and one implementation of it per codec with its descriptor |
+//! | `algorithm`, `catalogue` | the registry of the descriptors |
+//! | `spec` | what the user types |
+//! | `opening`, `form` | what the first bytes of a chunk say |
+//! | `decoders`, `decoder`, `base_encoder`, `encoder`, `push_decoder` | chunks of packs and loose objects |
+//! | `revlog`, `kind_encoders`, `file` | the other containers |
 
 #![deny(unsafe_code)]
 #![cfg_attr(
@@ -38,15 +49,16 @@ mod codec;
 mod codecs;
 mod decoder;
 mod decoders;
-mod descriptor;
 mod dictionary;
 mod encoder;
 mod error;
 mod file;
 mod form;
+mod growing;
 mod kind;
 mod kind_encoders;
 mod leb128;
+mod opening;
 mod push_decoder;
 mod revlog;
 mod source;
@@ -55,10 +67,11 @@ mod stored;
 mod tag;
 mod training;
 
-pub use algorithm::{Algorithm, Levels};
+pub use algorithm::Algorithm;
 pub use base_encoder::DeltaBase;
 pub use catalogue::{CodecInfo, catalogue};
 pub use codec::{Capabilities, Codec, PayloadSink};
+pub use codecs::descriptor::Levels;
 pub use decoder::ChunkDecoder;
 pub use decoders::{DecoderChoice, DecoderChoices, DecoderError, Decoders, DeflateReader, Lz4Reader, ZlibReader};
 pub use dictionary::{AssignedDictionaries, Dictionaries, Dictionary};
@@ -79,5 +92,6 @@ pub use training::{MAX_SAMPLE_LEN, MIN_DICTIONARY_LEN, TrainingSamples, dictiona
 /// The version of the container that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// The longest payload that is encoded in one call, in bytes; longer ones are streamed, or cut into blocks of this length.
+/// The longest payload that is encoded in one call, in bytes. Longer payloads are streamed or cut into blocks of this
+/// length.
 pub const BLOCK_LEN: usize = 64 << 20;

@@ -1,13 +1,13 @@
-//! Reading a payload of announced length from a source that may not keep its word.
+//! Reads a payload of announced length from a source that may have another length.
 
 use std::io::{self, Read};
 
 use crate::error::{CodecError, FoundLength};
 
-/// How much of a payload is read, encoded or delivered at a time, in bytes.
+/// The length of the pieces in which a payload is read, encoded or delivered, in bytes.
 ///
-/// Fixed, because the pieces in which a payload arrives show in the output of some encoders: stored
-/// bytes must depend on spec and payload alone.
+/// It is fixed, because the output of some encoders depends on the pieces, and stored bytes must depend only on spec
+/// and payload.
 pub(crate) const PIECE_LEN: usize = 128 << 10;
 
 /// A source of exactly `announced` payload bytes.
@@ -22,18 +22,18 @@ impl<'a> PayloadSource<'a> {
         PayloadSource { reader, announced, remaining: announced }
     }
 
-    /// Bytes not yet read.
+    /// The number of bytes not yet read.
     pub(crate) fn remaining(&self) -> u64 {
         self.remaining
     }
 
-    /// Replaces the content of `piece` by the next `limit` bytes, or by all that remain if fewer.
+    /// Replaces the content of `piece` with the next `limit` bytes, or with all the rest if that is shorter.
     ///
-    /// The buffer grows with what arrives, not with what was announced. After the last byte the source
-    /// is asked for one more, which must not exist.
+    /// The buffer grows with the bytes that arrive, not with the announced length. After the last byte it tries to read
+    /// one more, which must not exist.
     ///
     /// # Errors
-    /// When the source ends early, goes on after the end, or cannot be read.
+    /// When the source is shorter or longer than announced, or cannot be read.
     pub(crate) fn next_piece(&mut self, piece: &mut Vec<u8>, limit: usize) -> Result<(), CodecError> {
         piece.clear();
         let wanted = self.remaining.min(limit as u64);

@@ -1,13 +1,13 @@
-//! Reading stored bytes from a source that may end before the chunk does.
+//! Reads stored bytes from a source that may end before the chunk does.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
 use crate::error::CodecError;
 
-/// Stored bytes in order, counted as they are taken; never one more than asked for.
+/// A source of stored bytes that counts the bytes taken, and takes none that was not requested.
 ///
-/// The source is a slice (`&[u8]` is a [`BufRead`] that copies nothing) or a buffered file: one implementation of
-/// each format reads both.
+/// The source is a slice (`&[u8]` is a [`BufRead`] that copies nothing) or a buffered file, so that one parser of each
+/// format reads both.
 pub(crate) struct StoredBytes<'a, R: BufRead + ?Sized> {
     reader: &'a mut R,
     codec: &'static str,
@@ -15,27 +15,28 @@ pub(crate) struct StoredBytes<'a, R: BufRead + ?Sized> {
 }
 
 impl<'a, R: BufRead + ?Sized> StoredBytes<'a, R> {
-    /// Starts where `reader` stands. `codec` names the body in errors.
+    /// Starts at the position of `reader`. Errors name the body `codec`.
     pub(crate) fn new(reader: &'a mut R, codec: &'static str) -> Self {
         StoredBytes { reader, codec, consumed: 0 }
     }
 
-    /// How messages name the body.
+    /// The name of the body in messages.
     pub(crate) fn codec(&self) -> &'static str {
         self.codec
     }
 
-    /// How many bytes were taken so far.
+    /// The number of bytes taken.
     pub(crate) fn consumed(&self) -> u64 {
         self.consumed
     }
 
-    /// The next bytes, as many as the source has at hand: all the rest of a slice. None only at the end.
-    pub(crate) fn at_hand(&mut self) -> Result<&[u8], CodecError> {
+    /// The next bytes that the source can give without reading more: the whole rest of a slice. They are empty only at
+    /// the end.
+    pub(crate) fn available(&mut self) -> Result<&[u8], CodecError> {
         self.fill_buf().map_err(CodecError::reading_stored)
     }
 
-    /// Takes bytes that [`at_hand`](Self::at_hand) showed.
+    /// Takes the first `count` of the [`available`](Self::available) bytes.
     pub(crate) fn advance(&mut self, count: usize) {
         self.consume(count);
     }
@@ -46,7 +47,7 @@ impl<'a, R: BufRead + ?Sized> StoredBytes<'a, R> {
         if self.take_into(&mut field)? == LEN { Ok(field) } else { Err(self.truncated()) }
     }
 
-    /// Takes bytes until `bytes` is full or the source at its end; returns how many there are.
+    /// Takes bytes until `bytes` is full or the source ends, and returns their number.
     pub(crate) fn take_into(&mut self, bytes: &mut [u8]) -> Result<usize, CodecError> {
         let mut filled = 0;
         while let Some(room) = bytes.get_mut(filled..).filter(|room| !room.is_empty()) {
@@ -58,14 +59,15 @@ impl<'a, R: BufRead + ?Sized> StoredBytes<'a, R> {
         Ok(filled)
     }
 
-    /// Replaces the content of `bytes` by the next `length` bytes. It grows with what arrives, not with `length`.
+    /// Replaces the content of `bytes` with the next `length` bytes. The buffer grows with the bytes that arrive, not
+    /// with `length`.
     pub(crate) fn take_to_vec(&mut self, length: usize, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
         bytes.clear();
         let read = Read::take(&mut *self, length as u64).read_to_end(bytes).map_err(CodecError::reading_stored)?;
         if read == length { Ok(()) } else { Err(self.truncated()) }
     }
 
-    /// The error for a chunk that goes on where the source has ended.
+    /// The error for a chunk that continues after the end of the source.
     pub(crate) fn truncated(&self) -> CodecError {
         CodecError::Truncated { codec: self.codec, available: self.consumed }
     }
@@ -86,7 +88,8 @@ impl<R: BufRead + ?Sized> BufRead for StoredBytes<'_, R> {
                 return Err(error);
             }
         }
-        // Asked again, since the borrow checker lets no loop return what it borrows: the bytes are still at hand.
+        // Called again, because the borrow checker does not let a loop return what it borrows. The bytes are still
+        // there.
         self.reader.fill_buf()
     }
 

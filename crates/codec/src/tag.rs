@@ -1,22 +1,19 @@
-//! The tag byte: the first byte of every chunk that is neither a zlib stream nor a standard zstd frame.
+//! The tag of a chunk: the first byte of every chunk that is neither a zlib stream nor a standard zstd frame, and the
+//! number of its dictionary if it needs one.
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | 0-3 | body: see [`Body`]; others reserved; 8 belongs to zlib, 0 is invalid |
+//! | 0-3 | body: see [`Body`]. 0 is invalid, 8 belongs to zlib, and the others are reserved |
 //! | 4 | base prefix: the body needs the content of the delta's base |
 //! | 5 | blocked: the payload is cut into chunks of [`BLOCK_LEN`](crate::BLOCK_LEN) payload bytes |
 //! | 6 | dictionary: its number is the next byte |
 //! | 7 | no payload checksum |
 //!
-//! A zlib header's low nibble is 8 (RFC 1950, `CM`), so no tag byte can be taken for one.
+//! The low nibble of a zlib header is 8 (RFC 1950, `CM`), so no tag byte looks like one.
 
-use std::io::BufRead;
-
-use crate::algorithm::Algorithm;
 use crate::error::CodecError;
-use crate::stored::StoredBytes;
 
-/// Bytes that a tag takes.
+/// The length of a tag byte.
 pub(crate) const TAG_LEN: usize = 1;
 
 const BODY_MASK: u8 = 0x0f;
@@ -25,16 +22,15 @@ const BLOCKED: u8 = 0x20;
 const DICTIONARY: u8 = 0x40;
 const NO_CHECKSUM: u8 = 0x80;
 
-/// The low nibble of the first byte of every RFC 1950 stream.
+/// The low nibble of the first byte of every RFC 1950 stream, and of a standard zstd frame.
 const ZLIB_NIBBLE: u8 = 8;
 
-/// The flag of an RFC 1950 header, in its second byte, behind which the dictionary's Adler-32 follows (`FDICT`).
-const PRESET_DICTIONARY: u8 = 0x20;
+/// Whether a chunk with this first byte has no tag: RFC 1950 streams and standard zstd frames have none.
+pub(crate) fn is_untagged(first: u8) -> bool {
+    first & BODY_MASK == ZLIB_NIBBLE
+}
 
-/// As many bytes as tell the openings apart: fewer than any chunk without a tag byte has.
-const LONGEST_OPENING: usize = 6;
-
-/// What follows a tag byte.
+/// The body that follows a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Store,
@@ -47,23 +43,23 @@ pub(crate) enum Body {
     Xz,
     Bzip2,
     Deflate,
-    /// A zstd body of the whole object in place of its delta.
+    /// A zstd body of the whole object instead of its delta.
     ZstdPatch,
 }
 
-/// How a chunk uses the content of the object that its entry, a delta, is based on.
+/// How the chunk of a delta uses the content of the delta's base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BaseUse {
-    /// Not at all.
+    /// The chunk does not use it.
     None,
     /// The payload is the delta, compressed with the base's content as prefix.
     Prefix,
-    /// The payload is the whole object in place of the delta, compressed with the base's content as prefix.
+    /// The payload is the whole object instead of the delta, compressed with the base's content as prefix.
     Patch,
 }
 
 impl Body {
-    /// Every body of this format version, in the order of their numbers.
+    /// Every body of this format version in the order of their numbers.
     pub(crate) const ALL: [Body; 11] = [
         Body::Store,
         Body::Zstd,
@@ -78,33 +74,30 @@ impl Body {
         Body::ZstdPatch,
     ];
 
-    /// All facts of the body: one line for each.
+    /// All facts about the body: one line per body.
     fn facts(self) -> BodyFacts {
-        let facts = |number, name, codec| BodyFacts {
+        let facts = |number, name| BodyFacts {
             number,
             name,
-            codec,
+            layout: BodyLayout::Stream,
             takes_dictionary: false,
-            is_blocked_when_long: false,
             revlog_requirement: None,
         };
         let with_dictionary = |facts| BodyFacts { takes_dictionary: true, ..facts };
-        let blocked = |facts| BodyFacts { is_blocked_when_long: true, ..facts };
+        let laid_out = |layout, facts| BodyFacts { layout, ..facts };
         let in_revlogs = |facts, requirement| BodyFacts { revlog_requirement: Some(requirement), ..facts };
         match self {
-            Body::Store => facts(1, "store", Algorithm::Store),
-            Body::Zstd => with_dictionary(facts(2, "zstd", Algorithm::Zstd)),
-            Body::Lz4 => with_dictionary(blocked(facts(3, "lz4", Algorithm::Lz4))),
-            Body::Snappy => in_revlogs(blocked(facts(4, "snappy", Algorithm::Snappy)), "exp-compression-snappy"),
-            Body::Lzo => in_revlogs(blocked(facts(5, "lzo", Algorithm::Lzo)), "exp-compression-lzo"),
-            Body::Brotli => in_revlogs(facts(6, "brotli", Algorithm::Brotli), "exp-compression-brotli"),
-            Body::Lzma => in_revlogs(facts(7, "lzma", Algorithm::Lzma), "exp-compression-lzma"),
-            Body::Xz => in_revlogs(facts(9, "xz", Algorithm::Xz), "exp-compression-xz"),
-            Body::Bzip2 => in_revlogs(facts(10, "bzip2", Algorithm::Bzip2), "exp-compression-bzip2"),
-            Body::Deflate => {
-                in_revlogs(with_dictionary(facts(11, "deflate", Algorithm::Deflate)), "exp-compression-deflate")
-            }
-            Body::ZstdPatch => facts(12, "zstd patch", Algorithm::Zstd),
+            Body::Store => laid_out(BodyLayout::Store, facts(1, "store")),
+            Body::Zstd => with_dictionary(laid_out(BodyLayout::Frame, facts(2, "zstd"))),
+            Body::Lz4 => with_dictionary(laid_out(BodyLayout::Block, facts(3, "lz4"))),
+            Body::Snappy => in_revlogs(laid_out(BodyLayout::Block, facts(4, "snappy")), "exp-compression-snappy"),
+            Body::Lzo => in_revlogs(laid_out(BodyLayout::Block, facts(5, "lzo")), "exp-compression-lzo"),
+            Body::Brotli => in_revlogs(facts(6, "brotli"), "exp-compression-brotli"),
+            Body::Lzma => in_revlogs(facts(7, "lzma"), "exp-compression-lzma"),
+            Body::Xz => in_revlogs(facts(9, "xz"), "exp-compression-xz"),
+            Body::Bzip2 => in_revlogs(facts(10, "bzip2"), "exp-compression-bzip2"),
+            Body::Deflate => in_revlogs(with_dictionary(facts(11, "deflate")), "exp-compression-deflate"),
+            Body::ZstdPatch => laid_out(BodyLayout::Frame, facts(12, "zstd patch")),
         }
     }
 
@@ -122,36 +115,47 @@ impl Body {
         self.facts().name
     }
 
-    /// A codec that reads it.
-    pub(crate) fn codec(self) -> Algorithm {
-        self.facts().codec
-    }
-
-    /// Whether its codec takes dictionaries.
+    /// Whether the codec of the body takes dictionaries.
     fn takes_dictionary(self) -> bool {
         self.facts().takes_dictionary
     }
 
-    /// The entry of a Mercurial repository's requirements for chunks that carry this body; `None` where revlogs have
-    /// another container for it.
+    /// The requirement of a Mercurial repository with chunks of this body; `None` if revlogs have another container for
+    /// it.
     pub(crate) fn revlog_requirement(self) -> Option<&'static str> {
         self.facts().revlog_requirement
     }
 
-    /// Whether a payload too long for the codec is cut into blocks.
+    /// Whether a payload above [`BLOCK_LEN`](crate::BLOCK_LEN) is cut into blocks.
     pub(crate) fn is_blocked_when_long(self) -> bool {
-        self.facts().is_blocked_when_long
+        self.layout() == BodyLayout::Block
+    }
+
+    /// The layout of the body.
+    pub(crate) fn layout(self) -> BodyLayout {
+        self.facts().layout
     }
 }
 
-/// The facts of a body.
+/// The layout of a body that is not blocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyLayout {
+    /// The payload's length, then the payload.
+    Store,
+    /// The lengths of payload and block, then the block, which does not say where it ends.
+    Block,
+    /// The payload's length, then a stream, which says where it ends.
+    Stream,
+    /// A zstd frame, which states the payload's length and where it ends.
+    Frame,
+}
+
+/// The facts about a body.
 struct BodyFacts {
     number: u8,
     name: &'static str,
-    /// One that reads it, of several.
-    codec: Algorithm,
     takes_dictionary: bool,
-    is_blocked_when_long: bool,
+    layout: BodyLayout,
     revlog_requirement: Option<&'static str>,
 }
 
@@ -164,7 +168,7 @@ fn known_bodies() -> String {
     }
 }
 
-/// A tag byte that is valid in this format version, with the dictionary's number behind it.
+/// A tag that is valid in this format version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) body: Body,
@@ -175,12 +179,12 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// The tag of an unblocked body that needs nothing else.
+    /// The tag of an unblocked body without base or dictionary.
     pub(crate) fn plain(body: Body, checksum: bool) -> Self {
         Tag { body, checksum, blocked: false, needs_base: false, dictionary: None }
     }
 
-    /// The byte.
+    /// The tag byte.
     pub(crate) fn to_byte(self) -> u8 {
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         self.body.nibble()
@@ -190,15 +194,27 @@ impl Tag {
             | flag(self.dictionary.is_some(), DICTIONARY)
     }
 
-    /// Appends byte and dictionary number.
+    /// Appends the tag byte and the dictionary's number, if there is one.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
         out.push(self.to_byte());
         out.extend(self.dictionary);
     }
 
-    /// Bytes that tag byte and dictionary number take.
+    /// The length of the tag byte and the dictionary's number.
     pub(crate) fn len(self) -> usize {
         TAG_LEN + usize::from(self.dictionary.is_some())
+    }
+
+    /// The length of the tag whose first byte is `first`.
+    pub(crate) fn len_of(first: u8) -> usize {
+        TAG_LEN + usize::from(first & DICTIONARY != 0)
+    }
+
+    /// Whether a chunk with this tag can be a block of the blocked chunk with the tag `outer`: it is stored or has the
+    /// same body, needs neither base nor dictionary, and has a checksum if the outer chunk has.
+    pub(crate) fn is_block_of(self, outer: Tag) -> bool {
+        let is_plain = !self.blocked && !self.needs_base && self.dictionary.is_none();
+        is_plain && self.checksum == outer.checksum && (self.body == outer.body || self.body == Body::Store)
     }
 
     /// How the body uses the base's content.
@@ -213,7 +229,7 @@ impl Tag {
     /// Reads the tag at the start of `stored`.
     ///
     /// # Errors
-    /// When the body is not one of this version's, or flags are set that do not go with it.
+    /// When the body is unknown in this version, or does not allow the flags.
     pub(crate) fn parse(stored: &[u8]) -> Result<Self, CodecError> {
         let tag = *stored.first().ok_or(CodecError::EmptyChunk)?;
         let nibble = tag & BODY_MASK;
@@ -248,78 +264,12 @@ impl Tag {
     }
 }
 
-/// What a chunk's first bytes say about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opening {
-    /// An RFC 1950 stream starts here; one with a preset dictionary names it by its Adler-32.
-    ZlibStream { preset: Option<u32> },
-    /// A standard zstd frame starts here.
-    StandardZstdFrame,
-    /// A tag byte, to be followed by its body.
-    Tagged(Tag),
-}
-
-impl Opening {
-    /// Looks at the first bytes of a chunk.
-    ///
-    /// # Errors
-    /// When there is no byte, or an invalid tag byte.
-    pub(crate) fn of(stored: &[u8]) -> Result<Self, CodecError> {
-        let first = *stored.first().ok_or(CodecError::EmptyChunk)?;
-        if first & BODY_MASK != ZLIB_NIBBLE {
-            return Tag::parse(stored).map(Opening::Tagged);
-        }
-        // 28 alone could start a zlib stream with a 1 KiB window, but 28 b5 could not: 0x28b5 is no multiple of 31.
-        if stored.starts_with(&crate::codecs::zstd_frame::MAGIC) {
-            return Ok(Opening::StandardZstdFrame);
-        }
-        let preset = match stored {
-            [_, flags, a, b, c, d, ..] if flags & PRESET_DICTIONARY != 0 => Some(u32::from_be_bytes([*a, *b, *c, *d])),
-            _ => None,
-        };
-        Ok(Opening::ZlibStream { preset })
-    }
-}
-
-/// An opening that was taken from a source which cannot be asked to give bytes again.
-pub(crate) struct TakenOpening {
-    pub(crate) opening: Opening,
-    bytes: [u8; LONGEST_OPENING],
-    body_len: usize,
-}
-
-impl TakenOpening {
-    /// Takes as many bytes as it needs to tell the openings apart.
-    ///
-    /// # Errors
-    /// As [`Opening::of`], and when the source cannot be read.
-    pub(crate) fn take<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<Self, CodecError> {
-        let mut bytes = [0; LONGEST_OPENING];
-        let (first, rest) = bytes.split_at_mut(TAG_LEN);
-        let mut taken = stored.take_into(first)?;
-        let more = match first.first() {
-            Some(first) if first & BODY_MASK == ZLIB_NIBBLE => rest.len(),
-            Some(first) if first & DICTIONARY != 0 => 1,
-            _ => 0,
-        };
-        taken += stored.take_into(rest.get_mut(..more).unwrap_or_default())?;
-        let opening = Opening::of(bytes.get(..taken).unwrap_or_default())?;
-        let body_len = if matches!(opening, Opening::Tagged(_)) { 0 } else { taken };
-        Ok(TakenOpening { opening, bytes, body_len })
-    }
-
-    /// The bytes taken that belong to the body: all where there is no tag byte.
-    pub(crate) fn body(&self) -> &[u8] {
-        self.bytes.get(..self.body_len).unwrap_or_default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_one_tag_or_refused() {
+    fn valid_tag_bytes_round_trip() {
         let valid: Vec<u8> = (0..=u8::MAX).filter(|byte| Tag::parse(&[*byte, 7]).is_ok()).collect();
         let with_checksum: Vec<u8> = valid.iter().copied().filter(|byte| byte & NO_CHECKSUM == 0).collect();
         assert_eq!(with_checksum, [1, 2, 3, 4, 5, 6, 7, 9, 0x0a, 0x0b, 0x12, 0x1c, 0x23, 0x24, 0x25, 0x42, 0x43, 0x4b]);
@@ -332,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_was_found() {
+    fn errors_say_what_was_found() {
         let message = |byte| Tag::parse(&[byte]).unwrap_err().to_string();
         let bodies = "body 1 (store), 2 (zstd), 3 (lz4), 4 (snappy), 5 (lzo), 6 (brotli), 7 (lzma), 9 (xz), 10 (bzip2), \
                       11 (deflate) or 12 (zstd patch)";

@@ -1,8 +1,9 @@
 //! Training of dictionaries by ZDICT, the trainer in libzstd.
 //!
-//! A trained dictionary is a header (magic number, identifier, entropy tables), then content. The content is made of segments of the
-//! samples; those that were picked first, which serve most samples, lie at its end, where matches are cheapest. So the end of
-//! a content is a content of its own, for a smaller dictionary, and without the header it serves other codecs.
+//! A trained dictionary consists of a header (magic number, identifier, entropy tables) and the content. The content
+//! consists of segments of the samples. Those that were picked first, which help most samples, are at its end, where
+//! matches are cheapest. So the end of a content is the content of a smaller dictionary, and a content without the
+//! header works for other codecs.
 
 #![allow(unsafe_code)]
 
@@ -15,31 +16,32 @@ use zstd_safe::zstd_sys::{
 
 use crate::error::CodecError;
 
-/// How messages name the trainer.
+/// The name of the trainer in messages.
 const TRAINER: &str = "zstd dictionary training";
 
-/// The smallest dictionary that is trained, in bytes: of one that is smaller, the header may take all.
+/// The length of the smallest dictionary that is trained, in bytes. A smaller one might have room only for the header.
 pub const MIN_DICTIONARY_LEN: usize = 2 * MAX_HEADER_LEN;
 
-/// Only so many bytes of a sample are looked at: one block of zstd.
+/// The number of bytes of a sample that count: one block of zstd.
 pub const MAX_SAMPLE_LEN: usize = 128 << 10;
 
-/// The most that a header takes, in bytes. Where header and content do not fit, the trainer cuts the content's best end off.
+/// The maximum length of a header, in bytes. If header and content do not fit, the trainer cuts off the content's best
+/// end.
 const MAX_HEADER_LEN: usize = 256;
 
-/// Length in bytes of the substrings whose frequency counts.
+/// The length in bytes of the substrings whose frequency counts.
 const SUBSTRING_LEN: c_uint = 8;
 
-/// Logarithm of the number of counters for them: 6 MiB, whatever the samples come to.
+/// The binary logarithm of the number of counters for substrings, which take 6 MiB for any samples.
 const COUNTERS_LOG: c_uint = 20;
 
 /// One less than the number of segment lengths that are tried, between 50 and 2000 bytes.
 const SEGMENT_STEPS: c_uint = 4;
 
-/// The share of the samples that segments are taken from; on the rest the segment lengths are compared.
+/// The share of the samples that segments are taken from. The segment lengths are compared on the rest.
 const SEGMENT_SHARE: f64 = 0.75;
 
-/// Payloads to train on, one behind the other.
+/// Payloads to train on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrainingSamples {
     bytes: Vec<u8>,
@@ -54,17 +56,17 @@ impl TrainingSamples {
         self.lengths.push(sample.len());
     }
 
-    /// Number of samples.
+    /// The number of samples.
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
 
-    /// Length of all samples together, in bytes.
+    /// The length of all samples together, in bytes.
     pub fn total_len(&self) -> usize {
         self.bytes.len()
     }
@@ -79,7 +81,7 @@ impl TrainingSamples {
         })
     }
 
-    /// The samples at those positions that `is_wanted` accepts.
+    /// The samples at the positions that `is_wanted` accepts.
     #[must_use]
     pub fn select(&self, mut is_wanted: impl FnMut(usize) -> bool) -> TrainingSamples {
         let mut selected = TrainingSamples::default();
@@ -91,11 +93,12 @@ impl TrainingSamples {
         selected
     }
 
-    /// Trains a dictionary of at most `capacity` bytes, or [`MIN_DICTIONARY_LEN`] if that is more. Segment lengths are compared under zstd at `level`, and entropy tables
-    /// are made for that level. The same samples always give the same dictionary.
+    /// Trains a dictionary of at most `capacity` bytes, or [`MIN_DICTIONARY_LEN`] if that is more. zstd at `level`
+    /// compares the segment lengths, and the entropy tables are for that level. The same samples always give the same
+    /// dictionary.
     ///
     /// # Errors
-    /// When the trainer finds nothing in the samples, which it does not where they are few, or has no memory.
+    /// When the trainer finds nothing in the samples, as in a small number of them, or there is not enough memory.
     pub fn train(&self, capacity: usize, level: i32) -> Result<Vec<u8>, CodecError> {
         let count = self.count()?;
         let mut dictionary = vec![0; capacity.max(MIN_DICTIONARY_LEN)];
@@ -111,9 +114,9 @@ impl TrainingSamples {
             shrinkDictMaxRegression: 0,
             zParams: silent(level),
         };
-        // SAFETY: every pointer is to a buffer that lives through the call: the dictionary's for writes of the length passed with
-        // it, the samples for reads of the sum of the lengths, of which there are `count`. The library keeps none of
-        // them. Its one global, the display level, is only ever written to be 0.
+        // SAFETY: every pointer is to a buffer that lives through the call. The dictionary's is valid for writes of the
+        // length passed with it, and that of the samples for reads of the sum of the `count` lengths. The library keeps
+        // none of the pointers, and it writes only 0 to its one global, the display level.
         let written = unsafe {
             ZDICT_optimizeTrainFromBuffer_fastCover(
                 dictionary.as_mut_ptr().cast::<c_void>(),
@@ -128,15 +131,16 @@ impl TrainingSamples {
         Ok(dictionary)
     }
 
-    /// Makes a dictionary of at most `capacity` bytes, or [`MIN_DICTIONARY_LEN`] if that is more, of the end of `content`, with entropy tables of these samples for `level`.
+    /// Makes a dictionary of the end of `content`, with entropy tables of these samples for `level`. It has at most
+    /// `capacity` bytes, or [`MIN_DICTIONARY_LEN`] if that is more.
     ///
     /// # Errors
-    /// When there are no samples, or there is no memory.
+    /// When there are no samples, or there is not enough memory.
     pub fn finalize(&self, content: &[u8], capacity: usize, level: i32) -> Result<Vec<u8>, CodecError> {
         let count = self.count()?;
         let mut dictionary = vec![0; capacity.max(MIN_DICTIONARY_LEN)];
         let content = end_of(content, dictionary.len() - MAX_HEADER_LEN);
-        // SAFETY: as in `train`; the content is another buffer, only read, of the length passed with it.
+        // SAFETY: as in `train`. The content is another buffer, which is only read, of the length passed with it.
         let written = unsafe {
             ZDICT_finalizeDictionary(
                 dictionary.as_mut_ptr().cast::<c_void>(),
@@ -153,37 +157,37 @@ impl TrainingSamples {
         Ok(dictionary)
     }
 
-    /// The number of samples as the library takes it.
+    /// The number of samples in the library's type.
     fn count(&self) -> Result<c_uint, CodecError> {
         let count = c_uint::try_from(self.lengths.len()).ok().filter(|count| *count > 0);
         count.ok_or_else(|| failed(format!("expected 1 to {} samples, found {}", c_uint::MAX, self.lengths.len())))
     }
 }
 
-/// The content of a trained dictionary: what follows its header. Of bytes that have no such header, all.
+/// The content of a trained dictionary, which follows its header; all of `dictionary` if it has no such header.
 pub fn dictionary_content(dictionary: &[u8]) -> &[u8] {
     // SAFETY: the buffer is valid for reads of the length passed with it.
     let header_len = unsafe { ZDICT_getDictHeaderSize(dictionary.as_ptr().cast(), dictionary.len()) };
     checked(header_len).ok().and_then(|header_len| dictionary.get(header_len..)).unwrap_or(dictionary)
 }
 
-/// The last `length` bytes, or all if there are not as many.
+/// The last `length` bytes, or all if there are fewer.
 fn end_of(content: &[u8], length: usize) -> &[u8] {
     content.get(content.len().saturating_sub(length)..).unwrap_or(content)
 }
 
-/// Parameters for a level, without a word on stderr and with an identifier that is a hash of the content.
+/// Parameters for a level. The library writes nothing to stderr, and the identifier is a hash of the content.
 fn silent(level: i32) -> ZDICT_params_t {
     ZDICT_params_t { compressionLevel: level, notificationLevel: 0, dictID: 0 }
 }
 
-/// A length that the library returned, unless it is an error code.
+/// The length that the library returned, unless that is an error code.
 fn checked(returned: usize) -> Result<usize, CodecError> {
-    // SAFETY: takes a number and returns one.
+    // SAFETY: the function takes a number and returns one.
     if unsafe { ZDICT_isError(returned) } == 0 {
         return Ok(returned);
     }
-    // SAFETY: the library returns a string that is part of it, for any number.
+    // SAFETY: the library returns a static string for any number.
     let name = unsafe { CStr::from_ptr(ZDICT_getErrorName(returned)) };
     Err(failed(name.to_string_lossy().into_owned()))
 }
@@ -196,7 +200,7 @@ fn failed(message: String) -> CodecError {
 mod tests {
     use super::*;
 
-    /// Payloads that share their beginnings, as commits do.
+    /// Payloads that start alike, as commits do.
     fn samples() -> TrainingSamples {
         let mut samples = TrainingSamples::default();
         for number in 0..500u32 {
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dictionary_is_as_zstd_expects_it_and_always_the_same() {
+    fn trained_dictionary_is_valid_and_reproducible() {
         let dictionary = samples().train(4096, 3).unwrap();
         assert!(dictionary.len() <= 4096 && dictionary.starts_with(&[0x37, 0xa4, 0x30, 0xec]));
         assert!(zstd_safe::get_dict_id(&dictionary).is_some());
@@ -219,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_content_makes_a_smaller_dictionary() {
+    fn end_of_a_content_makes_a_smaller_dictionary() {
         let trained = samples().train(4096, 3).unwrap();
         let content = dictionary_content(&trained);
         let smaller = samples().finalize(content, 1024, 19).unwrap();
@@ -229,13 +233,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trained_dictionary_is_all_content() {
+    fn untrained_dictionary_is_all_content() {
         assert_eq!(dictionary_content(b"just bytes"), b"just bytes");
         assert_eq!(dictionary_content(b""), b"");
     }
 
     #[test]
-    fn too_few_samples_are_an_error() {
+    fn training_rejects_too_few_samples() {
         assert!(TrainingSamples::default().train(4096, 3).is_err());
         assert!(TrainingSamples::default().finalize(b"content", 4096, 3).is_err());
         let mut one = TrainingSamples::default();
@@ -245,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_cut_and_come_back_in_order() {
+    fn samples_are_cut_and_keep_their_order() {
         let mut samples = TrainingSamples::default();
         for payload in [&b"one"[..], b"", &vec![7; MAX_SAMPLE_LEN + 1], b"four"] {
             samples.push(payload);

@@ -1,4 +1,4 @@
-//! Deltas compressed with the content of their base: written where that is shorter, read with that base alone.
+//! Deltas compressed with the content of their base: written if that is shorter, and decoded only with that base.
 
 mod common;
 
@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use repackbench_codec::{BLOCK_LEN, BaseUse, ChunkDecoder, CodecError, DeltaBase, ZlibReader};
 
-/// Each way to use a base, at levels below, at and above the one that chooses.
+/// Each way to use a base, at levels below, at and above that of the comparison.
 const SPECS: [&str; 6] = [
     "zstd:3,prefix",
     "zstd:9,patch",
@@ -18,10 +18,10 @@ const SPECS: [&str; 6] = [
     "zstd:16,prefix,window=10",
 ];
 
-/// How often chunks of each kind are damaged.
+/// The number of damaged chunks of each kind.
 const MUTATIONS: usize = 10_000;
 
-/// What a dictionary with tables begins with.
+/// The first bytes of a dictionary with tables.
 const DICTIONARY_MAGIC: [u8; 4] = [0x37, 0xa4, 0x30, 0xec];
 
 fn decoder() -> ChunkDecoder {
@@ -35,12 +35,12 @@ fn encode_delta(typed: &str, delta: &[u8], base: &[u8], object: Option<&[u8]>) -
     stored
 }
 
-/// What the chunk `stored` holds: the object for a patch, else the delta.
+/// The payload of the chunk `stored`: the object for a patch, otherwise the delta.
 fn payload_of<'a>(stored: &[u8], delta: &'a [u8], object: &'a [u8]) -> &'a [u8] {
     if ChunkDecoder::base_use(stored) == BaseUse::Patch { object } else { delta }
 }
 
-/// A base, an object that is much like it, and a payload that stands for the delta between the two.
+/// A base, a similar object, and a payload that plays the delta between the two.
 #[derive(Debug)]
 struct Pair {
     base: Vec<u8>,
@@ -49,7 +49,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// The delta holds what is new, some of which the base has elsewhere.
+    /// The delta holds the new content, some of which is elsewhere in the base.
     fn new() -> Self {
         let base = [text(3_000), noise(2_000)].concat();
         let object = [&base[..2_500], b"something new", &base[3_200..]].concat();
@@ -70,7 +70,7 @@ fn pair() -> impl Strategy<Value = Pair> {
             let place = place.index(object.len() + 1);
             object.splice(place..place, new.iter().copied());
             delta.extend_from_slice(&new);
-            // What is new may be in the base already.
+            // Some new content may be in the base.
             delta.extend_from_slice(&base[base.len() / 3..base.len() / 2]);
         }
         Pair { base, object, delta }
@@ -81,7 +81,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn what_is_encoded_on_a_base_comes_back(pairs in prop::collection::vec(pair(), 1..4), garbage: Vec<u8>) {
+    fn deltas_with_a_base_round_trip(pairs in prop::collection::vec(pair(), 1..4), garbage: Vec<u8>) {
         for typed in SPECS {
             let (mut reused, mut decoder) = (encoder(typed), decoder());
             for pair in &pairs {
@@ -108,7 +108,7 @@ proptest! {
 }
 
 #[test]
-fn each_way_is_taken_where_it_is_shortest_and_allowed() {
+fn encoder_takes_the_shortest_allowed_way() {
     let pair = Pair::new();
     let taken = |typed: &str| (ChunkDecoder::base_use(&pair.encode(typed)), pair.encode(typed)[0]);
     assert_eq!(taken("zstd:9"), (BaseUse::None, 0x01));
@@ -119,14 +119,14 @@ fn each_way_is_taken_where_it_is_shortest_and_allowed() {
     let shortest = pair.encode("zstd:9,prefix").len().min(pair.encode("zstd:9,patch").len());
     assert_eq!(pair.encode("zstd:9,patch,prefix").len(), shortest);
 
-    // The object is not at hand, or gains nothing: then it is not put in the delta's place.
+    // An object that is not available, or does not help, does not replace the delta.
     assert_eq!(encode_delta("zstd:9,patch", &pair.delta, &pair.base, None), encode("zstd:9", &pair.delta));
     let unlike = noise(9_000);
     assert_eq!(encode_delta("zstd:9,patch", &pair.delta, &pair.base, Some(&unlike)), encode("zstd:9", &pair.delta));
 }
 
 #[test]
-fn a_base_that_does_not_help_is_not_used() {
+fn encoder_ignores_a_base_that_does_not_help() {
     let unlike = noise(5_000);
     for typed in SPECS {
         for delta in [Vec::new(), b"ab".to_vec(), vec![0x91, 0x10, 0x20], noise(9_500)[9_000..].to_vec()] {
@@ -134,7 +134,7 @@ fn a_base_that_does_not_help_is_not_used() {
             assert_eq!(stored, encode(typed, &delta), "{typed}: {} bytes", delta.len());
         }
     }
-    // A codec without bases is given one all the same.
+    // A codec that uses no bases ignores one.
     for typed in ["zlib", "lz4", "zstd:3"] {
         assert!(!encoder(typed).uses_bases());
         assert_eq!(Pair::new().encode(typed), encode(typed, &Pair::new().delta), "{typed}");
@@ -142,7 +142,7 @@ fn a_base_that_does_not_help_is_not_used() {
 }
 
 #[test]
-fn a_chunk_that_needs_its_base_says_so_to_who_has_none() {
+fn decoders_without_the_base_report_it_missing() {
     for (typed, body) in [("zstd:9,prefix", "zstd"), ("zstd:9,patch", "zstd patch")] {
         let pair = Pair::new();
         let stored = pair.encode(typed);
@@ -162,7 +162,7 @@ fn a_chunk_that_needs_its_base_says_so_to_who_has_none() {
             assert_eq!(error.to_string(), expected);
         }
         assert_eq!(ChunkDecoder::identify(&stored), Some(body));
-        // It can still decode, also what needs no base.
+        // The decoder still works, even for chunks that need no base.
         let mut decoded = vec![0; length];
         decoder.decode_on_base(&stored, &pair.base, &mut decoded).unwrap();
         let plain = encode("lz4", &pair.delta);
@@ -173,7 +173,7 @@ fn a_chunk_that_needs_its_base_says_so_to_who_has_none() {
 }
 
 #[test]
-fn another_base_is_found_out() {
+fn decode_rejects_the_wrong_base() {
     for typed in ["zstd:9,prefix", "zstd:9,patch"] {
         let pair = Pair::new();
         let stored = pair.encode(typed);
@@ -184,7 +184,7 @@ fn another_base_is_found_out() {
         other = pair.base.clone();
         other[3_300] ^= 1;
         assert!(matches!(refusal(&other), CodecError::Checksum { .. }), "one bit: {}", refusal(&other));
-        // Distances count from its end.
+        // Distances count from the end of the base.
         refusal(&[&pair.base[..], b"z"].concat());
         refusal(&pair.base[..1_000]);
         refusal(&[]);
@@ -192,7 +192,7 @@ fn another_base_is_found_out() {
 }
 
 #[test]
-fn a_base_that_looks_like_a_dictionary_is_no_prefix() {
+fn base_that_looks_like_a_dictionary_is_not_a_prefix() {
     let pair = Pair::new();
     let base = [&DICTIONARY_MAGIC[..], &pair.base].concat();
     for typed in SPECS {
@@ -203,14 +203,14 @@ fn a_base_that_looks_like_a_dictionary_is_no_prefix() {
     let error = decoder().decode_on_base(&stored, &base, &mut vec![0; pair.delta.len()]).unwrap_err();
     assert!(matches!(error, CodecError::BadBase { .. }));
     assert_eq!(error.to_string(), "zstd frame: expected a base that is no dictionary, found one that begins like it");
-    // In any other place those bytes are content like any other.
+    // Elsewhere in the base, those bytes have no special meaning.
     let base = [&pair.base[..], &DICTIONARY_MAGIC].concat();
     let stored = encode_delta("zstd:9,prefix", &pair.delta, &base, None);
     assert_eq!(ChunkDecoder::base_use(&stored), BaseUse::Prefix);
 }
 
 #[test]
-fn an_empty_base_is_no_prefix() {
+fn empty_base_is_not_a_prefix() {
     let pair = Pair::new();
     for typed in SPECS {
         assert_eq!(encode_delta(typed, &pair.delta, &[], Some(b"object")), encode(typed, &pair.delta), "{typed}");
@@ -218,7 +218,7 @@ fn an_empty_base_is_no_prefix() {
 }
 
 #[test]
-fn what_is_longer_than_a_block_uses_no_base_and_is_none() {
+fn payloads_and_bases_above_a_block_are_not_combined() {
     let pair = Pair::new();
     let long = vec![7; BLOCK_LEN + 1];
     for typed in ["zstd:1,prefix", "zstd:1,patch"] {
@@ -232,7 +232,7 @@ fn what_is_longer_than_a_block_uses_no_base_and_is_none() {
 }
 
 #[test]
-fn the_claimed_length_is_told_without_the_base() {
+fn claimed_length_is_known_without_the_base() {
     let pair = Pair::new();
     for typed in ["zstd:9,prefix", "zstd:9,patch", "zstd:9,checksum=no,patch"] {
         let stored = pair.encode(typed);
@@ -253,7 +253,7 @@ fn the_claimed_length_is_told_without_the_base() {
 }
 
 #[test]
-fn damaged_chunks_that_need_their_base() {
+fn damaged_chunks_with_a_base_never_decode_to_wrong_bytes() {
     const GUARD: [u8; 16] = [0xa5; 16];
     for typed in ["zstd:9,prefix", "zstd:9,patch", "zstd:1,checksum=no,patch,prefix"] {
         let mut random = SmallRng::seed_from_u64(0x5eed);

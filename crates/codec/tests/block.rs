@@ -1,5 +1,4 @@
-//! Codecs whose bodies carry a block: every mutation of one is refused or decodes to the right bytes, empty payloads, foreign
-//! readers and writers of LZ4 and LZO.
+//! Codecs whose bodies carry a block: mutations, empty payloads, and other implementations of LZ4 and LZO.
 
 mod common;
 
@@ -28,7 +27,7 @@ const SPECS: [&str; 15] = [
     "lzo:9",
 ];
 
-/// Those whose bodies differ in kind or in who reads them, each with what reads them.
+/// A spec of each format, with each implementation that decodes it.
 const FORMATS: [(&str, Lz4Reader); 4] = [
     ("lz4hc:9", Lz4Reader::Liblz4),
     ("lz4hc:9", Lz4Reader::Lz4Flex),
@@ -36,14 +35,14 @@ const FORMATS: [(&str, Lz4Reader); 4] = [
     ("lzo:8", Lz4Reader::Liblz4),
 ];
 
-/// How often each format is damaged, with the checksum and without.
+/// The number of damaged chunks of each format, with the checksum and without.
 const MUTATIONS: u32 = 12_000;
 
 fn decoder(lz4: Lz4Reader) -> ChunkDecoder {
     ChunkDecoder::new(Decoders { lz4, ..ZlibReader::Stock.into() })
 }
 
-/// The codec beneath the container, which does not store what does not shrink.
+/// The codec below the container, which never stores payloads.
 fn codec(typed: &str) -> Box<dyn Codec> {
     spec(typed).new_codec().unwrap()
 }
@@ -54,13 +53,13 @@ fn body(typed: &str, payload: &[u8]) -> Vec<u8> {
     stored
 }
 
-/// The block within a body: behind the two lengths, before the checksum.
+/// The block of a body, which is between the two lengths and the checksum.
 fn block(body: &[u8]) -> &[u8] {
     let lengths = body.iter().enumerate().filter(|(_, byte)| **byte < 0x80).nth(1).unwrap().0 + 1;
     &body[lengths..body.len() - 4]
 }
 
-/// Numbers that look random, the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -69,7 +68,7 @@ impl Random {
         (self.0 >> 33) as usize % limit
     }
 
-    /// Changes, inserts, removes or repeats a few bytes of `stored`, behind its tag byte.
+    /// Changes, inserts, removes or repeats a few bytes of `stored` after its tag byte.
     fn damage(&mut self, stored: &mut Vec<u8>) {
         for _ in 0..=self.below(3) {
             let place = 1 + self.below(stored.len() - 1);
@@ -89,9 +88,9 @@ impl Random {
     }
 }
 
-/// Decodes in every way; returns the payload if it was accepted.
-fn read_in_every_way(decoder: &mut ChunkDecoder, stored: &[u8], payload_len: usize) -> Option<Vec<u8>> {
-    // Guards on both sides tell writes out of bounds that stay within the allocation.
+/// Decodes in every way and returns the payload if it was accepted.
+fn decode_in_every_way(decoder: &mut ChunkDecoder, stored: &[u8], payload_len: usize) -> Option<Vec<u8>> {
+    // Guards on both sides detect writes out of bounds that stay within the allocation.
     let mut room = vec![0x5a; payload_len + 64];
     let decoded = decoder.decode(stored, &mut room[32..32 + payload_len]);
     assert!(room[..32].iter().chain(&room[32 + payload_len..]).all(|byte| *byte == 0x5a), "wrote out of bounds");
@@ -114,7 +113,7 @@ fn read_in_every_way(decoder: &mut ChunkDecoder, stored: &[u8], payload_len: usi
 }
 
 #[test]
-fn damage_is_noticed_or_harmless() {
+fn damaged_bodies_never_decode_to_wrong_bytes() {
     let payloads = [
         b"hello, hello, hello, hello, hello\n".to_vec(),
         text(700),
@@ -133,21 +132,21 @@ fn damage_is_noticed_or_harmless() {
                 let at = round as usize % payloads.len();
                 let (payload, mut stored) = (&payloads[at], chunks[at].clone());
                 random.damage(&mut stored);
-                match read_in_every_way(&mut decoder, &stored, payload.len()) {
+                match decode_in_every_way(&mut decoder, &stored, payload.len()) {
                     Some(found) => {
                         assert!(!checksum || found == *payload, "{typed}: wrong bytes were accepted");
                         accepted += 1;
                     }
                     None => refused += 1,
                 }
-                // Nothing of a damaged chunk stays behind.
+                // A damaged chunk leaves no trace in the decoder.
                 if round % 500 == 0 {
-                    let found = read_in_every_way(&mut decoder, &chunks[at], payload.len());
+                    let found = decode_in_every_way(&mut decoder, &chunks[at], payload.len());
                     assert!(found.as_ref() == Some(payload), "{typed}");
                 }
             }
             assert!(refused > MUTATIONS / 4, "{typed}: {refused} of {MUTATIONS} refused");
-            assert!(checksum || accepted > 0, "{typed}: the test damages the lengths alone");
+            assert!(checksum || accepted > 0, "{typed}: the test damages only the lengths");
         }
     }
 }
@@ -155,9 +154,9 @@ fn damage_is_noticed_or_harmless() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Also those that the container would store.
+    /// Includes payloads that the container would store.
     #[test]
-    fn every_payload_comes_back(payload in payload()) {
+    fn every_payload_round_trips(payload in payload()) {
         for typed in SPECS {
             let stored = body(typed, &payload);
             let mut decoded = vec![0xaa; payload.len()];
@@ -167,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn every_lz4_reader_reads_every_lz4_writer(payload in payload()) {
+    fn every_lz4_reader_decodes_every_lz4_writer(payload in payload()) {
         for typed in SPECS.iter().filter(|typed| typed.starts_with("lz4")) {
             let stored = encode(typed, &payload);
             for reader in [Lz4Reader::Liblz4, Lz4Reader::Lz4Flex] {
@@ -179,17 +178,17 @@ proptest! {
     }
 
     #[test]
-    fn other_programs_read_our_lzo_and_we_theirs(payload in payload()) {
-        lzo_travels_both_ways(&payload);
+    fn lzo_is_compatible_with_lzokay(payload in payload()) {
+        assert_lzo_is_compatible(&payload);
     }
 }
 
-fn lzo_travels_both_ways(payload: &[u8]) {
+fn assert_lzo_is_compatible(payload: &[u8]) {
     for typed in SPECS.iter().filter(|typed| typed.starts_with("lzo")) {
         let stored = body(typed, payload);
         assert!(block(&stored).ends_with(&[0x11, 0x00, 0x00]), "{typed}: no end marker");
         let mut decoded = vec![0xaa; payload.len()];
-        // lzokay asks for at least one literal.
+        // lzokay requires at least one literal.
         if payload.is_empty() {
             assert_eq!(block(&stored), [0x11, 0x00, 0x00]);
         } else {
@@ -199,7 +198,7 @@ fn lzo_travels_both_ways(payload: &[u8]) {
         }
     }
     let theirs = lzokay::compress::compress(payload).unwrap();
-    // Of nothing it makes a stream that its own decoder does not take either.
+    // Even its own decoder refuses its stream of an empty payload.
     if !payload.is_empty() {
         let mut decoded = vec![0xaa; payload.len()];
         codec("lzo,checksum=no").decode(&lzo_body(payload.len(), &theirs), &mut decoded).unwrap();
@@ -226,7 +225,7 @@ fn lzo_body(payload_len: usize, block: &[u8]) -> Vec<u8> {
 
 /// Lengths and distances on both sides of every limit of the format.
 #[test]
-fn lzo_instructions_of_every_form() {
+fn lzo_round_trips_instructions_of_every_form() {
     for distance in [3, 1_024, 2_047, 2_048, 2_049, 3_072, 3_073, 16_383, 16_384, 16_385, 32_768, 49_151, 49_152] {
         for length in [3, 4, 8, 9, 10, 33, 34, 264, 265, 288, 289, 700] {
             for literals in [0, 1, 3, 4, 18, 19, 273, 274] {
@@ -237,35 +236,35 @@ fn lzo_instructions_of_every_form() {
                 payload.extend_from_slice(&copied);
                 payload.extend_from_slice(&noise(literals));
                 payload.extend_from_slice(&copied);
-                lzo_travels_both_ways(&payload);
+                assert_lzo_is_compatible(&payload);
             }
         }
     }
     for first in (0..=300).chain([1_000, 100_000]) {
-        lzo_travels_both_ways(&noise(first));
-        lzo_travels_both_ways(&[noise(first), vec![7; first]].concat());
+        assert_lzo_is_compatible(&noise(first));
+        assert_lzo_is_compatible(&[noise(first), vec![7; first]].concat());
     }
 }
 
-/// Positions are counted on from payload to payload: the bytes must not show it, nor may the count overflow.
+/// Positions are numbered consecutively from payload to payload. That must not affect the output or overflow.
 #[test]
-fn lzo_tables_carry_nothing_over() {
+fn lzo_output_is_independent_of_earlier_payloads() {
     let (long, short) = (vec![0; BLOCK_LEN], text(5_000));
     for typed in ["lzo:1", "lzo:7"] {
-        let alone = body(typed, &short);
+        let expected = body(typed, &short);
         let mut codec = codec(typed);
-        // More than the 64 blocks of 64 MiB that 32 bits can count.
+        // More than the 64 blocks of 64 MiB that 32 bits can number.
         for _ in 0..66 {
             codec.encode(&long, &mut Vec::new()).unwrap();
             let mut stored = Vec::new();
             codec.encode(&short, &mut stored).unwrap();
-            assert!(stored == alone, "{typed}");
+            assert!(stored == expected, "{typed}");
         }
     }
 }
 
 #[test]
-fn an_lzo_stream_is_read_by_the_letter() {
+fn lzo_decoder_follows_the_format_exactly() {
     let decode = |block: &[u8], payload_len: usize| {
         let mut payload = vec![0; payload_len];
         let decoded = codec("lzo,checksum=no").decode(&lzo_body(payload_len, block), &mut payload);
@@ -274,7 +273,7 @@ fn an_lzo_stream_is_read_by_the_letter() {
     let invalid = |found: &str| Err(format!("lzo body: expected a valid block, found {found}"));
     assert_eq!(decode(&[0x11, 0, 0], 0), Ok(vec![]));
     assert_eq!(decode(&[0x12, b'a', 0x11, 0, 0], 1), Ok(b"a".to_vec()));
-    // Four literals, then three bytes from one behind, then a literal; the second form of a short match.
+    // Four literals, a match of three bytes at distance 1 and a literal; then the second form of a short match.
     assert_eq!(decode(&[0x15, 1, 2, 3, 4, 0x41, 0, 9, 0x11, 0, 0], 8), Ok(vec![1, 2, 3, 4, 4, 4, 4, 9]));
     assert_eq!(decode(&[0x14, 1, 2, 3, 0x08, 0, 0x11, 0, 0], 5), Ok(vec![1, 2, 3, 1, 2]));
     assert_eq!(decode(&[0x11, 0], 0), invalid("its end before the end marker"));
@@ -298,7 +297,7 @@ fn an_lzo_stream_is_read_by_the_letter() {
 }
 
 #[test]
-fn a_snappy_block_has_a_length_of_its_own() {
+fn snappy_block_length_must_agree_with_the_body() {
     let mut body = body("snappy", &text(200));
     assert_eq!(body[..2], [0xc8, 0x01]);
     assert_eq!(block(&body)[..2], [0xc8, 0x01]);
@@ -308,9 +307,9 @@ fn a_snappy_block_has_a_length_of_its_own() {
     assert_eq!(error.to_string(), "snappy body: expected 200 payload bytes, found 199");
 }
 
-/// The slice of an empty payload need not have a real address.
+/// The slice of an empty payload may have a dangling address.
 #[test]
-fn empty_payloads() {
+fn empty_payloads_round_trip() {
     let (nothing, mut nowhere): ([u8; 0], Vec<u8>) = ([], Vec::new());
     for typed in SPECS {
         let stored = body(typed, &nothing);
@@ -322,7 +321,7 @@ fn empty_payloads() {
             stored.len() as u64
         );
         assert_eq!(codec(typed).decode_prefix(&stored, &mut [0; 9]).unwrap(), 0, "{typed}");
-        // Another block than that of an empty payload, and no block at all.
+        // The block of a payload that is not empty, and no block.
         for foreign in [&[0, 2, 0, 0, 0x99, 0xe9, 0xd8, 0x51][..], &[0, 0, 0x99, 0xe9, 0xd8, 0x51]] {
             assert!(codec(typed).decode(foreign, nowhere.as_mut_slice()).is_err(), "{typed}");
         }
@@ -332,7 +331,7 @@ fn empty_payloads() {
 }
 
 #[test]
-fn levels_differ_in_what_they_write() {
+fn higher_levels_compress_better() {
     let payload = [text(60_000), noise(2_000), text(60_000)].concat();
     let lengths = |specs: &[&str]| specs.iter().map(|typed| body(typed, &payload).len()).collect::<Vec<_>>();
     let lz4 = lengths(&["lz4:1000", "lz4:20", "lz4:5", "lz4"]);

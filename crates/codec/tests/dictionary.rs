@@ -1,4 +1,4 @@
-//! Dictionaries, at the layer beneath the container.
+//! Dictionaries in the layer below the container.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn body(codec: &mut dyn Codec, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_dictionary_shrinks_what_resembles_it_and_is_needed_to_read_it() {
+fn zstd_dictionary_shrinks_and_is_needed_to_decode() {
     let resemblance = noise(8_000);
     let dictionary = Dictionary::new(resemblance.clone());
     let payload = [&resemblance[1_000..3_000], b"and something else"].concat();
@@ -55,7 +55,7 @@ fn a_dictionary_shrinks_what_resembles_it_and_is_needed_to_read_it() {
 }
 
 #[test]
-fn a_dictionary_holds_for_streams() {
+fn zstd_dictionary_applies_to_streams() {
     let resemblance = noise(8_000);
     let dictionary = Dictionary::new(resemblance.clone());
     let payload = resemblance[..4_000].repeat(100);
@@ -76,22 +76,22 @@ fn a_dictionary_holds_for_streams() {
 }
 
 #[test]
-fn a_damaged_dictionary_is_refused_and_the_old_one_kept() {
+fn damaged_dictionary_is_refused_and_the_old_one_kept() {
     let dictionary = Dictionary::new(noise(8_000));
     let payload = dictionary.bytes()[100..600].to_vec();
     let mut codec = zstd();
     codec.set_dictionary(Some(&dictionary)).unwrap();
     let before = body(codec.as_mut(), &payload);
-    // The magic number of a trained dictionary, then nothing that could be its tables.
+    // The magic number of a trained dictionary without valid tables after it.
     let damaged = Dictionary::new([&[0x37, 0xa4, 0x30, 0xec][..], &noise(500)].concat());
     let error = codec.set_dictionary(Some(&damaged)).unwrap_err();
     assert_eq!(error.to_string(), "zstd: expected a usable dictionary, found 504 bytes that the codec refuses");
     assert_eq!(body(codec.as_mut(), &payload), before);
 }
 
-/// Preset dictionaries of DEFLATE, with and without the wrapping of RFC 1950.
+/// Preset dictionaries of DEFLATE, with and without the wrapper of RFC 1950.
 #[test]
-fn deflate_takes_raw_content() {
+fn deflate_accepts_raw_content_as_dictionary() {
     let resemblance = noise(30_000);
     let dictionary = Dictionary::new(resemblance.clone());
     let payload = [&resemblance[20_000..20_200], b"and something else", &resemblance[5_000..6_000]].concat();
@@ -113,7 +113,7 @@ fn deflate_takes_raw_content() {
         decoder.set_dictionary(Some(&Dictionary::new(text(30_000)))).unwrap();
         let other = refused(decoder.as_mut());
         if typed.starts_with("zlib") {
-            // The stream names its dictionary, behind a header in which bit 5 says so.
+            // The stream names its dictionary after a header whose bit 5 says so.
             assert_eq!((stored[0], stored[1] & 0x20), (0x78, 0x20));
             let id = format!("a body that needs dictionary {:#010x}", adler32(&resemblance));
             assert_eq!(none, format!("zlib stream: expected no dictionary, found {id}"));
@@ -159,7 +159,7 @@ fn adler32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn codecs_say_whether_they_take_dictionaries() {
+fn capabilities_say_whether_a_codec_takes_dictionaries() {
     let dictionary = Dictionary::new(text(1_000));
     for algorithm in Algorithm::ALL {
         let mut codec = CodecSpec::of(algorithm).new_codec().unwrap();
@@ -172,7 +172,7 @@ fn codecs_say_whether_they_take_dictionaries() {
     }
 }
 
-/// The codecs that take any bytes as a dictionary, of which 64 KiB are of use.
+/// The codecs that take any bytes as a dictionary, and use 64 KiB of it.
 const RAW_CONTENT: [&str; 7] = ["lz4", "lz4:30", "lz4hc:1", "lz4hc:2", "lz4hc:9", "lz4hc:10", "lz4hc:12"];
 
 fn raw_content(typed: &str, dictionary: Option<&Dictionary>) -> Box<dyn Codec> {
@@ -181,7 +181,7 @@ fn raw_content(typed: &str, dictionary: Option<&Dictionary>) -> Box<dyn Codec> {
     codec
 }
 
-/// Payloads short and long, alike and unlike the dictionary's beginning, middle and end.
+/// Short and long payloads, some of which resemble the dictionary's start, middle or end.
 fn payloads(resemblance: &[u8]) -> Vec<Vec<u8>> {
     let end = resemblance.len();
     let part = |from: usize, length: usize| resemblance[from.min(end)..(from + length).min(end)].to_vec();
@@ -209,8 +209,8 @@ fn raw_content_of_any_length_is_a_dictionary() {
                 (raw_content(typed, Some(&dictionary)), raw_content(typed, Some(&dictionary)));
             for payload in payloads(&resemblance) {
                 let stored = body(encoder.as_mut(), &payload);
-                let alone = body(raw_content(typed, Some(&dictionary)).as_mut(), &payload);
-                assert!(stored == alone, "{typed}, {length}: depends on earlier payloads");
+                let expected = body(raw_content(typed, Some(&dictionary)).as_mut(), &payload);
+                assert!(stored == expected, "{typed}, {length}: depends on earlier payloads");
                 let mut decoded = vec![0xaa; payload.len()];
                 assert_eq!(decoder.decode(&stored, &mut decoded).unwrap(), stored.len(), "{typed}, {length}");
                 assert!(decoded == payload, "{typed}, {length}");
@@ -220,7 +220,7 @@ fn raw_content_of_any_length_is_a_dictionary() {
 }
 
 #[test]
-fn the_last_64_kib_of_raw_content_are_used() {
+fn only_the_last_64_kib_of_raw_content_are_used() {
     let long = Dictionary::new([text(9_000), noise(65_536)].concat());
     let last = Dictionary::new(noise(65_536));
     for typed in RAW_CONTENT {
@@ -232,12 +232,12 @@ fn the_last_64_kib_of_raw_content_are_used() {
 }
 
 #[test]
-fn raw_content_shrinks_what_resembles_it_and_is_needed_to_read_it() {
+fn raw_content_shrinks_and_is_needed_to_decode() {
     let resemblance = noise(60_000);
     let dictionary = Dictionary::new(resemblance.clone());
     let payloads = [&resemblance[100..8_000], &resemblance[30_000..30_050], &resemblance[59_000..]];
     for typed in RAW_CONTENT {
-        // The fast mode remembers 4,096 positions of a dictionary only, so of short payloads most find nothing.
+        // The fast mode remembers only 4,096 positions of a dictionary, so most short payloads find nothing.
         let found = if typed.starts_with("lz4:") {
             0
         } else if typed == "lz4" {
@@ -256,7 +256,7 @@ fn raw_content_shrinks_what_resembles_it_and_is_needed_to_read_it() {
             let others = [None, Some(Dictionary::new(text(60_000))), Some(Dictionary::new(resemblance[1..].to_vec()))];
             for other in &others {
                 let refused = raw_content(typed, other.as_ref()).decode(&stored, &mut decoded);
-                // The last of them has the same bytes at the same distances from the end.
+                // The last one has the same bytes at the same distances from the end.
                 let same = other.as_ref().is_some_and(|other| other.bytes().len() == 59_999);
                 assert_eq!(refused.is_ok(), same, "{typed}: read with another dictionary");
             }
@@ -272,7 +272,7 @@ fn raw_content_shrinks_what_resembles_it_and_is_needed_to_read_it() {
 }
 
 #[test]
-fn damaged_bodies_with_a_dictionary() {
+fn damaged_bodies_with_a_dictionary_are_rejected() {
     let resemblance = text(20_000);
     let dictionary = Dictionary::new(resemblance.clone());
     let payload = [&resemblance[500..900], &noise(20), &resemblance[15_000..16_000]].concat();
@@ -295,9 +295,9 @@ fn damaged_bodies_with_a_dictionary() {
     }
 }
 
-/// Not every implementation that reads a format takes dictionaries: those that do read such chunks, whoever was chosen.
+/// Some implementations support no dictionaries. Others decode such chunks, whatever the choice.
 #[test]
-fn chunks_with_a_dictionary_are_read_under_every_choice_of_decoders() {
+fn every_decoder_choice_decodes_chunks_with_a_dictionary() {
     let dictionary = Dictionary::new(noise(8_000));
     let dictionaries = Dictionaries::new(vec![dictionary.clone()]);
     let payload = [&dictionary.bytes()[500..1_500], b"and something else"].concat();

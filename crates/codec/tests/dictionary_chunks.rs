@@ -1,4 +1,5 @@
-//! Dictionaries in the container: chunks name them by number, zlib streams by Adler-32, and each kind of payload has its own.
+//! Dictionaries in the container: chunks name them by number, zlib streams by Adler-32, and each kind of payload may
+//! have its own.
 
 mod common;
 
@@ -14,7 +15,7 @@ use repackbench_codec::{
     Dictionaries, Dictionary, KindEncoders, ObjectKind, TrainingSamples, ZlibReader,
 };
 
-/// A spec of each codec that takes dictionaries, and the byte that its chunks with one begin with.
+/// Specs of each codec that takes dictionaries, and the first byte of its chunks with one.
 const SPECS: [(&str, u8); 10] = [
     ("zstd:3", 0x42),
     ("zstd:19", 0x42),
@@ -28,20 +29,20 @@ const SPECS: [(&str, u8); 10] = [
     ("zlib:1", 0x78),
 ];
 
-/// How often chunks of each codec are damaged.
+/// The number of damaged chunks of each codec.
 const MUTATIONS: usize = 10_000;
 
 fn content() -> Dictionary {
     Dictionary::new([noise(9_000), text(9_000)].concat())
 }
 
-/// A payload that has much in common with [`content`].
+/// A payload that resembles [`content`].
 fn alike() -> Vec<u8> {
     let content = content();
     [&content.bytes()[8_000..8_600], &noise(20)[10..], &content.bytes()[16_000..17_200]].concat()
 }
 
-/// A dictionary with tables, as `zstd --train` makes it.
+/// A dictionary with tables, like those of `zstd --train`.
 fn trained() -> Dictionary {
     let mut samples = TrainingSamples::default();
     for number in 0..400u32 {
@@ -66,7 +67,7 @@ fn decoder(dictionaries: impl IntoIterator<Item = Dictionary>) -> ChunkDecoder {
     ChunkDecoder::new(ZlibReader::Stock).with_dictionaries(&Dictionaries::new(dictionaries))
 }
 
-/// Reads `stored`, behind which more follows, in every way.
+/// Decodes `stored`, with other bytes after it, in every way.
 fn assert_reads_back(decoder: &mut ChunkDecoder, stored: &[u8], payload: &[u8], typed: &str) {
     let followed = [stored, &noise(50)].concat();
     let mut decoded = vec![0xaa; payload.len()];
@@ -107,7 +108,7 @@ fn chunks_name_their_dictionary_by_number() {
 }
 
 #[test]
-fn a_trained_dictionary_goes_without_its_identifier() {
+fn frames_omit_the_identifier_of_a_trained_dictionary() {
     let (dictionary, payload) = (trained(), b"tree 01234567\nauthor A U Thor <author@example.org> 12\n\nhandle 1\n");
     let stored = encode_with("zstd:3", 0, &dictionary, payload);
     assert!(stored.len() * 10 < payload.len() * 7, "{} bytes", stored.len());
@@ -120,7 +121,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_codec_with_a_dictionary(payloads in prop::collection::vec(payload(), 1..4)) {
+    fn every_codec_round_trips_with_a_dictionary(payloads in prop::collection::vec(payload(), 1..4)) {
         let content = content();
         let mut decoder = decoder([content.clone()]);
         for (typed, _) in SPECS {
@@ -140,7 +141,7 @@ proptest! {
 }
 
 #[test]
-fn a_dictionary_that_is_not_there_is_named() {
+fn error_names_the_missing_dictionary() {
     let payload = alike();
     for (typed, tag) in SPECS {
         let stored = encode_with(typed, 5, &content(), &payload);
@@ -156,14 +157,14 @@ fn a_dictionary_that_is_not_there_is_named() {
             assert!(decoder.decode_stream(&stored, payload.len() as u64, &mut |_| Ok(())).is_err(), "{typed}");
         }
     }
-    for end_behind_the_tag in [0x42, 0xc2, 0x43, 0xc3, 0x4b, 0xcb] {
-        let error = decoder([content()]).decode(&[end_behind_the_tag], &mut [0; 4]).unwrap_err();
-        assert!(matches!(error, CodecError::Truncated { .. }), "{end_behind_the_tag:#04x}: {error}");
+    for tag_without_number in [0x42, 0xc2, 0x43, 0xc3, 0x4b, 0xcb] {
+        let error = decoder([content()]).decode(&[tag_without_number], &mut [0; 4]).unwrap_err();
+        assert!(matches!(error, CodecError::Truncated { .. }), "{tag_without_number:#04x}: {error}");
     }
 }
 
 #[test]
-fn another_dictionary_under_the_number_is_found_out() {
+fn decode_rejects_the_wrong_dictionary() {
     let payload = alike();
     let mut other = content().bytes().to_vec();
     other.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
@@ -189,7 +190,7 @@ fn codecs_share_a_dictionary() {
 }
 
 #[test]
-fn zlib_streams_find_their_dictionary_whatever_its_number() {
+fn zlib_streams_find_their_dictionary_by_adler32() {
     let (content, payload) = (content(), alike());
     let stored = encode_with("zlib:6", 0, &content, &payload);
     assert_eq!(stored[1] & 0x20, 0x20, "FDICT");
@@ -200,7 +201,7 @@ fn zlib_streams_find_their_dictionary_whatever_its_number() {
         let mut decoder = ChunkDecoder::new(reader).with_dictionaries(&Dictionaries::new(dictionaries.clone()));
         assert_reads_back(&mut decoder, &stored, &payload, "zlib:6");
     }
-    // One that is too long for DEFLATE has no Adler-32 to be found by; 1 is that of no bytes at all.
+    // A dictionary that is too long for DEFLATE cannot be found by its Adler-32. 1 is the Adler-32 of no bytes.
     let mut unknown = stored.clone();
     unknown[2..6].copy_from_slice(&1u32.to_be_bytes());
     let error = decoder([long]).decode(&unknown, &mut vec![0; payload.len()]).unwrap_err();
@@ -208,12 +209,12 @@ fn zlib_streams_find_their_dictionary_whatever_its_number() {
 }
 
 #[test]
-fn what_does_not_shrink_is_stored_unless_told_otherwise() {
+fn payloads_that_do_not_shrink_are_stored_by_default() {
     let (content, dull) = (content(), vec![noise(9_600)[9_000..].to_vec(), b"\0\x01".to_vec()]);
     for payload in &dull {
         for typed in ["zstd:3", "lz4", "lz4hc:9", "deflate:6"] {
             let stored = encode_with(typed, 3, &content, payload);
-            assert_eq!(stored, encode("store", payload), "{typed}: the number is of no use to a store body");
+            assert_eq!(stored, encode("store", payload), "{typed}: a store body needs no number");
             let unchecked = encode_with(&format!("{typed},checksum=no"), 3, &content, payload);
             assert_eq!(unchecked, encode("store,checksum=no", payload), "{typed}");
             let kept = format!("{typed},store-if-larger=no");
@@ -229,7 +230,7 @@ fn what_does_not_shrink_is_stored_unless_told_otherwise() {
 }
 
 #[test]
-fn payloads_longer_than_a_block_use_no_dictionary() {
+fn payloads_above_a_block_use_no_dictionary() {
     let (content, payload) = (content(), vec![7; BLOCK_LEN + 100]);
     for (typed, first) in [("zstd:1", 0x02), ("lz4", 0x23), ("deflate:1", 0x0b), ("zlib:1", 0x78)] {
         let stored = encode_with(typed, 0, &content, &payload);
@@ -243,10 +244,10 @@ fn payloads_longer_than_a_block_use_no_dictionary() {
 }
 
 #[test]
-fn a_block_with_a_dictionary_is_refused() {
+fn blocks_with_a_dictionary_are_rejected() {
     let payload = vec![7; BLOCK_LEN + 100];
     let mut stored = encode("lz4", &payload);
-    // Behind the tag and a length of four bytes, the first block's tag.
+    // The first block's tag follows the tag and a length of four bytes.
     assert_eq!((stored[0], stored[5]), (0x23, 0x03));
     stored[5] = 0x43;
     let error = decoder([content()]).decode(&stored, &mut vec![0; payload.len()]).unwrap_err().to_string();
@@ -261,7 +262,7 @@ fn each_kind_has_its_codec_and_its_dictionary() {
     let by_kind = BTreeMap::from([
         (kind(ObjectKind::Commit, false), 1),
         (kind(ObjectKind::Blob, false), 0),
-        // A part without `dict=` has none, whatever was made.
+        // A part without `dict=` uses no dictionary, even if there is one.
         (kind(ObjectKind::Tag, false), 0),
         (kind(ObjectKind::Blob, true), 1),
     ]);
@@ -291,13 +292,13 @@ fn each_kind_has_its_codec_and_its_dictionary() {
 }
 
 #[test]
-fn a_base_is_used_where_it_beats_the_dictionary() {
+fn encoder_uses_a_base_that_beats_the_dictionary() {
     let (content, noise) = (content(), noise(10_000));
-    // Its end is in the base alone.
+    // Only the base contains the end of the delta.
     let delta = [&alike()[..], &noise[9_500..]].concat();
     let mut encoder = encoder("zstd:9,dict=18k,prefix", 0, &content);
     let mut decoder = decoder([content.clone()]);
-    // In memory of its own: what is payload and prefix at once, zstd takes for payload alone.
+    // A copy, because zstd ignores a prefix that is also the payload.
     let same = delta.clone();
     for (base, base_use, first) in [(&same[..], BaseUse::Prefix, 0x12), (&noise[..4_000], BaseUse::None, 0x42)] {
         let mut stored = Vec::new();
@@ -310,7 +311,7 @@ fn a_base_is_used_where_it_beats_the_dictionary() {
 }
 
 #[test]
-fn damaged_chunks_with_a_dictionary() {
+fn damaged_chunks_with_a_dictionary_are_rejected() {
     const GUARD: [u8; 16] = [0xa5; 16];
     let (content, payload) = (content(), alike());
     for typed in ["zstd:9", "zstd:3,checksum=no", "lz4hc:9", "deflate:6", "zlib:6"] {
@@ -331,7 +332,7 @@ fn damaged_chunks_with_a_dictionary() {
                 pieces.extend_from_slice(piece);
                 Ok(())
             });
-            assert!(pieces.len() <= payload.len(), "more was delivered than asked for");
+            assert!(pieces.len() <= payload.len(), "more was delivered than requested");
             assert_eq!(streamed.ok(), decoded.map(|consumed| consumed as u64), "{typed}: two ways to read disagree");
             let _ = decoder.decode_prefix(&stored, &mut [0; 50]);
             if decoded.is_some() {

@@ -1,4 +1,4 @@
-//! FORMAT.md's worked examples are what the encoder writes and the decoder reads.
+//! The encoder writes the worked examples in FORMAT.md, and the decoder decodes them.
 
 mod common;
 
@@ -9,13 +9,13 @@ use repackbench_codec::{
 
 const FORMAT: &str = include_str!("../../../FORMAT.md");
 
-/// Headings of the tables of examples, and the payload that their rows call by a name.
+/// The headings of the tables of examples, and the payload that their rows refer to by name.
 const TABLE: &str = "| codec spec | payload | stored bytes |";
 const BESIDE_TABLE: &str = "| codec spec | beside it | payload | stored bytes with it |";
 const REVLOG_TABLE: &str = "| codec spec | payload | revlog chunk |";
 const LINE: &str = "hello, hello, hello, hello, hello\n";
 
-/// What the delta called `insertion` begins with: of 680 bytes make 34; insert 34.
+/// The start of the delta called `insertion`: from 680 bytes make 34; insert 34.
 const INSERTION: [u8; 4] = [0xa8, 0x05, 0x22, 0x22];
 
 fn payload(named: &str) -> Vec<u8> {
@@ -35,7 +35,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
-/// The bytes that a cell spells.
+/// The bytes that a cell spells out.
 fn bytes(cell: &str) -> Vec<u8> {
     match cell {
         "none" => Vec::new(),
@@ -55,7 +55,7 @@ fn examples<const CELLS: usize>(heading: &str) -> Vec<[&'static str; CELLS]> {
 }
 
 #[test]
-fn the_worked_examples_are_true() {
+fn worked_examples_of_chunks_are_correct() {
     let examples: Vec<[&str; 3]> = examples(TABLE);
     assert!(examples.len() >= 10, "found {} examples only", examples.len());
     for [typed, named, stored] in examples {
@@ -68,7 +68,7 @@ fn the_worked_examples_are_true() {
 }
 
 #[test]
-fn the_worked_examples_of_revlog_chunks_are_true() {
+fn worked_examples_of_revlog_chunks_are_correct() {
     let examples: Vec<[&str; 3]> = examples(REVLOG_TABLE);
     assert!(examples.len() >= 8, "found {} examples only", examples.len());
     for [typed, named, stored] in examples {
@@ -80,13 +80,13 @@ fn the_worked_examples_of_revlog_chunks_are_true() {
 }
 
 #[test]
-fn the_document_names_this_version_and_payload() {
+fn document_names_the_version_and_the_payload() {
     assert!(FORMAT.contains(&format!("format version {FORMAT_VERSION}")));
     assert!(FORMAT.contains(&format!("`{}`", LINE.escape_default())), "FORMAT.md spells another greeting");
 }
 
 #[test]
-fn the_worked_examples_with_a_dictionary_or_a_base_are_true() {
+fn worked_examples_with_dictionary_or_base_are_correct() {
     let dictionaries = Dictionaries::new([Dictionary::new(*b"unused"), Dictionary::new(payload("twenty"))]);
     let base = payload("twenty");
     let examples: Vec<[&str; 4]> = examples(BESIDE_TABLE);
@@ -115,16 +115,16 @@ fn the_worked_examples_with_a_dictionary_or_a_base_are_true() {
     }
 }
 
-/// The lines of FORMAT.md between two that begin with `first` and `last`.
+/// The lines of FORMAT.md between two lines that start with `first` and `last`.
 fn lines_between(first: &str, last: &str) -> Vec<&'static str> {
     let after = FORMAT.lines().skip_while(|line| !line.starts_with(first)).skip(1);
     after.take_while(|line| !line.starts_with(last)).collect()
 }
 
 #[test]
-fn the_document_lists_the_valid_tag_bytes() {
+fn document_lists_the_valid_tag_bytes() {
     let paragraphs = lines_between("version 1 the valid tag bytes are", "### Payload checksum").join(" ");
-    // Every second piece is between two backticks; the flag alone is spelled with 0x.
+    // Every second piece is between two backticks. Only the flag is spelled with 0x.
     let spelled = paragraphs.split('`').skip(1).step_by(2).filter(|piece| !piece.starts_with("0x"));
     let mut listed: Vec<u8> = spelled.flat_map(bytes).collect();
     listed.sort_unstable();
@@ -133,7 +133,7 @@ fn the_document_lists_the_valid_tag_bytes() {
 }
 
 #[test]
-fn the_document_lists_every_body_once_and_in_order() {
+fn document_lists_every_body_once_in_order() {
     let rows = lines_between("| body | codec |", "No two of the flags");
     let numbers: Vec<&str> = rows.iter().filter_map(|row| row.split('|').nth(1)).map(str::trim).skip(1).collect();
     let expected: Vec<String> = (0..13).map(|number| number.to_string()).chain(["13–15".to_owned()]).collect();

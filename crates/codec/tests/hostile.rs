@@ -1,5 +1,5 @@
-//! Damaged and hostile chunks: an error that says what was expected and found, never a panic, never
-//! wrong bytes, never memory for a length that is only a claim.
+//! Damaged and hostile chunks: an error that says what was expected and found, but never a panic, wrong bytes, or
+//! memory for a mere claim of a length.
 
 mod common;
 
@@ -9,8 +9,8 @@ use common::{SPECS, decoder, encode, noise, payload, readers, spec, text};
 use proptest::prelude::*;
 use repackbench_codec::{BLOCK_LEN, ChunkDecoder, ZlibReader};
 
-/// Every way to read; panics are what this looks for.
-fn read_in_every_way(stored: &[u8], payload_len: usize) {
+/// Decodes in every way, to find panics.
+fn decode_in_every_way(stored: &[u8], payload_len: usize) {
     for reader in readers(stored) {
         let mut decoder = ChunkDecoder::new(reader);
         let _ = decoder.decode(stored, &mut vec![0; payload_len]);
@@ -19,9 +19,9 @@ fn read_in_every_way(stored: &[u8], payload_len: usize) {
             delivered += piece.len();
             Ok(())
         });
-        assert!(delivered <= payload_len, "more was delivered than asked for");
+        assert!(delivered <= payload_len, "more was delivered than requested");
         assert!(streamed.is_err() || delivered == payload_len, "a short payload was taken for a whole one");
-        // A source that has one byte at hand at a time comes to the same.
+        // The result is the same for a source that yields one byte at a time.
         let mut byte_by_byte = BufReader::with_capacity(1, stored);
         let from_source = decoder.decode_stream_from(&mut byte_by_byte, payload_len as u64, &mut |_| Ok(()));
         assert_eq!(from_source.ok(), streamed.ok());
@@ -53,8 +53,8 @@ proptest! {
                 let place = place.index(stored.len());
                 stored[place] ^= change;
             }
-            // Two mutations can also ask for a chunk without a checksum: by the tag byte, or by the descriptor of
-            // a standard frame, whose writer may have been another program.
+            // Two mutations can also make the chunk one without a checksum: in the tag byte, or in the descriptor of
+            // a standard frame, which another program may have written.
             let unchecked_tag = stored[0] != original[0] && stored[0] & 0x80 != 0;
             let unchecked_frame = stored.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && stored[4] & 0x04 == 0;
             let lost_checksum = unchecked_tag || unchecked_frame;
@@ -63,12 +63,12 @@ proptest! {
                 let result = ChunkDecoder::new(reader).decode(&stored, &mut decoded);
                 prop_assert!(result.is_err() || decoded == payload || lost_checksum, "{typed}: wrong bytes");
             }
-            read_in_every_way(&stored, payload.len());
+            decode_in_every_way(&stored, payload.len());
         }
     }
 
     #[test]
-    fn truncated_chunks_are_refused(payload in payload(), cut: prop::sample::Index) {
+    fn truncated_chunks_are_rejected(payload in payload(), cut: prop::sample::Index) {
         for typed in SPECS {
             let stored = encode(typed, &payload);
             let stored = &stored[..cut.index(stored.len())];
@@ -76,26 +76,26 @@ proptest! {
                 let result = ChunkDecoder::new(reader).decode(stored, &mut vec![0; payload.len()]);
                 prop_assert!(result.is_err(), "{typed}");
             }
-            read_in_every_way(stored, payload.len());
+            decode_in_every_way(stored, payload.len());
         }
     }
 
     #[test]
     fn random_bytes_do_not_panic(first: u8, mut rest in prop::collection::vec(any::<u8>(), 0..200), length in 0usize..5000) {
         rest.insert(0, first);
-        read_in_every_way(&rest, length);
+        decode_in_every_way(&rest, length);
         for tag in [
             0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x09, 0x0a, 0x0b, 0x23, 0x24, 0x25, 0x78, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x89, 0x8a, 0x8b, 0xa3, 0xa4, 0xa5,
         ] {
             rest[0] = tag;
-            read_in_every_way(&rest, length);
+            decode_in_every_way(&rest, length);
         }
         rest.splice(0..0, [0x28, 0xb5, 0x2f, 0xfd]);
-        read_in_every_way(&rest, length);
+        decode_in_every_way(&rest, length);
     }
 
     #[test]
-    fn a_payload_shorter_or_longer_than_expected_is_refused(payload in payload(), difference in 1usize..300) {
+    fn payloads_of_unexpected_length_are_rejected(payload in payload(), difference in 1usize..300) {
         for typed in SPECS {
             let stored = encode(typed, &payload);
             for length in [payload.len() + difference, payload.len().saturating_sub(difference)] {
@@ -144,7 +144,7 @@ fn errors_say_expected_and_found() {
         let cut = stored.len() - 5;
         let truncated = format!("{typed} body: expected more stored bytes, found the end after {}", cut - 1);
         assert_eq!(refusal(typed, &stored[..cut], 3_000), truncated);
-        // A payload length that the stream does not keep: 3000 is b8 17.
+        // A payload length that differs from the stream's: 3000 is b8 17.
         for (claim, length, found) in [([0xb7, 0x17], 2_999, "more"), ([0xb9, 0x17], 3_001, "3000")] {
             let mut lying = stored.clone();
             assert_eq!(lying[1..3], [0xb8, 0x17]);
@@ -160,7 +160,7 @@ fn errors_say_expected_and_found() {
 }
 
 #[test]
-fn a_wrong_checksum_is_shown_beside_the_right_one() {
+fn checksum_error_shows_both_checksums() {
     let payload = text(400);
     for (typed, body) in [
         ("zstd", "zstd frame"),
@@ -192,14 +192,14 @@ fn a_wrong_checksum_is_shown_beside_the_right_one() {
 }
 
 #[test]
-fn a_frame_cannot_drop_its_checksum_unnoticed() {
+fn frame_without_the_required_checksum_is_rejected() {
     let mut stored = encode("zstd", &text(400));
     stored[1] &= !0x04;
     assert_eq!(refusal("zstd", &stored, 400), "zstd frame: expected a checksum, found no checksum");
 }
 
 #[test]
-fn lengths_are_claims() {
+fn impossible_lengths_are_rejected() {
     let mut body = vec![0x03];
     body.extend_from_slice(&[0xff, 0xff, 0xff, 0x1f]); // 64 MiB - 1, in a block of one byte
     body.extend_from_slice(&[0x01, 0x00, 0, 0, 0, 0]);
@@ -218,7 +218,7 @@ fn lengths_are_claims() {
         "zstd frame: expected a content size that the stored bytes can hold, \
          found 67108864 payload bytes claimed by 109 stored bytes"
     );
-    // The same to a source, which cannot say how much it holds; and a block of 4 GiB - 1, of which nothing is there.
+    // The same for a source, which cannot say how long it is; and a block of 4 GiB - 1 bytes, none of which exist.
     let message = |body: &[u8]| {
         decoder("lz4").decode_stream_from(&mut BufReader::new(body), 255, &mut |_| Ok(())).unwrap_err().to_string()
     };
@@ -239,7 +239,7 @@ fn lengths_are_claims() {
 }
 
 #[test]
-fn a_frame_that_needs_a_dictionary_says_so() {
+fn frame_that_needs_a_dictionary_is_rejected() {
     // Descriptor: one-byte dictionary id, single segment, checksum.
     let frame = [0x02, 0x25, 0x2a, 0x05, 0x29, 0x00, 0x00, 1, 2, 3, 4, 5, 0, 0, 0, 0];
     assert_eq!(
@@ -249,15 +249,16 @@ fn a_frame_that_needs_a_dictionary_says_so() {
 }
 
 #[test]
-fn a_window_above_the_limit_is_refused() {
-    // Descriptor: window descriptor, no content size, no checksum; then a window of 2 GiB; then one empty last block.
+fn window_above_the_limit_is_rejected() {
+    // A descriptor with a window descriptor and without content size and checksum, a window of 2 GiB, and one empty
+    // last block.
     let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 0x01, 0x00, 0x00];
     let mut decoder = ChunkDecoder::new(ZlibReader::Stock);
     let message = "zstd frame: expected a window of at most 128 MiB, found 2147483648 bytes";
     assert_eq!(decoder.decode_prefix(&frame, &mut [0; 10]).unwrap_err().to_string(), message);
     assert_eq!(decoder.decode_stream(&frame, 0, &mut |_| Ok(())).unwrap_err().to_string(), message);
     assert_eq!(decoder.decode(&frame, &mut []).unwrap_err().to_string(), message);
-    // The same frame with a window of 128 MiB is one of another program's, and empty.
+    // The same frame with a window of 128 MiB is valid, as of another program, and empty.
     let mut allowed = frame;
     allowed[5] = (27 - 10) << 3;
     assert_eq!(decoder.decode_stream(&allowed, 0, &mut |_| Ok(())).unwrap(), 9);
@@ -265,11 +266,11 @@ fn a_window_above_the_limit_is_refused() {
 }
 
 #[test]
-fn a_zlib_stream_that_needs_a_dictionary_says_so() {
+fn zlib_stream_that_needs_a_dictionary_is_rejected() {
     // A header with FDICT set, and the Adler-32 of the dictionary.
     let stream = [0x78, 0xbb, 0x01, 0x02, 0x03, 0x04, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
     let namers = ZlibReader::ALL.into_iter().filter(|reader| match reader {
-        // These have no words for it.
+        // These do not report it.
         ZlibReader::Miniz | ZlibReader::Sirocco | ZlibReader::Libdeflate => false,
         _ => true,
     });

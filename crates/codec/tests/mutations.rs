@@ -1,4 +1,5 @@
-//! Many damaged streams of every codec: none panics, reads or writes too much, or passes for another payload.
+//! Many damaged streams of every codec: none causes a panic, reads or writes out of bounds, or passes for another
+//! payload.
 
 mod common;
 
@@ -9,10 +10,10 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use repackbench_codec::{ChunkDecoder, Decoders, DeflateReader, ZlibReader};
 
-/// How often each spec's streams are damaged.
+/// The number of damaged streams of each spec.
 const MUTATIONS: usize = 10_000;
 
-/// Bytes behind the payload's room that must stay as they are.
+/// Bytes after the payload's room that must not change.
 const GUARD: [u8; 16] = [0xa5; 16];
 
 fn payloads() -> [Vec<u8>; 5] {
@@ -20,7 +21,7 @@ fn payloads() -> [Vec<u8>; 5] {
     [text(60), text(900), b"a longer run of ".repeat(90), mixed, text(5_000)]
 }
 
-/// Reads `stored` in every way; returns the payload if it passes for one of `length` bytes.
+/// Decodes `stored` in every way and returns the payload if it passes for one of `length` bytes.
 fn read((reader, decoder): &mut (Decoders, ChunkDecoder), stored: &[u8], length: usize) -> Option<Vec<u8>> {
     let mut room = vec![0; length];
     room.extend_from_slice(&GUARD);
@@ -36,9 +37,10 @@ fn read((reader, decoder): &mut (Decoders, ChunkDecoder), stored: &[u8], length:
         pieces.extend_from_slice(piece);
         Ok(())
     });
-    assert!(pieces.len() <= length, "more was delivered than asked for");
+    assert!(pieces.len() <= length, "more was delivered than requested");
     let streamed = streamed.ok();
-    // libdeflate takes codes that DEFLATE does not define for lengths; in pieces stock zlib reads, and refuses them.
+    // libdeflate accepts codes that DEFLATE does not define for lengths. Stock zlib, which decodes in pieces, refuses
+    // them.
     let by_libdeflate = reader.zlib == ZlibReader::Libdeflate || reader.deflate == DeflateReader::Libdeflate;
     let other_library = by_libdeflate && streamed.is_none();
     assert!(other_library || streamed == decoded.map(|consumed| consumed as u64), "two ways to read disagree");
@@ -72,10 +74,10 @@ fn damage_streams_of(typed: &str) {
         let guarded = spec(typed).checksum() && !lost_checksum(original, &stored);
         assert!(!guarded || read == *payload, "{typed}: wrong bytes were accepted in round {round}");
     }
-    // Damage to a payload that is only stored shows in nothing but a checksum.
+    // Only a checksum detects damage to a stored payload.
     let most = if spec(typed).checksum() { MUTATIONS / 2 } else { MUTATIONS };
     assert!(accepted < most, "{typed}: {accepted} damaged streams were accepted");
-    // The contexts have seen the worst and still read what is whole.
+    // The contexts still decode undamaged chunks.
     for (stored, payload) in chunks.iter().zip(&payloads) {
         for decoder in &mut decoders {
             assert_eq!(read(decoder, stored, payload.len()).as_ref(), Some(payload), "{typed}");
@@ -84,16 +86,16 @@ fn damage_streams_of(typed: &str) {
 }
 
 #[test]
-fn zlib_streams() {
+fn damaged_zlib_streams() {
     SPECS.into_iter().filter(|typed| spec(typed).is_read_by_git()).for_each(damage_streams_of);
 }
 
 #[test]
-fn tagged_bodies_and_standard_frames() {
+fn damaged_tagged_bodies_and_standard_frames() {
     SPECS.into_iter().filter(|typed| !spec(typed).is_read_by_git()).for_each(damage_streams_of);
 }
 
 #[test]
-fn streams_of_slow_levels() {
+fn damaged_streams_of_slow_levels() {
     SLOW_SPECS.into_iter().for_each(damage_streams_of);
 }

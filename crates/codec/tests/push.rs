@@ -1,4 +1,4 @@
-//! Chunks in pieces, with room in pieces: the payload, the bytes taken and the verdict are those of a decoder that sees all at once.
+//! The push decoder gives the same payloads, consumed lengths and errors in pieces as a decoder of whole chunks.
 
 mod common;
 
@@ -13,8 +13,9 @@ fn specs() -> impl Iterator<Item = &'static str> {
     SPECS.into_iter().filter(|typed| !spec(typed).algorithm().is_zlib_family())
 }
 
-/// Feeds `stored` in pieces of at most `piece` bytes, with room for at most `room` bytes at a time, as a caller of zlib does: what is
-/// not taken is offered again. Returns payload and bytes taken, or `None` where the stored bytes end first.
+/// Feeds `stored` in pieces of at most `piece` bytes, with room for at most `room` bytes at a time. As with zlib, bytes
+/// that are not taken are offered again. Returns the payload and the number of bytes taken, or `None` if the stored
+/// bytes end first.
 fn drive(
     decoder: &mut PushDecoder,
     stored: &[u8],
@@ -55,7 +56,7 @@ fn payloads() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn split_at_every_byte() {
+fn chunks_split_at_every_byte_decode() {
     let mut decoder = PushDecoder::new(&Dictionaries::default());
     for typed in specs() {
         for payload in payloads().iter().filter(|payload| payload.len() < 1_000) {
@@ -72,7 +73,7 @@ fn split_at_every_byte() {
 }
 
 #[test]
-fn small_pieces_and_small_windows() {
+fn chunks_decode_with_small_pieces_and_small_room() {
     let mut decoder = PushDecoder::new(&Dictionaries::default());
     for typed in specs() {
         for payload in payloads() {
@@ -102,9 +103,9 @@ fn small_pieces_and_small_windows() {
     }
 }
 
-/// Callers stop at the end of what they have: then all of the payload must be there.
+/// Callers stop when they run out of stored bytes. The payload must then be complete.
 #[test]
-fn the_last_byte_is_taken_only_with_the_last_of_the_payload() {
+fn last_byte_is_taken_only_with_the_end_of_the_payload() {
     let mut decoder = PushDecoder::new(&Dictionaries::default());
     for typed in specs() {
         for payload in payloads() {
@@ -130,7 +131,7 @@ fn the_last_byte_is_taken_only_with_the_last_of_the_payload() {
 }
 
 #[test]
-fn cut_off_chunks_never_end() {
+fn truncated_chunks_never_end() {
     let mut decoder = PushDecoder::new(&Dictionaries::default());
     for typed in specs() {
         let stored = encode(typed, &text(300));
@@ -146,7 +147,7 @@ fn cut_off_chunks_never_end() {
 }
 
 #[test]
-fn damage_is_found_as_by_a_decoder_that_sees_all() {
+fn push_decoder_agrees_with_chunk_decoder_on_damage() {
     let mut random = SmallRng::seed_from_u64(0x5eed);
     let mut decoder = PushDecoder::new(&Dictionaries::default());
     let mut whole = ChunkDecoder::new(ZlibReader::Stock);
@@ -170,7 +171,7 @@ fn damage_is_found_as_by_a_decoder_that_sees_all() {
 }
 
 #[test]
-fn frames_of_others_need_no_length() {
+fn foreign_frames_need_no_content_size() {
     use std::io::Write;
     let payload = text(200_000);
     let mut stored = Vec::new();
@@ -207,7 +208,7 @@ fn dictionaries_are_used_by_number() {
 }
 
 #[test]
-fn blocks_and_long_streams() {
+fn payloads_above_a_block_decode() {
     let payload = [text(BLOCK_LEN), text(1_000)].concat();
     let mut decoder = PushDecoder::new(&Dictionaries::default());
     for typed in ["lz4", "snappy", "zstd:1", "store"] {
@@ -222,16 +223,16 @@ fn blocks_and_long_streams() {
 }
 
 #[test]
-fn what_needs_a_base_and_zlib_streams_are_refused() {
+fn chunks_with_a_base_and_zlib_streams_are_rejected() {
     let mut decoder = PushDecoder::new(&Dictionaries::default());
     for stored in [&[0x12, 0x20, 0x1c][..], &[0x9c, 0x20, 0x45], &[0x78, 0x9c, 0x03], &[0, 1, 2, 3], &[0x0d; 8]] {
         assert!(drive(&mut decoder, stored, || 1, || 9).is_err(), "{stored:02x?}");
     }
 }
 
-/// zstd takes what comes behind a part of a header for a frame of its own, where it has no magic number to tell by.
+/// zstd takes the rest of a split header for the start of another frame if there is no magic number.
 #[test]
-fn frames_split_within_their_header() {
+fn frames_split_within_their_header_decode() {
     let content = text(4_000);
     let dictionaries = Dictionaries::new([Dictionary::new(content.clone())]);
     let mut decoder = PushDecoder::new(&dictionaries);

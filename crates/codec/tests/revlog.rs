@@ -1,4 +1,4 @@
-//! Revlog chunks: what is encoded comes back, raw exactly where hg leaves payloads raw, under the header that hg expects.
+//! Revlog chunks round-trip, have the headers that hg expects, and are raw exactly when hg leaves payloads raw.
 
 mod common;
 
@@ -12,7 +12,7 @@ use zstd_safe::{CCtx, InBuffer, OutBuffer};
 
 const READERS: [ZlibReader; ZlibReader::ALL.len()] = ZlibReader::ALL;
 
-/// Every limit that a payload is read under must do, from its very length on.
+/// Decodes with several limits, from the payload's exact length on.
 fn assert_reads_back(decoder: &mut RevlogDecoder, stored: &[u8], payload: &[u8], typed: &str) {
     for limit in [payload.len(), payload.len() * 9 + 7, 1 << 30] {
         let decoded = revlog_payload(decoder, stored, limit);
@@ -24,7 +24,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_codec_and_reader(payload in payload()) {
+    fn every_codec_and_reader_round_trips(payload in payload()) {
         for typed in SPECS {
             let stored = revlog_chunk(typed, &payload);
             prop_assert!(stored.len() <= payload.len() + 1, "{}: grew by more than its header", typed);
@@ -35,10 +35,10 @@ proptest! {
         }
     }
 
-    /// Contexts carry nothing from one payload to the next, also when decoding failed in between; what the buffers
-    /// hold already stays.
+    /// Contexts carry nothing from one payload to the next, even if decoding fails in between. The buffers keep what
+    /// they hold.
     #[test]
-    fn reused_contexts_and_buffers(payloads in prop::collection::vec(payload(), 1..5)) {
+    fn reused_contexts_and_buffers_do_not_affect_output(payloads in prop::collection::vec(payload(), 1..5)) {
         let mut decoders = READERS.map(RevlogDecoder::new);
         for typed in SPECS {
             let mut encoder = RevlogEncoder::new(&spec(typed)).unwrap();
@@ -63,9 +63,9 @@ proptest! {
         }
     }
 
-    /// The options of a spec are those of the container in Git; revlogs do not know them.
+    /// These options of a spec are for Git's container, and have no effect in revlogs.
     #[test]
-    fn options_change_nothing(payload in payload()) {
+    fn container_options_have_no_effect(payload in payload()) {
         for (plain, others) in [
             ("store", &["store,checksum=no"][..]),
             ("zlib:6", &["zlib:6,loose=2"]),
@@ -82,12 +82,12 @@ proptest! {
     }
 }
 
-/// Sizes around those at which a path changes, and a few larger ones.
+/// Lengths around those at which the code path changes, and a few greater ones.
 const LENGTHS: [usize; 13] =
     [1, 43, 44, 49, 50, 127, 1_000, 70_000, 999_999, 1_000_000, 1_000_001, (1 << 20) + 1, 3_500_000];
 
 #[test]
-fn every_length_and_texture() {
+fn payloads_of_every_length_and_texture_round_trip() {
     let mut decoders = HashMap::new();
     for typed in [
         "store",
@@ -121,7 +121,7 @@ fn every_length_and_texture() {
 }
 
 #[test]
-fn payloads_are_raw_where_hg_leaves_them_raw() {
+fn payloads_are_raw_exactly_when_hg_leaves_them_raw() {
     let first_compressed = |typed: &str| (1..200).find(|length| revlog_chunk(typed, &vec![b'a'; *length])[0] != b'u');
     for typed in ["zlib:1", "zlib:6", "zlib-rs:6", "libdeflate:6"] {
         assert_eq!(first_compressed(typed), Some(44), "{typed}");
@@ -138,7 +138,7 @@ fn payloads_are_raw_where_hg_leaves_them_raw() {
 #[test]
 fn compressed_chunks_are_shorter_than_their_payloads() {
     for typed in SPECS {
-        // Text that gives way to noise, so that somewhere the two lengths meet.
+        // Text followed by more and more noise, so that somewhere the two lengths are equal.
         for noisy in 0..120 {
             let payload = [text(60), noise(noisy)].concat();
             let stored = revlog_chunk(typed, &payload);
@@ -149,7 +149,7 @@ fn compressed_chunks_are_shorter_than_their_payloads() {
 }
 
 #[test]
-fn zlib_chunks_are_the_streams_of_the_container_in_git() {
+fn zlib_chunks_are_the_same_streams_as_in_git() {
     for typed in ["zlib:1", "zlib:6", "zlib:9", "zlib-rs:6", "libdeflate:6"] {
         for payload in [&b"ab".repeat(22), &text(5_000), &text(2_500_000)] {
             assert!(revlog_chunk(typed, payload) == common::encode(typed, payload), "{typed}");
@@ -158,7 +158,7 @@ fn zlib_chunks_are_the_streams_of_the_container_in_git() {
 }
 
 #[test]
-fn zstd_frames_carry_their_content_size_and_nothing_else() {
+fn zstd_frames_carry_only_their_content_size() {
     for length in [50, 255, 256, 70_000, 1_500_000] {
         let stored = revlog_chunk("zstd:3", &b"hello".repeat(length)[..length]);
         assert_eq!(stored[..4], [0x28, 0xb5, 0x2f, 0xfd]);
@@ -170,7 +170,7 @@ fn zstd_frames_carry_their_content_size_and_nothing_else() {
     }
 }
 
-/// A frame written as hg writes long payloads: piece by piece, without a content size.
+/// A frame as hg writes it for long payloads: in pieces, without a content size.
 fn streamed_frame(payload: &[u8], checksum: bool) -> Vec<u8> {
     let mut encoder = CCtx::create();
     encoder.set_parameter(zstd_safe::CParameter::ChecksumFlag(checksum)).unwrap();
@@ -190,7 +190,7 @@ fn streamed_frame(payload: &[u8], checksum: bool) -> Vec<u8> {
 }
 
 #[test]
-fn zstd_frames_of_streaming_encoders_are_read() {
+fn zstd_frames_without_content_size_decode() {
     let mut decoder = RevlogDecoder::new(ZlibReader::Stock);
     for length in [1, 1_000, 1_000_001, 5_000_000] {
         for payload in [text(length), noise(length), vec![0; length], [noise(300), vec![7; length]].concat()] {
@@ -210,10 +210,10 @@ fn bytes(hex: &str) -> Vec<u8> {
     hex.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// One chunk under each header, written by other programs: Python's zlib, hg 7.2's zstd (with and without content size),
+/// One chunk with each header, written by other programs: Python's zlib, hg 7.2's zstd (with and without content size),
 /// liblz4's `lz4` command (the block inside its frame).
 #[test]
-fn each_header() {
+fn chunks_of_other_programs_decode_for_each_header() {
     let line = b"hello, hello, hello, hello, hello\n";
     let twice = line.repeat(2);
     let mut decoder = RevlogDecoder::new(ZlibReader::Stock);
@@ -237,7 +237,7 @@ fn each_header() {
 }
 
 #[test]
-fn chunks_are_identified_by_what_they_are() {
+fn identify_names_the_codec_of_a_chunk() {
     let identify = |typed: &str| RevlogDecoder::identify(&revlog_chunk(typed, &text(1_000)));
     for (typed, name) in [
         ("store", "store"),
@@ -270,7 +270,7 @@ fn chunks_are_identified_by_what_they_are() {
 }
 
 #[test]
-fn each_codec_has_the_engine_and_requirement_of_hg() {
+fn each_codec_maps_to_its_engine_and_requirement() {
     let expected = [
         ("store", RevlogEngine::None, Some("exp-compression-none")),
         ("zlib", RevlogEngine::Zlib, None),
@@ -300,11 +300,11 @@ fn each_codec_has_the_engine_and_requirement_of_hg() {
     }
 }
 
-/// The codecs that revlogs have no container of Mercurial's for.
+/// The codecs without a header of Mercurial's.
 const TAGGED: [&str; 6] = ["deflate:6", "brotli:5", "lzma:6", "xz:1", "bzip2:9", "brotli:1"];
 
 #[test]
-fn tagged_chunks_are_those_of_the_container_in_git_without_checksum() {
+fn tagged_chunks_equal_those_in_git_without_checksum() {
     for typed in TAGGED {
         for payload in [text(1_000), text(200_000), vec![0; 3_000_000]] {
             let chunk = revlog_chunk(typed, &payload);

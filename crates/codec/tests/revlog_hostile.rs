@@ -1,5 +1,5 @@
-//! Damaged and hostile revlog chunks: one error that says what was expected and found, never a panic, never memory for a
-//! length that is only a claim, never more than the limit allows.
+//! Damaged and hostile revlog chunks: an error that says what was expected and found, but never a panic, memory for a
+//! mere claim of a length, or more bytes than the limit.
 
 mod common;
 
@@ -7,8 +7,8 @@ use common::{SPECS, encode, payload, readers, revlog_chunk, revlog_payload, text
 use proptest::prelude::*;
 use repackbench_codec::{Decoders, RevlogDecoder, ZlibReader};
 
-/// Decodes with every reader; an error leaves nothing behind, a payload keeps to the limit.
-fn read_in_every_way(stored: &[u8], limit: usize) -> Vec<Result<Vec<u8>, String>> {
+/// Decodes with every reader, and checks that errors leave the buffer unchanged and payloads are within the limit.
+fn decode_in_every_way(stored: &[u8], limit: usize) -> Vec<Result<Vec<u8>, String>> {
     let read = |reader: &Decoders| {
         let decoded = revlog_payload(&mut RevlogDecoder::new(*reader), stored, limit);
         assert!(decoded.as_ref().map_or(0, Vec::len) <= limit, "more was delivered than allowed");
@@ -25,7 +25,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn mutated_chunks_do_not_panic_and_zlib_streams_notice(
+    fn mutated_chunks_do_not_panic_and_zlib_detects_damage(
         payload in payload(),
         mutations in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..4),
     ) {
@@ -37,7 +37,7 @@ proptest! {
                     stored[place] ^= change;
                 }
             }
-            for decoded in read_in_every_way(&stored, payload.len() + 1_000) {
+            for decoded in decode_in_every_way(&stored, payload.len() + 1_000) {
                 // Two mutations can undo each other.
                 let still_zlib = original.first() == Some(&b'x') && stored.first() == Some(&b'x');
                 prop_assert!(!still_zlib || decoded.is_err() || decoded.as_ref() == Ok(&payload), "{}", typed);
@@ -46,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn truncated_chunks_are_refused(payload in payload(), cut: prop::sample::Index) {
+    fn truncated_chunks_are_rejected(payload in payload(), cut: prop::sample::Index) {
         for typed in SPECS {
             let stored = revlog_chunk(typed, &payload);
             // A raw chunk does not say how long it is.
@@ -54,19 +54,19 @@ proptest! {
                 continue;
             }
             let cut = 1 + cut.index(stored.len() - 1);
-            for decoded in read_in_every_way(&stored[..cut], payload.len()) {
+            for decoded in decode_in_every_way(&stored[..cut], payload.len()) {
                 prop_assert!(decoded.is_err(), "{}: {} of {} bytes", typed, cut, stored.len());
             }
         }
     }
 
     #[test]
-    fn bytes_behind_the_chunk_are_refused(payload in payload(), garbage in prop::collection::vec(any::<u8>(), 1..50)) {
+    fn trailing_bytes_are_rejected(payload in payload(), garbage in prop::collection::vec(any::<u8>(), 1..50)) {
         for typed in SPECS {
             let mut stored = revlog_chunk(typed, &payload);
             let name = RevlogDecoder::identify(&stored);
             stored.extend_from_slice(&garbage);
-            for decoded in read_in_every_way(&stored, payload.len() + garbage.len()) {
+            for decoded in decode_in_every_way(&stored, payload.len() + garbage.len()) {
                 prop_assert!(name == Some("store") || decoded.is_err(), "{}", typed);
             }
         }
@@ -74,21 +74,21 @@ proptest! {
 
     #[test]
     fn random_bytes_do_not_panic(mut rest in prop::collection::vec(any::<u8>(), 0..200), limit in 0usize..5000) {
-        let _ = read_in_every_way(&rest, limit);
+        let _ = decode_in_every_way(&rest, limit);
         for header in [&b"x"[..], b"x\x9c", b"4", b"4\x10\0\0\0", b"(", b"(\xb5\x2f\xfd", b"(\xb5\x2f\xfd\x20\x40"] {
             let chunk = [header, &rest].concat();
-            let _ = read_in_every_way(&chunk, limit);
+            let _ = decode_in_every_way(&chunk, limit);
         }
         rest.insert(0, b'u');
-        let _ = read_in_every_way(&rest, limit);
+        let _ = decode_in_every_way(&rest, limit);
     }
 
     #[test]
-    fn a_payload_above_the_limit_is_refused(payload in payload(), under in 1usize..300) {
+    fn payloads_above_the_limit_are_rejected(payload in payload(), under in 1usize..300) {
         for typed in SPECS {
             let stored = revlog_chunk(typed, &payload);
             if let Some(limit) = payload.len().checked_sub(under) {
-                for decoded in read_in_every_way(&stored, limit) {
+                for decoded in decode_in_every_way(&stored, limit) {
                     let message = decoded.unwrap_err();
                     let expected = format!("expected at most {limit} payload bytes, found ");
                     prop_assert!(message.contains(&expected), "{}: {}", typed, message);
@@ -142,11 +142,11 @@ fn errors_say_expected_and_found() {
     }
 }
 
-/// A tagged body that claims a gigabyte gets room for it only as bytes arrive.
+/// Room for a tagged body that claims a gigabyte is made only as bytes arrive.
 #[test]
-fn the_length_of_a_tagged_body_is_a_claim() {
+fn claimed_length_of_a_tagged_body_allocates_no_memory() {
     for typed in ["deflate", "brotli", "lzma", "xz", "bzip2"] {
-        // A payload length in three bytes, in whose place one in five can be put.
+        // A payload length in three bytes, which one in five bytes replaces.
         let payload = text(20_000);
         let honest = revlog_chunk(typed, &payload);
         let lying = [&honest[..1], &[0x80, 0x80, 0x80, 0x80, 0x04], &honest[4..]].concat();
@@ -155,7 +155,7 @@ fn the_length_of_a_tagged_body_is_a_claim() {
         let expected = format!("{typed} body: expected 1073741824 payload bytes, found 20000");
         assert_eq!(error.to_string(), expected);
         assert!(decoded.capacity() <= 1 << 20, "{typed}: {} bytes", decoded.capacity());
-        // An honest one that is not believed at once, since few bodies are so much shorter than their payload.
+        // An honest claim that is implausible, because few bodies are that much shorter than their payload.
         let zeros = vec![0; 40 << 20];
         let chunk = revlog_chunk(typed, &zeros);
         assert!(revlog_payload(&mut RevlogDecoder::new(ZlibReader::Stock), &chunk, 1 << 30).as_ref() == Ok(&zeros));
@@ -163,7 +163,7 @@ fn the_length_of_a_tagged_body_is_a_claim() {
 }
 
 #[test]
-fn an_lz4_length_is_a_claim() {
+fn impossible_lz4_length_is_rejected() {
     let mut stored = b"4\xff\xff\xff\xff".to_vec();
     stored.extend_from_slice(&[0xf0; 10]);
     let mut payload = Vec::new();
@@ -174,7 +174,7 @@ fn an_lz4_length_is_a_claim() {
          found 4294967295 payload bytes in a block of 10"
     );
     assert_eq!(payload.capacity(), 0);
-    // One byte more or less than the block has.
+    // One byte more or less than the block holds.
     let stored = revlog_chunk("lz4", &text(300));
     assert_eq!(stored[..5], [b'4', 44, 1, 0, 0]);
     for length in [43, 45] {
@@ -184,9 +184,9 @@ fn an_lz4_length_is_a_claim() {
     }
 }
 
-/// What a megabyte of nothing becomes, and what it may cost to refuse it.
+/// Refusing 64 MiB of zeros costs no more memory than the limit.
 #[test]
-fn bombs_cost_no_more_than_the_limit() {
+fn decompression_bombs_stop_at_the_limit() {
     let zeros = vec![0; 64 << 20];
     for typed in [
         "zlib:9",
@@ -218,9 +218,9 @@ fn bombs_cost_no_more_than_the_limit() {
     }
 }
 
-/// A frame of one block that claims 128 MiB takes no more than the claims that are believed.
+/// A frame that claims 128 MiB takes no more memory than a plausible claim.
 #[test]
-fn a_zstd_content_size_is_a_claim() {
+fn claimed_zstd_content_size_allocates_no_memory() {
     // Descriptor: 4-byte content size, single segment. Blocks: many empty raw ones, so that the claim is possible.
     let mut stored = vec![0x28, 0xb5, 0x2f, 0xfd, 0xa0];
     stored.extend_from_slice(&(128u32 << 20).to_le_bytes());
@@ -233,7 +233,7 @@ fn a_zstd_content_size_is_a_claim() {
 }
 
 #[test]
-fn chunks_of_the_container_in_git_are_no_revlog_chunks() {
+fn chunks_of_git_are_not_revlog_chunks() {
     for typed in ["store", "zstd", "lz4", "lz4hc", "deflate", "store,checksum=no", "lz4,checksum=no", "lz4_flex"] {
         let stored = encode(typed, &text(500));
         assert!(refusal(&stored, 1_000).starts_with("revlog chunk: expected 00, u, x, (, 4 or a tag byte"), "{typed}");

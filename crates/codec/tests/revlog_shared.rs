@@ -1,4 +1,4 @@
-//! Revlog chunks that need something besides themselves: a dictionary, or the full text of the delta's base.
+//! Revlog chunks that need a dictionary or the full text of the delta's base.
 
 mod common;
 
@@ -11,7 +11,7 @@ use repackbench_codec::{
 
 const FORMAT: &str = include_str!("../../../FORMAT.md");
 
-/// A spec that takes a dictionary, and the first byte of the chunks that need it.
+/// Specs with a dictionary, and the first byte of the chunks that need it.
 const WITH_DICTIONARY: [(&str, u8); 5] = [
     ("zstd:9,dict=4k", 0xc2),
     ("lz4,dict=4k", 0xc3),
@@ -25,7 +25,7 @@ fn encoder(typed: &str, dictionary: &Dictionary) -> RevlogEncoder {
     RevlogEncoder::for_choice(spec(typed).default_choice(), Some((7, dictionary))).unwrap()
 }
 
-/// A decoder that knows `dictionary` by number 7.
+/// A decoder with `dictionary` as number 7.
 fn decoder(dictionary: &Dictionary) -> RevlogDecoder {
     let other = Dictionary::new(*b"another");
     let dictionaries = (0..7).map(|_| other.clone()).chain([dictionary.clone()]);
@@ -40,7 +40,7 @@ fn encode(encoder: &mut RevlogEncoder, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_dictionary_shrinks_what_resembles_it_and_is_named() {
+fn dictionary_shrinks_payloads_and_chunks_name_it() {
     let resemblance = noise(3_000);
     let dictionary = Dictionary::new(resemblance.clone());
     for (typed, tag) in WITH_DICTIONARY {
@@ -73,13 +73,13 @@ fn a_dictionary_shrinks_what_resembles_it_and_is_named() {
         }
         assert_eq!(encode(&mut encoder, b""), b"");
         let noise = noise(9_000);
-        assert_eq!(encode(&mut encoder, &noise[4_000..])[0], b'u', "{typed}: what does not shrink is raw");
+        assert_eq!(encode(&mut encoder, &noise[4_000..])[0], b'u', "{typed}: payloads that do not shrink are raw");
     }
 }
 
-/// A claim of gigabytes is an error at the end of the few bytes there are, not memory.
+/// A claim of gigabytes in a few bytes is an error and allocates little memory.
 #[test]
-fn a_length_is_a_claim_with_a_dictionary_and_with_a_base() {
+fn claimed_lengths_with_dictionary_or_base_are_not_trusted() {
     let dictionary = Dictionary::new(noise(3_000));
     let mut payload = Vec::new();
     for chunk in [
@@ -106,7 +106,7 @@ fn encode_delta(typed: &str, delta: &[u8], base: &[u8], object: &[u8]) -> Vec<u8
     chunk.split_off(6)
 }
 
-/// A text, one that follows it, and the hunk that leads from one to the other.
+/// A text, its successor, and the hunk that turns one into the other.
 fn texts(insert: &[u8]) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let base = noise(6_000);
     let object = [&base[..1_000], insert, &base[1_500..]].concat();
@@ -116,8 +116,8 @@ fn texts(insert: &[u8]) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn a_delta_is_compressed_with_its_base_where_that_is_shorter() {
-    // What the delta inserts stands elsewhere in the base.
+fn deltas_use_their_base_if_that_is_shorter() {
+    // The base contains elsewhere what the delta inserts.
     let inserted = noise(6_000)[3_000..4_000].to_vec();
     let (base, object, delta) = texts(&inserted);
     let mut decoder = RevlogDecoder::new(ZlibReader::Stock);
@@ -132,11 +132,11 @@ fn a_delta_is_compressed_with_its_base_where_that_is_shorter() {
         decoder.decode_on_base(&chunk, &base, expected.len(), &mut decoded).unwrap();
         assert_eq!(decoded[6..], **expected, "{typed}");
 
-        let alone = decoder.decode(&chunk, 1 << 20, &mut decoded).unwrap_err().to_string();
-        assert!(alone.contains("the content of the delta's base"), "{alone}");
+        let without_base = decoder.decode(&chunk, 1 << 20, &mut decoded).unwrap_err().to_string();
+        assert!(without_base.contains("the content of the delta's base"), "{without_base}");
         decoder.decode_on_base(&chunk, &base, expected.len() - 1, &mut decoded).unwrap_err();
         decoder.decode_on_base(&[&chunk[..], b"?"].concat(), &base, 1 << 20, &mut decoded).unwrap_err();
-        assert_eq!(decoded.len(), 6 + expected.len(), "an error leaves the buffer as it was");
+        assert_eq!(decoded.len(), 6 + expected.len(), "an error leaves the buffer unchanged");
     }
     let (base, object, delta) = texts(b"x");
     let chunk = encode_delta("zstd:9,patch,prefix", &delta, &base, &object);
@@ -144,7 +144,7 @@ fn a_delta_is_compressed_with_its_base_where_that_is_shorter() {
     assert_eq!(RevlogDecoder::base_use(&chunk), BaseUse::None);
     let mut decoded = Vec::new();
     decoder.decode_on_base(&chunk, &base, 13, &mut decoded).unwrap();
-    assert_eq!(decoded, delta, "chunks that need no base are read beside those that do");
+    assert_eq!(decoded, delta, "chunks that need no base are decoded as well as those that do");
 }
 
 proptest! {
@@ -170,8 +170,9 @@ proptest! {
                 chunk[place] ^= change;
             }
             let mut payload = Vec::new();
-            let alone = decoder.decode(&chunk, limit, &mut payload);
-            prop_assert!(payload.len() <= limit && alone.is_ok_and(|length| length == payload.len()) || payload.is_empty());
+            let without_base = decoder.decode(&chunk, limit, &mut payload);
+            let agrees = without_base.is_ok_and(|length| length == payload.len());
+            prop_assert!(payload.len() <= limit && agrees || payload.is_empty());
             payload.clear();
             let on_base = decoder.decode_on_base(&chunk, &base, limit, &mut payload);
             prop_assert!(payload.len() <= limit && on_base.is_ok_and(|length| length == payload.len()) || payload.is_empty());
@@ -197,7 +198,7 @@ fn each_kind_has_its_own_encoder() {
 }
 
 #[test]
-fn requirements_are_those_of_every_engine_at_work() {
+fn requirements_are_those_of_all_engines_in_use() {
     for (typed, expected) in [
         ("zlib:9", &[][..]),
         ("store", &["exp-compression-none"]),
@@ -208,7 +209,7 @@ fn requirements_are_those_of_every_engine_at_work() {
             &["exp-compression-lz4", "revlog-compression-zstd"],
         ),
         ("brotli:5,delta=lz4hc:9", &["exp-compression-brotli", "exp-compression-lz4"]),
-        // Nothing is left for the default.
+        // No kind is left for the default.
         ("brotli:5,changelog=zlib:9,manifest=zlib:9,filelog=zlib:9,delta=zlib:9", &[]),
         ("zstd:9,dict=112k", &["revlog-compression-zstd"]),
         ("zstd:9,prefix", &["exp-repackbench-base", "revlog-compression-zstd"]),
@@ -220,7 +221,7 @@ fn requirements_are_those_of_every_engine_at_work() {
 
 /// The rows of FORMAT.md: codec spec, dictionary or base, payload, chunk.
 #[test]
-fn the_worked_examples_are_true() {
+fn worked_examples_are_correct() {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
     let heading = "| codec spec | beside it | payload | revlog chunk |";
     let (_, after) = FORMAT.split_once(heading).expect("FORMAT.md lacks the table");

@@ -1,4 +1,4 @@
-//! What is encoded comes back: every codec, every way to read it, whatever follows the chunk.
+//! Round trips of every codec, with every way to decode, whatever follows the chunk.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{SLOW_SPECS, SPECS, decoder, encode, encoder, noise, payload, text};
 use proptest::prelude::*;
 use repackbench_codec::{ChunkDecoder, ZlibReader};
 
-/// Decodes in all three ways, each checked against `payload`.
+/// Decodes in all three ways and compares each result with `payload`.
 fn assert_reads_back(decoder: &mut ChunkDecoder, stored: &[u8], chunk_len: usize, payload: &[u8], typed: &str) {
     let mut decoded = vec![0xaa; payload.len()];
     assert_eq!(decoder.decode(stored, &mut decoded).unwrap(), chunk_len, "{typed}: stored bytes consumed");
@@ -34,7 +34,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_codec(payload in payload(), garbage in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn every_codec_round_trips(payload in payload(), garbage in prop::collection::vec(any::<u8>(), 0..300)) {
         for typed in SPECS {
             let mut stored = encode(typed, &payload);
             let chunk_len = stored.len();
@@ -43,9 +43,9 @@ proptest! {
         }
     }
 
-    /// Contexts carry nothing from one payload to the next, also when codecs alternate or decoding failed.
+    /// Contexts carry nothing from one payload to the next, even if codecs alternate or decoding fails.
     #[test]
-    fn reused_contexts(payloads in prop::collection::vec(payload(), 1..4)) {
+    fn reused_contexts_do_not_affect_output(payloads in prop::collection::vec(payload(), 1..4)) {
         let mut decoder = ChunkDecoder::new(ZlibReader::Stock);
         for typed in SPECS {
             let mut reused = encoder(typed);
@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn every_reader_reads_every_zlib_stream(payload in payload()) {
+    fn every_reader_decodes_every_zlib_stream(payload in payload()) {
         for typed in SPECS.iter().filter(|typed| common::spec(typed).is_read_by_git()) {
             let stored = encode(typed, &payload);
             for reader in ZlibReader::ALL {
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn stored_bytes_are_appended_and_do_not_depend_on_the_buffer(payload in payload(), before: Vec<u8>) {
+    fn output_is_appended_and_independent_of_the_buffer(payload in payload(), before: Vec<u8>) {
         for typed in SPECS {
             let alone = encode(typed, &payload);
             let mut out = before.clone();
@@ -91,7 +91,7 @@ proptest! {
 }
 
 #[test]
-fn what_does_not_shrink_is_stored() {
+fn payloads_that_do_not_shrink_are_stored() {
     for (typed, store) in ["zstd", "lz4", "lz4hc", "lz4_flex", "snappy", "lzo:3", "lzo:9"]
         .map(|typed| (typed, "store"))
         .into_iter()
@@ -107,7 +107,7 @@ fn what_does_not_shrink_is_stored() {
 }
 
 #[test]
-fn chunks_are_identified_by_what_they_are() {
+fn identify_names_the_format_of_a_chunk() {
     let names = ["zlib", "zlib-rs", "libdeflate", "store", "zstd", "lz4", "lz4hc", "zstd,frame=standard"]
         .map(|typed| ChunkDecoder::identify(&encode(typed, &text(1000))).unwrap());
     assert_eq!(names, ["zlib", "zlib", "zlib", "store", "zstd", "lz4", "lz4", "zstd (standard frame)"]);
@@ -123,7 +123,7 @@ fn chunks_are_identified_by_what_they_are() {
 }
 
 #[test]
-fn a_prefix_is_had_from_the_start_of_a_chunk_alone() {
+fn prefix_decodes_from_the_start_of_a_chunk() {
     let payload = text(2_000_000);
     for typed in [
         "zlib",
@@ -145,9 +145,9 @@ fn a_prefix_is_had_from_the_start_of_a_chunk_alone() {
     }
 }
 
-/// The highest ratios there are, which claims of length are checked against.
+/// Payloads with the highest ratios, against which claimed lengths are checked.
 #[test]
-fn long_runs_are_no_hostile_claims() {
+fn long_runs_are_not_rejected_as_hostile() {
     for payload in [vec![0; 5_000_000], b"ab".repeat(2_000_000)] {
         for typed in SPECS {
             let stored = encode(typed, &payload);
@@ -156,9 +156,9 @@ fn long_runs_are_no_hostile_claims() {
     }
 }
 
-/// The slow levels, on as many payloads as they deserve.
+/// The slow levels, with only a few payloads.
 #[test]
-fn slow_levels() {
+fn slow_levels_round_trip() {
     for typed in SLOW_SPECS {
         let mut decoder = decoder(typed);
         let mut reused = encoder(typed);
@@ -172,9 +172,9 @@ fn slow_levels() {
     }
 }
 
-/// Beneath the container too, where a whole payload and one that arrives in pieces could part.
+/// Below the container, a whole payload and one in pieces take different paths.
 #[test]
-fn tagged_streams_do_not_depend_on_how_the_payload_arrives() {
+fn tagged_streams_are_independent_of_payload_pieces() {
     let payload = [text(300_000), noise(200_000), text(123_456)].concat();
     for typed in ["deflate:0", "deflate:6", "brotli:0", "brotli:5", "lzma:1", "lzma:6", "xz:2", "bzip2:2"] {
         let mut codec = common::spec(typed).new_codec().unwrap();
@@ -185,9 +185,9 @@ fn tagged_streams_do_not_depend_on_how_the_payload_arrives() {
     }
 }
 
-/// zopfli's rounds cost time; one payload must not cost as many as it is long.
+/// zopfli's iterations take time: a long payload gets fewer.
 #[test]
-fn long_payloads_get_fewer_rounds_of_zopfli() {
+fn zopfli_makes_fewer_iterations_for_long_payloads() {
     let payload = text(1_000_001);
     assert!(encode("zopfli:2", &payload) == encode("zopfli:1", &payload));
     let short = &payload[..20_000];

@@ -1,4 +1,4 @@
-//! Codec specs: what is accepted, what it means, and what a user reads who mistyped.
+//! Codec specs: what is valid, what it means, and the messages for what is not.
 
 mod common;
 
@@ -10,7 +10,7 @@ fn refusal(typed: &str) -> String {
     typed.parse::<CodecSpec>().unwrap_err().kind().to_string()
 }
 
-/// Where the message points: the typed text from that character on.
+/// The typed text from the character on that the message points at.
 fn pointed_at(typed: &str) -> String {
     let error = typed.parse::<CodecSpecs>().unwrap_err();
     let message = error.to_string();
@@ -75,7 +75,7 @@ fn specs_are_equal_when_they_mean_the_same() {
 }
 
 #[test]
-fn loose_objects_follow_git_for_the_baseline_only() {
+fn only_the_baseline_has_gits_level_for_loose_objects() {
     let loose_level = |typed: &str| spec(typed).for_loose_objects().level();
     assert_eq!(loose_level("zlib"), Some(1));
     assert_eq!(loose_level("zlib:6"), Some(1));
@@ -99,30 +99,30 @@ fn choice_of(typed: &str, object: ObjectKind, is_delta: bool) -> String {
 }
 
 #[test]
-fn kinds_have_their_own_part_or_the_default() {
+fn kinds_use_their_own_part_or_the_default() {
     let typed = "commit=zstd:19,dict=64k,tree=store,blob=zstd:5,delta=lz4hc:3";
     assert_eq!(choice_of(typed, ObjectKind::Commit, false), "zstd:19");
     assert_eq!(choice_of(typed, ObjectKind::Tree, false), "store:0");
     assert_eq!(choice_of(typed, ObjectKind::Blob, false), "zstd:5");
     assert_eq!(choice_of(typed, ObjectKind::Blob, true), "lz4hc:3");
-    assert_eq!(choice_of(typed, ObjectKind::Tag, false), "zlib:6", "the baseline where nothing else is said");
+    assert_eq!(choice_of(typed, ObjectKind::Tag, false), "zlib:6", "the default is the baseline");
     assert_eq!(spec(typed).canonical(), "zlib:6,commit=zstd:19,dict=64k,tree=store,blob=zstd:5,delta=lz4hc:3");
     assert_eq!(choice_of("zstd:7,tree=store", ObjectKind::Blob, true), "zstd:7");
     assert_eq!(choice_of("zstd:7,manifest=zstd:19", ObjectKind::Manifest, true), "zstd:19");
-    assert_eq!(spec("zstd:5,tree=zstd:5"), spec("zstd:5"), "a part like the default says nothing");
+    assert_eq!(spec("zstd:5,tree=zstd:5"), spec("zstd:5"), "a part that equals the default has no effect");
     assert_eq!(spec("zstd:5,delta=zstd:5"), spec("zstd:5"));
     assert_ne!(spec("zstd:5,tree=store,delta=zstd:5"), spec("zstd:5,tree=store"), "tree deltas differ");
     assert_eq!(spec("zstd:5,tree=store,blob=lz4hc"), spec("zstd:5,blob=lz4hc,tree=store"));
 }
 
 #[test]
-fn bases_and_dictionaries_are_asked_for() {
+fn options_for_bases_and_dictionaries_are_parsed() {
     let both = spec("zstd:19,prefix,patch,dict=112k,window=22,max-chain=10");
     assert_eq!((both.uses_bases(), both.uses_dictionaries(), both.max_chain()), (true, true, Some(10)));
     assert_eq!(both.canonical(), "zstd:19,dict=112k,patch,prefix,window=22,max-chain=10");
-    let deltas_alone = spec("delta=zstd:9,prefix,max-chain=3");
-    assert_eq!(deltas_alone.canonical(), "zlib:6,delta=zstd:9,prefix,max-chain=3");
-    assert_eq!(spec(&deltas_alone.canonical()), deltas_alone);
+    let only_deltas = spec("delta=zstd:9,prefix,max-chain=3");
+    assert_eq!(only_deltas.canonical(), "zlib:6,delta=zstd:9,prefix,max-chain=3");
+    assert_eq!(spec(&only_deltas.canonical()), only_deltas);
     assert_eq!(spec("zstd,dict=114688"), spec("zstd,dict=112K"));
     assert_eq!(spec("zstd,dict=1000").canonical(), "zstd:3,dict=1000");
     assert!(
@@ -144,12 +144,12 @@ fn names_stand_for_specs() {
     for (name, meaning) in named_specs() {
         assert_eq!(spec(name), spec(meaning));
         assert_eq!(spec(name).to_string(), *name);
-        assert_eq!(spec(name).canonical(), *meaning, "the canonical spelling is what a variant records");
+        assert_eq!(spec(name).canonical(), *meaning, "a variant records the canonical spelling");
     }
 }
 
 #[test]
-fn lists_and_ranges_of_levels_are_specs_of_their_own() {
+fn lists_and_ranges_of_levels_expand_to_specs() {
     assert_eq!(listed("zstd:5"), ["zstd:5"]);
     assert_eq!(listed("zlib:1..3"), ["zlib:1", "zlib:2", "zlib:3"]);
     assert_eq!(listed("zstd:1,3,5,checksum=no"), ["zstd:1,checksum=no", "zstd:3,checksum=no", "zstd:5,checksum=no"]);
@@ -179,7 +179,7 @@ fn lists_and_ranges_of_levels_are_specs_of_their_own() {
 }
 
 #[test]
-fn messages_point_at_the_character() {
+fn messages_point_at_the_wrong_character() {
     assert_eq!(pointed_at("zstdd:5"), "zstdd:5");
     assert_eq!(pointed_at("zstd:5,chksum=no"), "chksum=no");
     assert_eq!(pointed_at("zstd:5,tree=zlob:3,blob=lz4hc"), "zlob:3,blob=lz4hc");
@@ -188,7 +188,7 @@ fn messages_point_at_the_character() {
 }
 
 #[test]
-fn refusals_say_what_is_valid() {
+fn messages_say_what_is_valid() {
     let levels = |algorithm: &Algorithm| match algorithm.levels() {
         Some(levels) => format!("{}:{levels}", algorithm.name()),
         None => algorithm.name().to_owned(),
@@ -254,7 +254,7 @@ fn refusals_say_what_is_valid() {
 }
 
 #[test]
-fn the_catalogue_lists_specs_that_parse() {
+fn catalogue_lists_valid_specs() {
     for codec in catalogue() {
         assert_eq!(spec(codec.name), CodecSpec::of(codec.algorithm));
         assert_eq!(spec(codec.name).level(), codec.levels.as_ref().map(|levels| levels.default));
@@ -290,7 +290,7 @@ fn valid_spec() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn display_gives_back_what_was_typed_and_canonical_its_meaning(typed in valid_spec()) {
+    fn display_and_canonical_round_trip(typed in valid_spec()) {
         let parsed = spec(&typed);
         prop_assert_eq!(parsed.to_string(), typed);
         let canonical = parsed.canonical();
@@ -299,7 +299,7 @@ proptest! {
     }
 
     #[test]
-    fn file_stems_are_safe_and_tell_specs_apart(one in valid_spec(), other in valid_spec()) {
+    fn file_stems_are_safe_and_unique(one in valid_spec(), other in valid_spec()) {
         let (one, other) = (spec(&one), spec(&other));
         let safe = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         prop_assert!(one.file_stem().bytes().all(safe), "{}", one.file_stem());
@@ -307,7 +307,7 @@ proptest! {
     }
 
     #[test]
-    fn options_mean_nothing_in_revlogs(typed in valid_spec()) {
+    fn for_revlogs_removes_container_options(typed in valid_spec()) {
         let plain = spec(typed.split(',').next().unwrap());
         if !typed.contains("prefix") && !typed.contains("patch") && !typed.contains("dict") && !typed.contains("tree") {
             prop_assert_eq!(&spec(&typed).for_revlogs(), &plain);
@@ -316,7 +316,7 @@ proptest! {
     }
 
     #[test]
-    fn nonsense_is_refused_without_a_panic(typed in "[a-z0-9:,=+-]{0,24}") {
+    fn arbitrary_text_does_not_panic(typed in "[a-z0-9:,=+-]{0,24}") {
         if let Ok(parsed) = typed.parse::<CodecSpec>() {
             prop_assert_eq!(parsed.to_string(), typed);
         }

@@ -1,4 +1,4 @@
-//! Payloads above one block, from sources and to sinks that take a little at a time.
+//! Payloads above one block, from sources and to sinks that move only a few bytes at a time.
 
 mod common;
 
@@ -7,14 +7,14 @@ use std::io::{self, BufReader, Read};
 use common::{decoder, encode, encoder, noise, text};
 use repackbench_codec::{BLOCK_LEN, ChunkDecoder, CodecError, ZlibReader};
 
-/// One block of text and then some noise, so that a blocked codec stores the second block.
+/// One block of text, then some noise, so that a blocked codec stores the second block.
 fn long_payload() -> Vec<u8> {
     let mut payload = text(1 << 20).repeat(BLOCK_LEN >> 20);
     payload.extend(noise(1_000_003));
     payload
 }
 
-/// Gives at most a few thousand bytes at a time, as a pipe would.
+/// Yields at most a few thousand bytes at a time, like a pipe.
 struct Trickle<'a>(&'a [u8]);
 
 impl Read for Trickle<'_> {
@@ -55,12 +55,12 @@ fn assert_streams(typed: &str, first_byte: u8, payload: &[u8]) {
         assert!(prefix == &payload[..prefix_len], "{typed}: prefix of {prefix_len}");
     }
     assert!(decoder.decode_stream(&stored, payload.len() as u64 - 1, &mut |_| Ok(())).is_err(), "{typed}");
-    assert_reads_from_a_pipe(typed, &stored, chunk_len, payload);
+    assert_decodes_from_a_pipe(typed, &stored, chunk_len, payload);
     assert!(decoder.decode(&stored[..chunk_len - 1], &mut vec![0; payload.len()]).is_err(), "{typed}");
 }
 
-/// From a source that never has the whole chunk at hand, and goes on behind it.
-fn assert_reads_from_a_pipe(typed: &str, stored: &[u8], chunk_len: usize, payload: &[u8]) {
+/// Decodes from a source that never has the whole chunk in its buffer, and continues after the chunk.
+fn assert_decodes_from_a_pipe(typed: &str, stored: &[u8], chunk_len: usize, payload: &[u8]) {
     let mut decoder = decoder(typed);
     let mut pipe = BufReader::with_capacity(50_000, Trickle(stored));
     let mut position = 0;
@@ -72,9 +72,9 @@ fn assert_reads_from_a_pipe(typed: &str, stored: &[u8], chunk_len: usize, payloa
         })
         .unwrap();
     assert_eq!((consumed, position), (chunk_len as u64, payload.len()), "{typed}");
-    let mut behind = Vec::new();
-    pipe.read_to_end(&mut behind).unwrap();
-    assert!(behind == stored[chunk_len..], "{typed}: exactly the chunk's bytes must be taken");
+    let mut rest = Vec::new();
+    pipe.read_to_end(&mut rest).unwrap();
+    assert!(rest == stored[chunk_len..], "{typed}: exactly the chunk's bytes must be taken");
 
     for prefix_len in [50, BLOCK_LEN + 50].into_iter().filter(|length| *length <= payload.len()) {
         let mut prefix = vec![0; prefix_len];
@@ -96,15 +96,15 @@ fn assert_streams_long(specs: &[(&str, u8)]) {
     }
 }
 
-// Payloads above one block, in tests of about equal length, so that they run side by side.
+// Payloads above one block, in tests that take about the same time, so that they run in parallel.
 
 #[test]
-fn long_zlib_streams() {
+fn zlib_streams_above_a_block_round_trip() {
     assert_streams_long(&[("zlib:1", 0x78), ("zlib-rs:1", 0x78), ("libdeflate:1", 0x78), ("sirocco:1", 0x78)]);
 }
 
 #[test]
-fn long_tagged_bodies() {
+fn tagged_bodies_above_a_block_round_trip() {
     assert_streams_long(&[
         ("store", 0x01),
         ("zstd:1", 0x02),
@@ -115,7 +115,7 @@ fn long_tagged_bodies() {
 }
 
 #[test]
-fn long_payloads_in_blocks() {
+fn blocked_payloads_round_trip() {
     assert_streams_long(&[
         ("lz4", 0x23),
         ("lz4,checksum=no", 0xa3),
@@ -126,9 +126,9 @@ fn long_payloads_in_blocks() {
     ]);
 }
 
-/// The same for codecs that are too slow for a payload of that length, or no different from one of the above.
+/// The same for codecs that are too slow for a payload of that length, or similar to one of the above.
 #[test]
-fn payloads_of_several_pieces() {
+fn payloads_of_several_pieces_round_trip() {
     let payload = [text(900_000), noise(300_001), text(400_000), vec![0; 700_000]].concat();
     for (typed, first_byte) in [
         ("miniz:6", 0x78),
@@ -162,7 +162,7 @@ fn zopfli_leaves_long_payloads_to_stock_zlib() {
 }
 
 #[test]
-fn each_block_that_does_not_shrink_is_stored() {
+fn blocks_that_do_not_shrink_are_stored() {
     let payload = long_payload();
     let stored = encode("lz4", &payload);
     let first_block = encode("lz4", &payload[..BLOCK_LEN]);
@@ -170,7 +170,7 @@ fn each_block_that_does_not_shrink_is_stored() {
     // Tag byte and a four-byte LEB128 length.
     assert!(stored[5..] == [first_block, second_block].concat());
 
-    // A block of another codec, or under another checksum, is no part of this chunk.
+    // A chunk of another codec, or with another checksum setting, cannot be a block of this chunk.
     for foreign in [0x02, 0x78, 0x23, 0x83] {
         let mut damaged = stored[..200].to_vec();
         damaged[5] = foreign;
@@ -183,7 +183,7 @@ fn each_block_that_does_not_shrink_is_stored() {
 }
 
 #[test]
-fn a_source_must_be_as_long_as_announced() {
+fn sources_of_another_length_are_rejected() {
     let payload = text(300_000);
     for typed in [
         "store",

@@ -1,7 +1,7 @@
-//! The baseline is stock zlib: byte for byte what another program that links stock zlib writes.
+//! The baseline is stock zlib: it writes byte for byte what another program with stock zlib writes.
 //!
-//! Python's `zlib` module is that program. It is built with the system's zlib, whose version may differ
-//! from ours; deflate's output has not changed between releases of stock zlib, which this shows.
+//! That program is Python with its `zlib` module. The module uses the system's zlib, whose version may differ from
+//! ours. This also shows that the output of deflate has not changed between releases of stock zlib.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use common::{SPECS, decoder, encode, noise, revlog_chunk, revlog_payload, spec, text};
 use repackbench_codec::{RevlogDecoder, ZlibReader};
 
-/// Reads level and payload length as two ASCII lines, then the payload; writes the stream.
+/// Reads the level and the payload length as two ASCII lines, then the payload, and writes the stream.
 const PROGRAM: &str = "
 import sys, zlib
 level, length = int(sys.stdin.buffer.readline()), int(sys.stdin.buffer.readline())
@@ -22,7 +22,7 @@ fn python_compress(payload: &[u8], level: i32) -> Vec<u8> {
     python(PROGRAM, &[format!("{level}\n{}\n", payload.len()).as_bytes(), payload])
 }
 
-/// What `program` writes when it has read `input`, piece after piece.
+/// The output of `program` for `input`, which is written in pieces.
 fn python(program: &str, input: &[&[u8]]) -> Vec<u8> {
     let mut python = Command::new("python3")
         .args(["-c", program])
@@ -32,7 +32,7 @@ fn python(program: &str, input: &[&[u8]]) -> Vec<u8> {
         .expect("python3 is needed as the oracle");
     let mut stdin = python.stdin.take().unwrap();
     std::thread::scope(|scope| {
-        // In a thread of its own: the program may write before it has read everything.
+        // In another thread, because the program may write before it has read everything.
         let writing = scope.spawn(move || input.iter().try_for_each(|piece| stdin.write_all(piece)));
         let output = python.wait_with_output().unwrap();
         assert!(output.status.success());
@@ -42,7 +42,7 @@ fn python(program: &str, input: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn stock_zlib_writes_what_python_writes() {
+fn stock_zlib_writes_the_same_bytes_as_python() {
     let mut mixed = text(300_000);
     mixed.extend(noise(50_000));
     for level in 0..=9 {
@@ -52,8 +52,8 @@ fn stock_zlib_writes_what_python_writes() {
             let stored = encode(&format!("zlib:{level}"), &payload);
             let expected = python_compress(&payload, level);
             if level == 0 && payload.len() > 16 << 10 {
-                // Level 0 cuts stored blocks to fit the output buffer, and Python's grows as it goes. So the bytes
-                // cannot agree; what they say must.
+                // Level 0 cuts stored blocks to fit the output buffer, and Python's buffer grows. So the bytes differ,
+                // but the payloads must not.
                 let mut decoded = vec![0; payload.len()];
                 assert_eq!(decoder("zlib").decode(&expected, &mut decoded).unwrap(), expected.len());
                 assert_eq!(decoded, payload);
@@ -65,7 +65,7 @@ fn stock_zlib_writes_what_python_writes() {
 }
 
 #[test]
-fn other_programs_read_our_zlib_streams() {
+fn python_decodes_our_zlib_streams() {
     const PROGRAM: &str = "
 import sys, zlib
 sys.stdout.buffer.write(zlib.decompress(sys.stdin.buffer.read()))
@@ -80,11 +80,11 @@ sys.stdout.buffer.write(zlib.decompress(sys.stdin.buffer.read()))
     }
 }
 
-/// Reads the level as one ASCII line, then payloads, each after a line with its length, to the end. Writes each as a
-/// revlog chunk in the same manner.
+/// Reads the level as one ASCII line, then all payloads, each after a line with its length. Writes the revlog chunk of
+/// each in the same manner.
 ///
-/// hg's rules: raw below 44 bytes and unless the stream is shorter than the payload; above 1,000,000 bytes, the
-/// compressor is fed 1 MiB at a time.
+/// hg's rules: payloads below 44 bytes, and those whose stream is not shorter, are raw; above 1,000,000 bytes, the
+/// compressor gets 1 MiB at a time.
 const REVLOG_PROGRAM: &str = "
 import sys, zlib
 source, sink = sys.stdin.buffer, sys.stdout.buffer
@@ -106,7 +106,8 @@ for line in iter(source.readline, b''):
     sink.write(b'%d\\n' % len(chunk) + chunk)
 ";
 
-/// Payloads of every length around a boundary, and of textures that end in raw, stored, fixed and dynamic blocks.
+/// Payloads of all lengths around a boundary, whose textures result in raw chunks and in stored, fixed and dynamic
+/// blocks.
 fn revlog_payloads() -> Vec<Vec<u8>> {
     let mut payloads = vec![Vec::new(), b"\0nul".to_vec(), [&b"\0"[..], &text(500)].concat()];
     payloads.extend((1..80).map(text));
@@ -123,7 +124,7 @@ fn revlog_payloads() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn zlib_revlog_chunks_are_what_hg_writes_with_python() {
+fn zlib_revlog_chunks_equal_those_of_hg() {
     let payloads = revlog_payloads();
     let lengths: Vec<String> = payloads.iter().map(|payload| format!("{}\n", payload.len())).collect();
     for level in [0, 1, 4, 6, 9] {
@@ -139,7 +140,7 @@ fn zlib_revlog_chunks_are_what_hg_writes_with_python() {
             let chunk = &rest[end + 1..][..length];
             rest = &rest[end + 1 + length..];
             assert!(revlog_chunk(&format!("zlib:{level}"), payload) == chunk, "level {level}, {} bytes", payload.len());
-            // One level for the readers that did not write it: streams of all levels are alike to them.
+            // The other readers decode only one level, because the levels make no difference to them.
             let count = if level == 6 { decoders.len() } else { 1 };
             for decoder in &mut decoders[..count] {
                 assert!(revlog_payload(decoder, chunk, payload.len()).as_ref() == Ok(payload), "level {level}");

@@ -1,11 +1,12 @@
-//! Where on its device a file lies, as far as the file system tells (fiemap, `Documentation/filesystems/fiemap.rst` of Linux).
+//! Finds where a file is on its device, if the file system reports it (fiemap, `Documentation/filesystems/fiemap.rst`
+//! of Linux).
 //!
 //! | field of the request | bytes | |
 //! |---|---|---|
-//! | start, length | 8 + 8 | of what is asked about, in bytes of the file |
-//! | flags | 4 | 1: write out first what has no place yet |
-//! | mapped extents | 4 | how many the kernel has filled in |
-//! | extent count | 4 | how many there is room for |
+//! | start, length | 8 + 8 | the requested range, in bytes of the file |
+//! | flags | 4 | 1: first write out data that has no place yet |
+//! | mapped extents | 4 | the number of extents that the kernel has filled in |
+//! | extent count | 4 | the number of extents that there is room for |
 //! | reserved | 4 | |
 //! | extents | 56 each | logical, physical, length (8 each), reserved (16), flags (4), reserved (12) |
 
@@ -13,22 +14,23 @@ use std::{fs::File, io, os::fd::AsRawFd, path::Path};
 
 use nix::errno::Errno;
 
-/// A stretch of a file that lies in one piece.
+/// A contiguous part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Where it begins on the device, in bytes; `None` where that means nothing, as for what lies within the inode.
+    /// Its offset on the device, in bytes; `None` if it has no place of its own, such as data in the inode.
     pub physical: Option<u64>,
-    /// How long it is, in bytes of the device.
+    /// Its length, in bytes of the device.
     pub length: u64,
 }
 
-/// How many extents are asked for at once.
+/// How many extents are requested at once.
 const EXTENTS: usize = 32;
-/// Write out first what has no place yet.
+/// First write out data that has no place yet.
 const FLAG_SYNC: u32 = 0x1;
 /// The file's last extent.
 const EXTENT_LAST: u32 = 0x1;
-/// Not on the device by itself: nobody knows where (2), not yet (4), or among the file system's own data (200).
+/// Without a place of its own on the device: unknown (2), not allocated yet (4), or within the file system's own data
+/// (200).
 const EXTENT_NOWHERE: u32 = 0x2 | 0x4 | 0x200;
 
 #[repr(C)]
@@ -61,14 +63,14 @@ struct Exchange {
 }
 
 nix::ioctl_readwrite! {
-    /// `FS_IOC_FIEMAP`. The number holds the length of the request without the extents behind it.
+    /// `FS_IOC_FIEMAP`. The request number contains the length of the request without the extents that follow it.
     fs_ioc_fiemap, b'f', 11, Request
 }
 
-/// The stretches of the file at `path`, in its order; none for an empty one, and `None` where the file system does not tell.
+/// The extents of the file at `path`, in file order. `None` if the file system does not report them.
 ///
 /// # Errors
-/// The file cannot be opened or written out.
+/// Fails if the file cannot be opened or written out.
 pub fn extents(path: &Path) -> io::Result<Option<Vec<Extent>>> {
     let file = File::open(path)?;
     let mut found = Vec::new();
@@ -91,7 +93,7 @@ pub fn extents(path: &Path) -> io::Result<Option<Vec<Extent>>> {
             length: extent.length,
         }));
         match extents.last() {
-            // What does not move on would be asked about for ever.
+            // An extent that does not advance would lead to an endless loop.
             Some(last) if last.flags & EXTENT_LAST == 0 && last.logical.saturating_add(last.length) > start => {
                 start = last.logical.saturating_add(last.length);
             }
@@ -103,9 +105,9 @@ pub fn extents(path: &Path) -> io::Result<Option<Vec<Extent>>> {
 #[allow(unsafe_code)]
 fn ask(file: &File, exchange: &mut Exchange) -> nix::Result<()> {
     let request = std::ptr::from_mut(exchange).cast::<Request>();
-    // SAFETY: `request` points to the first field of an `Exchange`, whose extents lie directly behind it, as many as the request says
-    // there is room for (both are laid out as in C, and 32 bytes of request leave no gap before extents of 8-byte fields). The kernel
-    // writes to the request and to those extents alone, and all bits are valid in integers.
+    // SAFETY: `request` points to the first field of an `Exchange`, directly followed by as many extents as the request
+    // says there is room for. Both have C layout, and a request of 32 bytes leaves no gap before extents with 8-byte
+    // fields. The kernel writes only to the request and to those extents, and every bit pattern is valid for integers.
     unsafe { fs_ioc_fiemap(file.as_raw_fd(), request) }.map(drop)
 }
 
@@ -116,15 +118,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_layout_is_the_kernel_s() {
+    fn layout_matches_the_kernel() {
         assert_eq!(size_of::<Request>(), 32);
         assert_eq!(size_of::<FoundExtent>(), 56);
         assert_eq!(size_of::<Exchange>(), 32 + 56 * EXTENTS);
     }
 
-    /// Every file system that tells has a place for a file that was written out.
+    /// On a file system that reports extents, a file that was written out has some.
     #[test]
-    fn a_written_file_lies_somewhere_and_an_empty_one_nowhere() {
+    fn written_file_has_extents_and_empty_file_has_none() {
         let folder = crate::on_disk::folder();
         let path = folder.path().join("file");
         let mut file = File::create(&path).unwrap();
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_more_holes_than_one_answer_holds_is_listed_whole() {
+    fn file_with_many_holes_is_listed_completely() {
         use std::os::unix::fs::FileExt;
         let folder = crate::on_disk::folder();
         let path = folder.path().join("file");

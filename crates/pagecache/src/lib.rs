@@ -1,8 +1,9 @@
-//! Which pages of a file are in the page cache, getting them out of it, and how many a process may fill.
+//! Finds and evicts pages of a file in the page cache, and limits how many a process may fill.
 //!
-//! Nobody but the kernel knows what is cached, and it may decline to forget: a page that is mapped somewhere, dirty or locked
-//! stays. So [`evict`] asks, and then looks ([`residency`]); who wants to call something cold has to read the answer. No
-//! privileges are needed. What a hypervisor or the device itself caches cannot be seen from here.
+//! Only the kernel knows what is cached, and it may decline to evict a page: a page that is mapped, dirty or locked
+//! stays. So [`evict`] requests it and then checks with [`residency`]; a caller that wants to call something cold has
+//! to read the result. No privileges are needed. The caches of a hypervisor or of the device itself cannot be seen from
+//! here.
 
 #![deny(unsafe_code)]
 
@@ -30,23 +31,23 @@ use nix::{
 pub use extents::{Extent, extents};
 pub use mapped::MappedFile;
 pub use memory_group::{GroupUsage, MemoryGroups, NoGroup};
-pub use system::{bytes_read, drop_all_caches, may_drop_all_caches, number_behind};
+pub use system::{bytes_read, drop_all_caches, may_drop_all_caches, number_after};
 
-/// How often the kernel is asked to forget a file before its answer is final: pages that were just read may still be on their
-/// way to the lists that it forgets from.
+/// How often the kernel is asked to evict a file. Pages that were just read may not be in the lists yet from which it
+/// evicts.
 const TRIES: usize = 4;
 
-/// How much of a file, or of several, is in the page cache.
+/// How much of one or several files is in the page cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Residency {
-    /// Its pages.
+    /// The number of pages.
     pub pages: u64,
-    /// Those that are cached.
+    /// The number of cached pages.
     pub resident: u64,
 }
 
 impl Residency {
-    /// Whether nothing of it is cached.
+    /// Whether no page is cached.
     pub fn is_cold(self) -> bool {
         self.resident == 0
     }
@@ -59,33 +60,34 @@ impl AddAssign for Residency {
     }
 }
 
-/// Says how much of the file at `path` is in the page cache.
+/// Returns how much of the file at `path` is in the page cache.
 ///
-/// The kernel tells only those who own the file or may write to it; to others it says that every page is cached.
+/// The kernel answers only users who own the file or may write to it. For others it reports every page as cached.
 ///
 /// # Errors
-/// The file cannot be opened or mapped.
+/// Fails if the file cannot be opened or mapped.
 pub fn residency(path: &Path) -> io::Result<Residency> {
     let file = File::open(path)?;
     residency_of(&file)
 }
 
-/// Asks the kernel to forget the pages of the file at `path`, after writing it out if need be, and says what is still cached
-/// afterwards.
+/// Asks the kernel to evict the pages of the file at `path`, after writing the file out if needed. Returns what is
+/// still cached.
 ///
 /// # Errors
-/// The file cannot be opened, written out or mapped.
+/// Fails if the file cannot be opened, written out or mapped.
 pub fn evict(path: &Path) -> io::Result<Residency> {
     let file = File::open(path)?;
     let mut left = residency_of(&file)?;
     for attempt in 0..TRIES {
-        // Once even where nothing is cached: what the kernel remembers of pages that it has forgotten goes, too, and would be counted as
-        // brought back when they are read again.
+        // The first request is made even if nothing is cached. It also removes the kernel's notes about evicted pages,
+        // which would otherwise count as refaults when the pages are read again.
         if attempt > 0 && left.is_cold() {
             break;
         }
         if attempt == 1 {
-            // What is dirty stays. A file that was written out long ago is spared the wait for the device.
+            // Dirty pages stay until they are written out. Only on the second attempt, so that a clean file does not
+            // wait for the device.
             file.sync_all()?;
         }
         posix_fadvise(file.as_fd(), 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
@@ -94,26 +96,26 @@ pub fn evict(path: &Path) -> io::Result<Residency> {
     Ok(left)
 }
 
-/// Tells the kernel that `file` will be read here and there, so that it reads no more than it is asked for.
+/// Tells the kernel that `file` will be read at random offsets, so that it does not read ahead.
 ///
 /// # Errors
-/// The kernel refuses.
+/// Fails if the kernel refuses.
 pub fn expect_random_reads(file: &File) -> io::Result<()> {
     Ok(posix_fadvise(file.as_fd(), 0, 0, PosixFadviseAdvice::POSIX_FADV_RANDOM)?)
 }
 
-/// Waits until everything that was written to the file system that `folder` lies on is on its device.
+/// Waits until everything that was written to the file system of `folder` is on its device.
 ///
 /// # Errors
-/// The folder cannot be opened, or the device refuses.
+/// Fails if the folder cannot be opened or the device reports an error.
 pub fn sync_file_system(folder: &Path) -> io::Result<()> {
     Ok(syncfs(File::open(folder)?)?)
 }
 
-/// How long a page is, in bytes: 4 KiB on most machines, and up to 64 KiB on others.
+/// The length of a page in bytes: 4 KiB on most machines, and up to 64 KiB on others.
 ///
 /// # Errors
-/// The system does not tell.
+/// Fails if the system does not report it.
 pub fn page_len() -> io::Result<u64> {
     let page_len = sysconf(SysconfVar::PAGE_SIZE)?.and_then(|len| u64::try_from(len).ok()).filter(|len| *len > 0);
     Ok(page_len.ok_or(io::ErrorKind::Unsupported)?)
@@ -127,37 +129,40 @@ fn residency_of(file: &File) -> io::Result<Residency> {
     }
     let mut pages = vec![0; len.div_ceil(page_len)];
     look_up_pages(file, len, &mut pages)?;
-    // The other bits have no meaning.
+    // Only the lowest bit has a meaning.
     let resident = pages.iter().filter(|page| **page & 1 == 1).count();
     Ok(Residency { pages: pages.len() as u64, resident: resident as u64 })
 }
 
-/// Puts what mincore(2) says of the first `len` bytes of `file` into `pages`, a byte for each page. `len` is not 0.
+/// Writes the result of mincore(2) for the first `len` bytes of `file` into `pages`, a byte for each page. `len` is not
+/// 0.
 #[allow(unsafe_code)]
 fn look_up_pages(file: &File, len: usize, pages: &mut [u8]) -> io::Result<()> {
-    // SAFETY: the kernel chooses the address, so that no other mapping is touched, and the mapping is never read or written
-    // through: it need not stay in step with the file, which others may change or cut short.
+    // SAFETY: the kernel chooses the address, so no other mapping is affected. The mapping is never read or written
+    // through, so it does not matter if others change or truncate the file.
     let start =
         unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, libc::MAP_SHARED, file.as_raw_fd(), 0) };
     if start == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: `start` is the beginning of a mapping of `len` bytes, which was made above and is removed below. mincore writes a
-    // byte for each of its pages, and the caller made room for those: the length divided by that of a page, rounded up.
+    // SAFETY: `start` is the beginning of a mapping of `len` bytes that was made above and is removed below. mincore
+    // writes a byte for each of its pages, and `pages` has room for them: the length divided by that of a page, rounded
+    // up.
     let looked = match unsafe { libc::mincore(start, len, pages.as_mut_ptr().cast()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     };
-    // SAFETY: nothing refers to the mapping, which is removed as it was made.
+    // SAFETY: nothing refers to the mapping, which is removed with the length with which it was made.
     match unsafe { libc::munmap(start, len) } {
         0 => looked,
         _ => looked.and(Err(io::Error::last_os_error())),
     }
 }
 
-/// Tries for minutes: the kernel may take pages back at any time, and keep one a little longer that somebody else just used.
+/// Whether the condition becomes true within two minutes. The kernel may reclaim pages at any time, and keeps a page
+/// for a while that another process has just used.
 #[cfg(test)]
-fn comes_true(mut is_so: impl FnMut() -> bool) -> bool {
+fn becomes_true(mut is_so: impl FnMut() -> bool) -> bool {
     (0..1200).any(|_| {
         let is_so = is_so();
         if !is_so {
@@ -176,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of 40 pages and a byte, in a folder on a disk: file systems in memory have nothing to evict to.
+    /// A file of 40 pages and a byte, in a folder on a disk: a file system in memory cannot evict pages.
     fn file() -> (tempfile::TempDir, PathBuf) {
         let folder = on_disk::folder();
         let path = folder.path().join("file");
@@ -189,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_evicted_is_gone_and_what_is_read_is_back() {
+    fn evicted_pages_are_gone_and_come_back_when_read() {
         let (_folder, path) = file();
         let is_read = || {
             let mut content = Vec::new();
@@ -197,10 +202,10 @@ mod tests {
             assert_eq!(content.len(), file_len());
             residency(&path).unwrap() == Residency { pages: 41, resident: 41 }
         };
-        assert!(comes_true(is_read));
-        assert!(comes_true(|| evict(&path).unwrap() == Residency { pages: 41, resident: 0 }));
+        assert!(becomes_true(is_read));
+        assert!(becomes_true(|| evict(&path).unwrap() == Residency { pages: 41, resident: 0 }));
         assert!(residency(&path).unwrap().is_cold(), "looking reads nothing");
-        assert!(comes_true(is_read));
+        assert!(becomes_true(is_read));
     }
 
     #[test]
@@ -210,15 +215,15 @@ mod tests {
         let file = File::open(&path).unwrap();
         expect_random_reads(&file).unwrap();
         let is_alone = || {
-            assert!(comes_true(|| evict(&path).unwrap().is_cold()));
+            assert!(becomes_true(|| evict(&path).unwrap().is_cold()));
             file.read_exact_at(&mut [0; 10], 20 * page_len().unwrap()).unwrap();
             residency(&path).unwrap().resident == 1
         };
-        assert!(comes_true(is_alone));
+        assert!(becomes_true(is_alone));
     }
 
     #[test]
-    fn an_empty_file_has_no_pages_and_a_missing_one_is_an_error() {
+    fn empty_file_has_no_pages_and_missing_file_fails() {
         let (folder, _) = file();
         let empty = folder.path().join("empty");
         File::create(&empty).unwrap();

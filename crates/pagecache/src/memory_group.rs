@@ -1,10 +1,10 @@
-//! A memory cgroup that limits how much of the page cache a process may fill.
+//! Limits how much of the page cache this process may fill, with a memory cgroup.
 //!
-//! What a process reads or writes is charged to the group that it is in at that moment. So this process enters a group with a limit, does
-//! its work, and goes back to where it was; what it held before stays charged to where it came from. A group is made below the one that
-//! the process is in, so that limits that hold for that go on holding.
+//! Memory for reads and writes is charged to the group that the process is in at that moment. So this process enters a
+//! group with a limit, does its work, and goes back. Memory that it held before stays charged to its old group. The new
+//! group is made below the old one, so that the limits of the old group still apply.
 //!
-//! The memory controller is in one hierarchy alone: one of version 1 ([`v1`]), or that of version 2 ([`v2`]).
+//! The memory controller belongs to exactly one hierarchy: one of version 1 ([`v1`]), or that of version 2 ([`v2`]).
 
 mod v1;
 mod v2;
@@ -15,78 +15,79 @@ use std::{
     process,
 };
 
-use crate::system::number_behind;
+use crate::system::number_after;
 
-/// Where this process may make groups.
+/// The place where this process can make groups.
 #[derive(Debug)]
 pub struct MemoryGroups(Version);
 
-/// Who has the memory controller.
+/// The version of the hierarchy with the memory controller.
 #[derive(Debug)]
 enum Version {
     One(v1::Groups),
     Two(v2::Groups),
 }
 
-/// Why no group can be made.
+/// The reason why no group can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no memory cgroup can be made here: {0}")]
 pub struct NoGroup(String);
 
 impl NoGroup {
-    /// For the reason that `why` tells.
+    /// An error with the reason `why`.
     pub fn because(why: impl Into<String>) -> Self {
         NoGroup(why.into())
     }
 }
 
-/// What a group has used, as far as the kernel tells.
+/// What a group has used, as far as the kernel reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GroupUsage {
-    /// Pages of files that had to be read again after they had been forgotten.
+    /// The number of file pages that were read again after they had been evicted.
     pub refaults: Option<u64>,
-    /// The most bytes that were charged to it at once.
+    /// The largest number of bytes that were charged to the group at the same time.
     pub peak_bytes: Option<u64>,
-    /// How many times something had to be forgotten, or the process had to wait, because of the limit.
+    /// How many times the limit made the kernel evict something or made the process wait.
     pub limit_hits: Option<u64>,
 }
 
 impl MemoryGroups {
-    /// Finds the group of this process and makes sure that groups with a limit can be made below it.
+    /// Finds the group of this process and checks that groups can be made below it.
     ///
     /// # Errors
-    /// They cannot.
+    /// Fails if no groups can be made.
     pub fn find() -> Result<Self, NoGroup> {
         let read = |path: &str| fs::read_to_string(path).map_err(|error| NoGroup(format!("{path}: {error}")));
-        Self::by(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?)
+        Self::parse(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?)
     }
 
-    /// The same by the texts of `/proc/self/mountinfo` and `/proc/self/cgroup`.
-    fn by(mounts: &str, groups: &str) -> Result<Self, NoGroup> {
+    /// Like [`find`](Self::find), with the texts of `/proc/self/mountinfo` and `/proc/self/cgroup`.
+    fn parse(mounts: &str, groups: &str) -> Result<Self, NoGroup> {
         let version = match v1::own_group(mounts, groups)? {
             Some(own) => {
-                remove_left_behind(&own);
+                remove_stale_groups(&own);
                 Version::One(v1::Groups::below(own)?)
             }
             None => {
                 let own = v2::own_group(mounts, groups)?;
-                remove_left_behind(&own);
+                remove_stale_groups(&own);
                 Version::Two(v2::Groups::below(own)?)
             }
         };
         let groups = MemoryGroups(version);
-        // Who may not is told so before there is any work.
+        // Making a group now reports missing permissions before any work is done.
         drop(groups.make()?);
         Ok(groups)
     }
 
-    /// Does `work` while this process may fill no more than `limit` bytes of memory that it takes meanwhile, page cache included; as much
-    /// as it wants, and counted alike, with `None`.
+    /// Runs `work` in a group in which this process can take at most `limit` more bytes of memory, including page
+    /// cache. With `None` there is no limit, but usage is counted in the same way.
     ///
-    /// All of the process is in the group meanwhile. If the limit leaves no room for what cannot be forgotten, the kernel ends it.
+    /// The whole process is in the group meanwhile. If the limit is too low for memory that cannot be reclaimed, the
+    /// kernel kills the process.
     ///
     /// # Errors
-    /// The group cannot be made or entered.
+    /// Fails if the group cannot be made or entered.
     pub fn limited<T>(&self, limit: Option<u64>, work: impl FnOnce() -> T) -> Result<(T, GroupUsage), NoGroup> {
         let inside = self.make()?;
         if let Some(bytes) = limit {
@@ -105,7 +106,7 @@ impl MemoryGroups {
         Ok((result, usage))
     }
 
-    /// A new group, which this process is not in yet.
+    /// Makes a group, which this process does not enter yet.
     fn make(&self) -> Result<Inside<'_>, NoGroup> {
         let (own, home, hint) = match &self.0 {
             Version::One(groups) => (groups.own(), groups.own(), v1::HINT),
@@ -122,17 +123,17 @@ fn name(purpose: &str) -> String {
     format!("repackbench-{}-{purpose}", process::id())
 }
 
-/// The process that made the group called `name`, if that is one of repackbench's.
+/// The id of the process that made the group `name`, if it is a group of repackbench.
 fn maker(name: &str) -> Option<u32> {
     let (process, purpose) = name.strip_prefix("repackbench-")?.split_once('-')?;
     matches!(purpose, "limit" | "home").then(|| process.parse().ok())?
 }
 
-/// Removes groups below `own` whose processes were killed before they could. The kernel keeps those that a process is in.
-fn remove_left_behind(own: &Path) {
+/// Removes groups below `own` that killed processes left. The kernel keeps groups that a process is in.
+fn remove_stale_groups(own: &Path) {
     for entry in fs::read_dir(own).into_iter().flatten().flatten() {
         let maker = entry.file_name().to_str().and_then(maker);
-        // This process has made none yet: what bears its number is an earlier one's.
+        // This process has made no group yet, so a group with its id is from an earlier process.
         let is_gone = |id: u32| id == process::id() || !Path::new("/proc").join(id.to_string()).exists();
         if maker.is_some_and(is_gone) {
             let _ = fs::remove_dir(entry.path());
@@ -140,7 +141,7 @@ fn remove_left_behind(own: &Path) {
     }
 }
 
-/// A group that this process may be in; it goes home, and the group goes, with this value.
+/// A group that this process may be in. On drop, the process goes back and the group is removed.
 struct Inside<'a> {
     folder: PathBuf,
     home: &'a Path,
@@ -153,7 +154,7 @@ impl Drop for Inside<'_> {
     }
 }
 
-/// What did not work on which file of a group, and `hint`, what may help.
+/// An error about an action on a file of a group, with a hint at what may help.
 fn cannot<'a>(action: &'static str, path: &'a Path, hint: &'a str) -> impl FnOnce(io::Error) -> NoGroup + 'a {
     move |error| {
         let separator = if hint.is_empty() { "" } else { "; " };
@@ -170,30 +171,31 @@ fn move_to(group: &Path) -> Result<(), NoGroup> {
     write(group, "cgroup.procs", &process::id().to_string())
 }
 
-/// What its control files say of the group at `folder`: `peak` holds one number, `hits` finds another.
+/// Reads the usage of the group at `folder`. `peak` is the name of the file with the peak; `hits` finds the number of
+/// limit hits.
 fn usage(folder: &Path, peak: &str, hits: impl FnOnce(&dyn Fn(&str) -> String) -> Option<u64>) -> GroupUsage {
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
     let stat = read("memory.stat");
     GroupUsage {
-        // Kernels before 5.9 count those of files and other memory together.
-        refaults: number_behind(&stat, "workingset_refault_file ")
-            .or_else(|| number_behind(&stat, "workingset_refault ")),
+        // Kernels before 5.9 count refaults of files and of other memory together.
+        refaults: number_after(&stat, "workingset_refault_file ")
+            .or_else(|| number_after(&stat, "workingset_refault ")),
         peak_bytes: read(peak).trim().parse().ok(),
         limit_hits: hits(&read),
     }
 }
 
-/// Where the group `path` of a hierarchy is seen, by a mount of it in `mounts`, the text of `mountinfo` (proc_pid_mountinfo(5)); `is_it`
-/// tells such a mount by the type of its file system and that one's own options.
+/// The folder of the group `path` of a hierarchy, found through a mount in `mounts`, the text of `mountinfo`
+/// (proc_pid_mountinfo(5)). `is_it` recognizes a mount of the hierarchy by the type and the options of its file system.
 fn place_of(mounts: &str, path: &str, is_it: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (mount, file_system) = line.split_once(" - ")?;
-        let mut of_file_system = file_system.split(' ');
-        let (kind, options) = (of_file_system.next()?, of_file_system.nth(1).unwrap_or_default());
+        let mut file_system = file_system.split(' ');
+        let (kind, options) = (file_system.next()?, file_system.nth(1).unwrap_or_default());
         let mut fields = mount.split(' ').skip(3);
         let (root, place) = (fields.next()?, fields.next()?);
         let below = Path::new(path).strip_prefix(root).ok().filter(|_| is_it(kind, options))?;
-        // The kernel writes a blank in a name as an octal escape.
+        // The kernel writes a space in a path as an octal escape.
         Some(Path::new(&place.replace("\\040", " ")).join(below))
     })
 }

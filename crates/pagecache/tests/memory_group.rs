@@ -1,4 +1,5 @@
-//! A real memory group, where one can be made. In a process of its own: all threads of it are short of memory meanwhile.
+//! Tests a real memory group, if one can be made. It is a test program of its own, since the limit applies to all of
+//! its threads.
 
 use std::{fs, path::Path};
 
@@ -9,12 +10,12 @@ mod on_disk;
 
 const MIB: u64 = 1 << 20;
 
-/// What the kernel says of the groups that this process is in.
+/// The groups of this process, as the kernel reports them.
 fn groups() -> String {
     fs::read_to_string("/proc/self/cgroup").unwrap()
 }
 
-/// Reads `path` from one end to the other, and says how much of it is cached then, in bytes, and what the group used.
+/// Reads all of `path`. Returns how many bytes of it are cached afterwards, and what the group used.
 fn read_within(groups: &MemoryGroups, limit: Option<u64>, path: &Path) -> (u64, GroupUsage) {
     assert!(evict(path).unwrap().is_cold());
     let mut file = fs::File::open(path).unwrap();
@@ -31,7 +32,7 @@ fn fails() {
 }
 
 #[test]
-fn a_group_limits_what_is_cached_or_the_reason_is_told() {
+fn group_limits_the_cache_or_reports_why_not() {
     let before = groups();
     let found = match MemoryGroups::find() {
         Ok(found) => found,
@@ -44,7 +45,7 @@ fn a_group_limits_what_is_cached_or_the_reason_is_told() {
         }
     };
     let home = groups();
-    // On a disk: what lies in memory has nothing to be evicted to.
+    // On a disk, because a file system in memory cannot evict pages.
     let folder = on_disk::folder();
     let path = folder.path().join("file");
     fs::write(&path, vec![7; 64 << 20]).unwrap();
@@ -56,12 +57,12 @@ fn a_group_limits_what_is_cached_or_the_reason_is_told() {
     assert_eq!(groups(), home, "back home");
 
     let (cached, usage) = read_within(&found, None, &path);
-    // Not all of it where the machine, or a group around, is short of memory.
+    // Perhaps not all of it, if the machine or an outer group is short of memory.
     assert!(cached > 16 * MIB, "{cached} bytes are cached without a limit");
     assert!(usage.peak_bytes.is_none_or(|peak| peak > 16 * MIB), "{usage:?}");
     assert!(usage.limit_hits.is_none_or(|hits| hits == 0), "{usage:?}");
 
-    // What the work panics with comes out of the group, too, and nobody stays in it.
+    // A panic leaves the group, too.
     let panics = std::panic::AssertUnwindSafe(|| found.limited(Some(64 * MIB), fails));
     assert!(std::panic::catch_unwind(panics).is_err());
     assert_eq!(groups(), home);

@@ -1,28 +1,30 @@
-//! What the zlib stand-in and the library with its codecs say to each other.
+//! The C interface between the stand-in for zlib and the library with the codecs.
 //!
-//! They are two libraries because each zlib's functions have the same names: the stand-in exports those names and holds no zlib, and
-//! its codecs hold several and export none of them. Here is what crosses between them, all of it C's.
+//! They are two libraries because the functions of all zlibs have the same names. The stand-in exports those names and
+//! contains no zlib; the codecs' library contains several zlibs and exports none of their names. This crate defines the
+//! types that cross between them, all with C layout.
 
-#![allow(clippy::missing_safety_doc, reason = "types of functions; zlib.h says what their callers owe")]
+#![allow(clippy::missing_safety_doc, reason = "types of functions; zlib.h says what their callers must ensure")]
 
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 
-/// Changes when anything here does: a stand-in refuses codecs of another build.
+/// The version of this interface, raised with every change to it. A stand-in refuses codecs of another version.
 pub const ABI_VERSION: u32 = 3;
 
-/// The one symbol that the library with the codecs exports, a [`CodecsFunction`].
+/// The only symbol that the codecs' library exports, a [`CodecsFunction`].
 pub const CODECS_SYMBOL: &std::ffi::CStr = c"repackbench_preload_codecs";
 
-/// Names the zlib that reads and writes zlib streams.
+/// The environment variable that names the zlib that reads and writes zlib streams.
 pub const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
 
-/// The file of the library with the codecs, if it is not beside the stand-in.
+/// The environment variable with the path of the codecs' library, if it is not beside the stand-in.
 pub const CODECS_VARIABLE: &str = "REPACKBENCH_PRELOAD_CODECS";
 
-/// The codec of what git writes to the object stores of variants, whatever their configuration says.
+/// The environment variable with the codec that git writes with to the object stores of variants; it overrides their
+/// configuration.
 pub const CODEC_VARIABLE: &str = "REPACKBENCH_CODEC";
 
-/// The environment variable that says how long a payload may be that is collected to be encoded, in bytes.
+/// The environment variable with the longest payload that is collected to be encoded, in bytes.
 pub const COLLECT_LIMIT_VARIABLE: &str = "REPACKBENCH_COLLECT_LIMIT";
 
 /// `Z_OK`
@@ -48,38 +50,38 @@ pub const FINISH: c_int = 4;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ZStream {
-    /// The next byte to take.
+    /// The next input byte.
     pub next_in: *const u8,
-    /// How many there are.
+    /// The number of input bytes.
     pub avail_in: c_uint,
-    /// How many were taken.
+    /// The number of input bytes consumed so far.
     pub total_in: c_ulong,
-    /// Where the next byte goes.
+    /// Where the next output byte goes.
     pub next_out: *mut u8,
-    /// How many there is room for.
+    /// The number of output bytes that there is room for.
     pub avail_out: c_uint,
-    /// How many were written.
+    /// The number of output bytes written so far.
     pub total_out: c_ulong,
-    /// The last error's text, or null.
+    /// The last error message, or null.
     pub msg: *const c_char,
-    /// What the library keeps.
+    /// The library's own state.
     pub state: *mut c_void,
-    /// Takes memory.
+    /// Allocates memory.
     pub zalloc: Option<unsafe extern "C" fn(*mut c_void, c_uint, c_uint) -> *mut c_void>,
-    /// Gives it back.
+    /// Frees memory.
     pub zfree: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
-    /// What the two are called with.
+    /// Passed to `zalloc` and `zfree`.
     pub opaque: *mut c_void,
-    /// A guess at the data.
+    /// A guess at the kind of data.
     pub data_type: c_int,
     /// The checksum so far.
     pub adler: c_ulong,
-    /// Nothing.
+    /// Unused.
     pub reserved: c_ulong,
 }
 
 impl ZStream {
-    /// One of zeroes, as C programs begin with.
+    /// A stream of zeroes, as C programs initialize it.
     pub const fn zeroed() -> Self {
         ZStream {
             next_in: std::ptr::null(),
@@ -99,7 +101,7 @@ impl ZStream {
         }
     }
 
-    /// Its length, as the `Init` functions are told.
+    /// Its size, as passed to the `Init` functions.
     #[allow(clippy::cast_possible_truncation, reason = "112 on 64-bit machines")]
     pub const SIZE: c_int = size_of::<ZStream>() as c_int;
 }
@@ -114,14 +116,14 @@ macro_rules! zlib_functions {
         }
 
         impl ZlibFunctions {
-            /// Those that `find` finds by their names; none if one is missing.
+            /// Looks up all functions by name with `find`. `None` if one is missing.
             ///
             /// # Safety
-            /// What `find` returns must be null, or the function of that name as zlib.h declares it.
+            /// `find` must return null, or the function of that name as zlib.h declares it.
             pub unsafe fn find(mut find: impl FnMut(&std::ffi::CStr) -> *mut c_void) -> Option<Self> {
                 $(let $field = find($symbol);)*
                 $(if $field.is_null() { return None; })*
-                // SAFETY: none is null, and the caller vouches that each is the function that zlib.h declares.
+                // SAFETY: none is null, and the caller guarantees that each is the function that zlib.h declares.
                 unsafe { Some(ZlibFunctions { $($field: std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> $result>($field),)* }) }
             }
         }
@@ -179,50 +181,55 @@ zlib_functions! {
     deflate_set_dictionary = c"deflateSetDictionary": fn(*mut ZStream, *const u8, c_uint) -> c_int;
 }
 
-/// What a step of one of our own streams did.
+/// The result of a step of decoding a stream of ours.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Bytes taken.
+    /// The number of input bytes consumed.
     pub consumed: usize,
-    /// Bytes written.
+    /// The number of output bytes written.
     pub produced: usize,
     /// [`OK`], [`STREAM_END`] or an error.
     pub code: c_int,
-    /// With an error, its text, which lasts as long as the process.
+    /// The message of an error, which is never freed; null otherwise.
     pub message: *const c_char,
 }
 
-/// Bytes that last as long as the process.
+/// A run of bytes; the function that returns it says how long it is valid.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes {
-    /// The first; null where there are none.
+    /// The first byte; null if there is nothing.
     pub start: *const u8,
-    /// How many.
+    /// The number of bytes.
     pub len: usize,
 }
 
-/// What the codecs do for the stand-in. Decoders are opaque; one belongs to the stream that opened it until that closes it, and is
-/// used by one thread at a time.
+/// The functions of the codecs' library.
+///
+/// All pointers to `c_void` are opaque handles. The handle of a decoder or payload belongs to the stream that opened it
+/// until the stream closes it, and is used by one thread at a time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Codecs {
     /// [`ABI_VERSION`]
     pub abi_version: u32,
-    /// The dictionaries in a folder, whose path is a C string; null where they cannot be read. They last as long as the process.
+    /// Reads the dictionaries in a folder, whose path is a C string. The handle is null if they cannot be read, and is
+    /// never freed.
     pub dictionaries: unsafe extern "C" fn(*const c_char) -> *const c_void,
-    /// A decoder for one chunk after the other that knows these dictionaries, or none if null; null where there is no memory for it.
+    /// Opens a decoder for one chunk after another with these dictionaries (null: none). Null if there is not enough
+    /// memory.
     pub open: unsafe extern "C" fn(*const c_void) -> *mut c_void,
-    /// Forgets what a decoder was about.
+    /// Makes a decoder ready for a new chunk.
     pub restart: unsafe extern "C" fn(*mut c_void),
-    /// Goes on with a chunk: bytes and how many, room and how much.
+    /// Goes on with a chunk: input and its length, output and its room.
     pub step: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize) -> Progress,
-    /// Gives a decoder back.
+    /// Frees a decoder.
     pub close: unsafe extern "C" fn(*mut c_void),
-    /// Decodes a whole zlib stream with libdeflate if all of it is there and the room suffices; [`STREAM_END`] then.
+    /// Decodes a whole zlib stream with libdeflate. Returns [`STREAM_END`] if the input is complete and the room is
+    /// enough.
     pub libdeflate: unsafe extern "C" fn(*const u8, usize, *mut u8, usize) -> Progress,
-    /// The one of these dictionaries that has that Adler-32; without a start if there is none.
+    /// The dictionary with that Adler-32 checksum, which is never freed; `start` is null if there is none.
     pub dictionary: unsafe extern "C" fn(*const c_void, u32) -> Bytes,
     /// The functions of zlib-ng, if it is built in.
     pub zlib_ng: Option<&'static ZlibFunctions>,
@@ -230,23 +237,25 @@ pub struct Codecs {
     pub stock: ZlibFunctions,
     /// The functions of zlib-rs.
     pub zlib_rs: ZlibFunctions,
-    /// What writes with a codec, a C string, into a repository with a guard or without one; null where that cannot be. It lasts as
-    /// long as the process.
+    /// Makes a writer with the codec of this C string, for a repository with a guard (true) or without one. Null if
+    /// such a repository cannot be written with it. Never freed.
     pub writer: unsafe extern "C" fn(*const c_char, bool) -> *const c_void,
-    /// A place to collect one payload after the other that this writes; null where there is no memory for it.
+    /// Opens a handle that collects one payload after another for this writer. Null if there is not enough memory.
     pub open_payload: unsafe extern "C" fn(*const c_void) -> *mut c_void,
-    /// Forgets what was collected and encoded.
+    /// Discards what was collected and encoded.
     pub restart_payload: unsafe extern "C" fn(*mut c_void),
-    /// Adds bytes: [`OK`], or an error, and then nothing was added.
+    /// Adds bytes to the payload. After an error, nothing was added.
     pub append: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> c_int,
-    /// What was collected, until the next call.
+    /// What was collected, valid until the next call with the handle.
     pub collected: unsafe extern "C" fn(*mut c_void) -> Bytes,
-    /// The chunk of what was collected and of these bytes behind it, until the next call; true for a loose object, whose level is its
-    /// own. Without a start if that failed or the chunk is longer than the last argument; what was collected is then as before.
+    /// Encodes what was collected, followed by these bytes. The chunk is valid until the next call with the handle.
+    ///
+    /// The flag is true for a loose object, which has a level of its own. `start` is null if encoding failed or the
+    /// chunk is longer than the last argument; what was collected is then as before.
     pub encode: unsafe extern "C" fn(*mut c_void, bool, *const u8, usize, usize) -> Bytes,
-    /// Gives a place back.
+    /// Frees a handle.
     pub close_payload: unsafe extern "C" fn(*mut c_void),
 }
 
-/// The function behind [`CODECS_SYMBOL`].
+/// The type of the function exported as [`CODECS_SYMBOL`].
 pub type CodecsFunction = unsafe extern "C" fn() -> *const Codecs;

@@ -1,4 +1,5 @@
-//! Decoders of our own chunks, as C sees them. Their contexts are dear: the stand-in keeps some for each thread.
+//! The C functions that decode chunks of ours. Contexts are expensive to make, so the stand-in keeps some for each
+//! thread.
 
 use std::{
     ffi::CStr,
@@ -12,7 +13,7 @@ use repackbench_preload_abi::{DATA_ERROR, MEM_ERROR, OK, Progress, STREAM_END, S
 
 use crate::dictionaries;
 
-/// A decoder, and the dictionaries that it knows.
+/// A decoder and its dictionaries.
 struct Decoder {
     decoder: PushDecoder,
     dictionaries: &'static Dictionaries,
@@ -21,10 +22,10 @@ struct Decoder {
 /// See [`Codecs::open`](repackbench_preload_abi::Codecs).
 ///
 /// # Safety
-/// `tables` must be null, or what [`dictionaries::read`] gave.
+/// `tables` must be null or a result of [`dictionaries::read`].
 pub(crate) unsafe extern "C" fn open(tables: *const c_void) -> *mut c_void {
-    // SAFETY: as the caller vouches.
-    let dictionaries = unsafe { dictionaries::behind(tables) };
+    // SAFETY: the caller guarantees it.
+    let dictionaries = unsafe { dictionaries::from_handle(tables) };
     let opened = catch_unwind(|| Box::new(Decoder { decoder: PushDecoder::new(dictionaries), dictionaries }));
     opened.map_or(ptr::null_mut(), |decoder| Box::into_raw(decoder).cast())
 }
@@ -34,7 +35,7 @@ pub(crate) unsafe extern "C" fn open(tables: *const c_void) -> *mut c_void {
 /// # Safety
 /// `decoder` must be from [`open`], not closed, and in use by no other thread.
 pub(crate) unsafe extern "C" fn restart(decoder: *mut c_void) {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees it.
     let decoder = unsafe { &mut *decoder.cast::<Decoder>() };
     decoder.decoder.restart();
 }
@@ -42,7 +43,7 @@ pub(crate) unsafe extern "C" fn restart(decoder: *mut c_void) {
 /// See [`Codecs::step`](repackbench_preload_abi::Codecs).
 ///
 /// # Safety
-/// As for [`restart`]; there must be as many bytes and as much room as the lengths say, and they must not overlap.
+/// As for [`restart`]. The input and the output room must be as long as the lengths say, and must not overlap.
 pub(crate) unsafe extern "C" fn step(
     decoder: *mut c_void,
     input: *const u8,
@@ -50,10 +51,10 @@ pub(crate) unsafe extern "C" fn step(
     output: *mut u8,
     output_len: usize,
 ) -> Progress {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees it.
     let Decoder { decoder, dictionaries } = unsafe { &mut *decoder.cast::<Decoder>() };
-    // SAFETY: likewise; a null pointer is replaced where there is nothing. Room that was never written is only written to by
-    // every codec, and is plain bytes.
+    // SAFETY: as above; an empty slice replaces a null pointer. The output may be uninitialized, but it is plain bytes
+    // that the codecs only write to.
     let input = if input_len == 0 { &[][..] } else { unsafe { slice::from_raw_parts(input, input_len) } };
     // SAFETY: as above.
     let output = if output_len == 0 { &mut [][..] } else { unsafe { slice::from_raw_parts_mut(output, output_len) } };
@@ -65,7 +66,7 @@ pub(crate) unsafe extern "C" fn step(
         }
         Ok(Err(error)) => failed(code_of(&error), message_of(&error)),
         Err(_) => {
-            // Whatever state the panic left behind is not used again.
+            // The decoder may be in any state after the panic, so it is not used again, not even dropped.
             std::mem::forget(std::mem::replace(decoder, PushDecoder::new(dictionaries)));
             failed(STREAM_ERROR, c"repackbench: a defect in the decoder")
         }
@@ -77,7 +78,7 @@ pub(crate) unsafe extern "C" fn step(
 /// # Safety
 /// As for [`restart`]; `decoder` must not be used afterwards.
 pub(crate) unsafe extern "C" fn close(decoder: *mut c_void) {
-    // SAFETY: the caller vouches that it is from `open`, which gave up ownership.
+    // SAFETY: the caller guarantees that it is from `open`, which gave up ownership.
     let decoder = unsafe { Box::from_raw(decoder.cast::<Decoder>()) };
     let _ = catch_unwind(AssertUnwindSafe(move || drop(decoder)));
 }
@@ -89,7 +90,7 @@ fn code_of(error: &CodecError) -> c_int {
     }
 }
 
-/// A text that lasts, as zlib's do.
+/// A message that is never freed, like zlib's.
 fn message_of(error: &CodecError) -> &'static CStr {
     match error {
         CodecError::Checksum { .. } => c"repackbench: payload checksum does not match",

@@ -1,4 +1,5 @@
-//! Encoders of our own chunks, as C sees them: a payload is collected, then encoded at once. Contexts are dear: each thread keeps its own.
+//! The C functions that encode chunks of ours. A payload is collected, then encoded at once. Contexts are expensive to
+//! make, so each thread keeps its own.
 
 use std::{
     cell::RefCell,
@@ -13,13 +14,13 @@ use repackbench_preload_abi::{Bytes, MEM_ERROR, OK};
 
 use crate::complain;
 
-/// How many places a thread keeps: git has more than one stream open only for moments.
+/// How many sets of buffers a thread keeps. git rarely has more than one stream open, and then only briefly.
 const KEPT: usize = 4;
 
-/// The longest buffer that is kept with a place, in bytes.
+/// The largest buffer that is kept, in bytes.
 const KEPT_LEN: usize = 4 << 20;
 
-/// Where a payload is collected, and its chunk put.
+/// A payload that is being collected, and its chunk.
 struct Payload {
     writer: &'static Writer,
     buffers: Buffers,
@@ -31,7 +32,7 @@ struct Buffers {
     chunk: Vec<u8>,
 }
 
-/// One thread's encoders for what one writer writes, made when first needed.
+/// One thread's encoders for one writer, made on first use.
 struct Encoders {
     writer: &'static Writer,
     packed: Option<ChunkEncoder>,
@@ -40,18 +41,19 @@ struct Encoders {
 
 thread_local! {
     static POOL: RefCell<Vec<Buffers>> = const { RefCell::new(Vec::new()) };
-    /// Mostly of one writer: that of the repository that git works on.
+    /// Usually of one writer only: that of the repository that git works on.
     static ENCODERS: RefCell<Vec<Encoders>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What goes to one object store is written with this: the specs of packed and of loose objects.
+/// Writes to one object store: the specs of packed and of loose objects.
 struct Writer {
     packed: CodecSpec,
     loose: CodecSpec,
 }
 
 impl Writer {
-    /// None where no object can be written with `typed`, which is complained about; and where plain git would meet what it cannot read.
+    /// `None` if `typed` is no spec that objects can be written with, which is reported on stderr, or if git would meet
+    /// chunks that it cannot read in a repository without a guard.
     fn of(typed: &str, is_guarded: bool) -> Option<Self> {
         match typed.parse::<CodecSpec>().ok().filter(|spec| spec.is_uniform() && !spec.uses_bases()) {
             Some(spec) if is_guarded || spec.is_read_by_git() => {
@@ -72,7 +74,7 @@ impl Writer {
 /// # Safety
 /// `typed` must be a C string.
 pub(crate) unsafe extern "C" fn writer(typed: *const c_char, is_guarded: bool) -> *const c_void {
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees it.
     let typed = unsafe { CStr::from_ptr(typed) }.to_string_lossy();
     let made = catch_unwind(|| Writer::of(&typed, is_guarded));
     made.ok().flatten().map_or(ptr::null(), |writer| ptr::from_ref(Box::leak(Box::new(writer))).cast())
@@ -81,12 +83,12 @@ pub(crate) unsafe extern "C" fn writer(typed: *const c_char, is_guarded: bool) -
 /// See [`Codecs::open_payload`](repackbench_preload_abi::Codecs).
 ///
 /// # Safety
-/// `writer` must be what [`writer`] gave, and not null.
+/// `writer` must be a result of [`writer`] that is not null.
 pub(crate) unsafe extern "C" fn open(writer: *const c_void) -> *mut c_void {
-    // SAFETY: as the caller vouches; it is never freed.
+    // SAFETY: the caller guarantees it; writers are never freed.
     let writer = unsafe { &*writer.cast::<Writer>() };
     let opened = catch_unwind(|| {
-        // A thread that is ending has no pool any more.
+        // A thread that is ending no longer has a pool.
         let kept = POOL.try_with(|pool| pool.borrow_mut().pop()).ok().flatten();
         let buffers = kept.unwrap_or_default();
         Box::new(Payload { writer, buffers })
@@ -99,17 +101,17 @@ pub(crate) unsafe extern "C" fn open(writer: *const c_void) -> *mut c_void {
 /// # Safety
 /// `payload` must be from [`open`], not closed, and in use by no other thread.
 pub(crate) unsafe extern "C" fn restart(payload: *mut c_void) {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees it.
     let payload = unsafe { &mut *payload.cast::<Payload>() };
-    payload.buffers.forget();
+    payload.buffers.clear();
 }
 
 /// See [`Codecs::append`](repackbench_preload_abi::Codecs).
 ///
 /// # Safety
-/// As for [`restart`]; there must be as many bytes as the length says.
+/// As for [`restart`]; the input must be as long as the length says.
 pub(crate) unsafe extern "C" fn append(payload: *mut c_void, bytes: *const u8, len: usize) -> c_int {
-    // SAFETY: the caller vouches for both.
+    // SAFETY: the caller guarantees both.
     let (payload, bytes) = unsafe { (&mut *payload.cast::<Payload>(), view(bytes, len)) };
     let collected = &mut payload.buffers.bytes;
     if collected.try_reserve(len).is_err() {
@@ -124,7 +126,7 @@ pub(crate) unsafe extern "C" fn append(payload: *mut c_void, bytes: *const u8, l
 /// # Safety
 /// As for [`restart`].
 pub(crate) unsafe extern "C" fn collected(payload: *mut c_void) -> Bytes {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees it.
     let collected = unsafe { &(*payload.cast::<Payload>()).buffers.bytes };
     Bytes { start: collected.as_ptr(), len: collected.len() }
 }
@@ -140,7 +142,7 @@ pub(crate) unsafe extern "C" fn encode(
     len: usize,
     longest: usize,
 ) -> Bytes {
-    // SAFETY: the caller vouches for both.
+    // SAFETY: the caller guarantees both.
     let (payload, rest) = unsafe { (&mut *payload.cast::<Payload>(), view(rest, len)) };
     let before = payload.buffers.bytes.len();
     match catch_unwind(AssertUnwindSafe(|| payload.encode(is_loose, rest))) {
@@ -151,7 +153,7 @@ pub(crate) unsafe extern "C" fn encode(
         Ok(Ok(())) => complain("zlib writes this object, since its codec's chunk is longer than git makes room for"),
         Ok(Err(error)) => complain(&format!("zlib writes this object, since its codec failed: {error}")),
         Err(_) => {
-            // Whatever state the panic left behind is not used again.
+            // The encoders may be in any state after the panic, so they are not used again, not even dropped.
             let _ = ENCODERS.try_with(|encoders| std::mem::forget(encoders.take()));
             complain("zlib writes this object, because of a defect in the encoder");
         }
@@ -161,7 +163,8 @@ pub(crate) unsafe extern "C" fn encode(
 }
 
 impl Buffers {
-    fn forget(&mut self) {
+    /// Empties both buffers, and gives back the memory of large ones.
+    fn clear(&mut self) {
         for buffer in [&mut self.bytes, &mut self.chunk] {
             buffer.clear();
             buffer.shrink_to(KEPT_LEN);
@@ -172,7 +175,7 @@ impl Buffers {
 impl Payload {
     fn encode(&mut self, is_loose: bool, rest: &[u8]) -> Result<(), CodecError> {
         let Buffers { bytes, chunk } = &mut self.buffers;
-        // Mostly everything arrives at once, and needs no copy.
+        // Usually the whole payload arrives at once, and needs no copy.
         let whole = if bytes.is_empty() {
             rest
         } else {
@@ -193,7 +196,7 @@ impl Payload {
 }
 
 impl Encoders {
-    /// The ones of `writer` among all.
+    /// The encoders of `writer`, added to `all` if they are missing.
     fn of<'a>(all: &'a mut Vec<Encoders>, writer: &'static Writer) -> &'a mut Encoders {
         let known = all.iter().position(|encoders| ptr::eq(encoders.writer, writer));
         let at = known.unwrap_or_else(|| {
@@ -213,7 +216,7 @@ impl Encoders {
     }
 }
 
-/// Panics unless the chunk decodes to the payload. In builds for tests every chunk is decoded again.
+/// Panics unless the chunk decodes to the payload. Debug builds decode every chunk again.
 fn assert_faithful(payload: &[u8], chunk: &[u8]) {
     let mut decoder = repackbench_codec::ChunkDecoder::new(repackbench_codec::ZlibReader::Stock);
     let mut again = vec![0; payload.len()];
@@ -226,11 +229,11 @@ fn assert_faithful(payload: &[u8], chunk: &[u8]) {
 /// # Safety
 /// As for [`restart`]; `payload` must not be used afterwards.
 pub(crate) unsafe extern "C" fn close(payload: *mut c_void) {
-    // SAFETY: the caller vouches that it is from `open`, which gave up ownership.
+    // SAFETY: the caller guarantees that it is from `open`, which gave up ownership.
     let payload = unsafe { Box::from_raw(payload.cast::<Payload>()) };
     let _ = catch_unwind(AssertUnwindSafe(move || {
         let mut buffers = payload.buffers;
-        buffers.forget();
+        buffers.clear();
         let _ = POOL.try_with(|pool| {
             let mut pool = pool.borrow_mut();
             if pool.len() < KEPT {
@@ -240,9 +243,11 @@ pub(crate) unsafe extern "C" fn close(payload: *mut c_void) {
     }));
 }
 
+/// The slice of these bytes.
+///
 /// # Safety
-/// There must be as many bytes as the length says, for as long as they are looked at.
+/// There must be `len` bytes, valid for the lifetime of the slice.
 unsafe fn view<'a>(bytes: *const u8, len: usize) -> &'a [u8] {
-    // SAFETY: the caller vouches for it; a null pointer is replaced where there is nothing.
+    // SAFETY: the caller guarantees it; an empty slice replaces a null pointer.
     if len == 0 { &[] } else { unsafe { slice::from_raw_parts(bytes, len) } }
 }

@@ -1,7 +1,7 @@
-//! The codecs behind the zlib stand-in, in a library of its own: it holds several zlibs, whose functions have the names that the
-//! stand-in exports, and shows none of them.
+//! The codecs of the stand-in for zlib, in a library of their own.
 //!
-//! It exports one function, [`repackbench_preload_codecs`], which gives a table of others. No panic leaves them.
+//! The library contains several zlibs, whose functions have the names that the stand-in exports, and hides them. It
+//! exports one function, [`repackbench_preload_codecs`], which returns a table of the others. No panic leaves them.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -17,7 +17,7 @@ use std::{io::Write, sync::OnceLock};
 
 use repackbench_preload_abi::{ABI_VERSION, Codecs};
 
-/// The table, made when first asked for.
+/// The table of functions, made on first use.
 static CODECS: OnceLock<Option<Codecs>> = OnceLock::new();
 
 fn codecs() -> Option<Codecs> {
@@ -46,12 +46,12 @@ fn codecs() -> Option<Codecs> {
     })
 }
 
-/// Says on stderr what no return code can say. Where even that fails there is nobody to tell.
+/// Prints to stderr what no return code can express. A failure to print is ignored, since it cannot be reported.
 fn complain(message: &str) {
     let _ = writeln!(std::io::stderr(), "repackbench: {message}");
 }
 
-/// The table of functions; null if it cannot be made. It lasts as long as the process.
+/// Returns the table of functions, which is never freed. Null if it cannot be made.
 #[unsafe(no_mangle)]
 pub extern "C" fn repackbench_preload_codecs() -> *const Codecs {
     CODECS.get_or_init(codecs).as_ref().map_or(std::ptr::null(), std::ptr::from_ref)

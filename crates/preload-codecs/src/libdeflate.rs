@@ -1,4 +1,4 @@
-//! Zlib streams by libdeflate, which decodes whole ones only.
+//! Decodes zlib streams with libdeflate, which needs the whole stream at once.
 
 use std::{cell::RefCell, ptr};
 
@@ -8,12 +8,12 @@ use libdeflate_sys::{
 };
 use repackbench_preload_abi::{BUF_ERROR, Progress, STREAM_END};
 
-/// A context, freed with its thread.
+/// A context of libdeflate, freed when its thread ends.
 struct Context(*mut libdeflate_decompressor);
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: it is null, which is allowed, or from libdeflate_alloc_decompressor and freed nowhere else.
+        // SAFETY: the pointer is null, which is allowed, or from libdeflate_alloc_decompressor and freed nowhere else.
         unsafe { libdeflate_free_decompressor(self.0) }
     }
 }
@@ -22,10 +22,11 @@ thread_local! {
     static CONTEXT: RefCell<Option<Context>> = const { RefCell::new(None) };
 }
 
-/// See [`Codecs::libdeflate`](repackbench_preload_abi::Codecs). Whatever stops libdeflate, another zlib says what it is.
+/// See [`Codecs::libdeflate`](repackbench_preload_abi::Codecs). After any failure, another zlib decodes the stream and
+/// reports the error.
 ///
 /// # Safety
-/// There must be as many bytes and as much room as the lengths say.
+/// The input and the output room must be as long as the lengths say.
 pub(crate) unsafe extern "C" fn decode(
     input: *const u8,
     input_len: usize,
@@ -35,13 +36,14 @@ pub(crate) unsafe extern "C" fn decode(
     let not_whole = Progress { consumed: 0, produced: 0, code: BUF_ERROR, message: ptr::null() };
     let decoded = CONTEXT.try_with(|context| {
         let mut context = context.borrow_mut();
-        // SAFETY: takes nothing, returns a context or null.
+        // SAFETY: the function takes no arguments and returns a context or null.
         let context = context.get_or_insert_with(|| Context(unsafe { libdeflate_alloc_decompressor() }));
         if context.0.is_null() {
             return not_whole;
         }
         let (mut consumed, mut produced) = (0, 0);
-        // SAFETY: the context is valid and this thread's; the caller vouches for bytes and room; the counters are ours.
+        // SAFETY: the context is valid and belongs to this thread; the caller guarantees input and output room; the
+        // counters are ours.
         let code = unsafe {
             libdeflate_zlib_decompress_ex(
                 context.0,

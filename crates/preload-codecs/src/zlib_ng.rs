@@ -1,7 +1,8 @@
-//! zlib-ng behind zlib's own functions.
+//! Adapts zlib-ng to zlib's interface.
 //!
-//! It is built under its native interface, whose names are apart from every other zlib's. Its stream is laid out as zlib's is, but for the
-//! checksum, which has 32 bits and lies in what is padding in zlib's: it is copied before each call and behind it.
+//! zlib-ng is built with its native interface, whose names differ from every other zlib's. Its stream has the layout of
+//! zlib's except for the checksum, which has 32 bits and is where zlib has padding. So the checksum is copied before
+//! and after each call.
 
 use std::ffi::{CStr, c_void};
 use std::mem::offset_of;
@@ -11,7 +12,7 @@ use libz_ng_sys as sys;
 use repackbench_preload_abi::{ZStream, ZlibFunctions};
 
 unsafe extern "C" {
-    // Part of zlib-ng, and not of its bindings.
+    // zlib-ng has these functions; its bindings lack them.
     #[link_name = "zng_inflateGetDictionary"]
     fn inflate_get_dictionary(stream: sys::z_streamp, dictionary: *mut u8, length: *mut c_uint) -> c_int;
     #[link_name = "zng_deflatePending"]
@@ -26,7 +27,7 @@ macro_rules! same_place {
 
 same_place!(next_in, avail_in, total_in, next_out, avail_out, total_out, msg, state, zalloc, zfree, opaque, data_type);
 
-// zlib-ng's checksum is in zlib's padding, and zlib's checksum in what is nothing for zlib-ng.
+// zlib-ng's checksum is in zlib's padding, and zlib's checksum is in a field that zlib-ng does not use.
 const _: () = assert!(offset_of!(sys::z_stream, adler) + size_of::<u32>() == offset_of!(ZStream, adler));
 const _: () = assert!(offset_of!(sys::z_stream, reserved) == offset_of!(ZStream, adler));
 const _: () = assert!(size_of::<sys::z_stream>() <= size_of::<ZStream>());
@@ -35,17 +36,18 @@ const _: () = assert!(size_of::<sys::z_stream>() <= size_of::<ZStream>());
 ///
 /// # Safety
 /// `stream` must be null or valid, and `call` sound for it.
-unsafe fn on_its_own<T>(stream: *mut ZStream, call: impl FnOnce(sys::z_streamp) -> T) -> T {
-    let its_own: sys::z_streamp = stream.cast();
+unsafe fn with_native_layout<T>(stream: *mut ZStream, call: impl FnOnce(sys::z_streamp) -> T) -> T {
+    let native: sys::z_streamp = stream.cast();
     if stream.is_null() {
-        return call(its_own);
+        return call(native);
     }
-    // SAFETY: valid, as the caller vouches, and as long as zlib-ng's; both checksums lie within. Reached through pointers alone.
+    // SAFETY: valid; the caller guarantees it, and as long as zlib-ng's; both checksums lie within. Reached through
+    // pointers alone.
     unsafe {
         #[allow(clippy::cast_possible_truncation, reason = "a checksum of 32 bits")]
-        (&raw mut (*its_own).adler).write((*stream).adler as u32);
-        let result = call(its_own);
-        (&raw mut (*stream).adler).write(c_ulong::from((&raw const (*its_own).adler).read()));
+        (&raw mut (*native).adler).write((*stream).adler as u32);
+        let result = call(native);
+        (&raw mut (*stream).adler).write(c_ulong::from((&raw const (*native).adler).read()));
         result
     }
 }
@@ -53,8 +55,8 @@ unsafe fn on_its_own<T>(stream: *mut ZStream, call: impl FnOnce(sys::z_streamp) 
 macro_rules! adapted {
     ($($symbol:literal $name:ident = $function:path, ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         $(unsafe extern "C" fn $name(stream: *mut ZStream, $($argument: $type),*) -> $result {
-            // SAFETY: zlib.h's duties of the caller.
-            unsafe { on_its_own(stream, |stream| $function(stream, $($argument),*)) }
+            // SAFETY: zlib.h states what the caller must ensure.
+            unsafe { with_native_layout(stream, |stream| $function(stream, $($argument),*)) }
         })*
 
         fn find(name: &CStr) -> *mut c_void {
@@ -94,8 +96,8 @@ adapted! {
 }
 
 unsafe extern "C" fn inflate_init2(stream: *mut ZStream, window_bits: c_int, _: *const c_char, _: c_int) -> c_int {
-    // SAFETY: zlib.h's duties of the caller; the native interface asks for no version.
-    unsafe { on_its_own(stream, |stream| sys::zng_inflateInit2(stream, window_bits)) }
+    // SAFETY: zlib.h states what the caller must ensure; the native interface takes no version.
+    unsafe { with_native_layout(stream, |stream| sys::zng_inflateInit2(stream, window_bits)) }
 }
 
 unsafe extern "C" fn deflate_init2(
@@ -110,11 +112,13 @@ unsafe extern "C" fn deflate_init2(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        on_its_own(stream, |stream| sys::zng_deflateInit2(stream, level, method, window_bits, memory_level, strategy))
+        with_native_layout(stream, |stream| {
+            sys::zng_deflateInit2(stream, level, method, window_bits, memory_level, strategy)
+        })
     }
 }
 
-/// Copies by `copy`, from a stream to another, both of zlib's layout.
+/// Copies a stream with `copy`; both streams have zlib's layout.
 ///
 /// # Safety
 /// Both must be null or valid, and `copy` sound for them.
@@ -123,21 +127,21 @@ unsafe fn copy_by(
     to: *mut ZStream,
     from: *mut ZStream,
 ) -> c_int {
-    // SAFETY: as the caller vouches. What is copied has zlib-ng's checksum, and zlib's beside it.
-    unsafe { on_its_own(from, |from| copy(to.cast(), from)) }
+    // SAFETY: the caller guarantees it. What is copied has zlib-ng's checksum, and zlib's beside it.
+    unsafe { with_native_layout(from, |from| copy(to.cast(), from)) }
 }
 
 unsafe extern "C" fn inflate_copy(to: *mut ZStream, from: *mut ZStream) -> c_int {
-    // SAFETY: zlib.h's duties of the caller.
+    // SAFETY: zlib.h states what the caller must ensure.
     unsafe { copy_by(sys::inflateCopy, to, from) }
 }
 
 unsafe extern "C" fn deflate_copy(to: *mut ZStream, from: *mut ZStream) -> c_int {
-    // SAFETY: zlib.h's duties of the caller.
+    // SAFETY: zlib.h states what the caller must ensure.
     unsafe { copy_by(sys::deflateCopy, to, from) }
 }
 
-/// Those of zlib-ng; they last as long as the process.
+/// The functions of zlib-ng, which are never freed.
 pub(crate) fn functions() -> Option<&'static ZlibFunctions> {
     static FUNCTIONS: std::sync::OnceLock<Option<ZlibFunctions>> = std::sync::OnceLock::new();
     // SAFETY: each does what zlib-ng's function of that name does, for a stream as zlib.h declares it.
@@ -152,7 +156,8 @@ mod tests {
 
     const VERSION: *const c_char = c"1.2.11".as_ptr();
 
-    /// Each byte of a stream that zlib-ng wrote is read by stock zlib and by zlib-ng, in pieces: the same is seen of both.
+    /// Reads a stream that zlib-ng wrote with stock zlib and with zlib-ng, in pieces. The caller must see the same in
+    /// both.
     #[test]
     fn streams_show_what_stock_zlib_shows() {
         let payload: Vec<u8> = (0..9_000u32).map(|at| (at * at / 70) as u8).collect();
@@ -181,7 +186,8 @@ mod tests {
         }
     }
 
-    /// What was read, the checksum, and both totals; half of it through a copy of the stream, all after a reset.
+    /// Returns the payload, the checksum and both totals. The stream is reset first, and its second half is read
+    /// through a copy.
     fn read(functions: &ZlibFunctions, stored: &[u8], piece: usize, room: usize) -> (Vec<u8>, c_ulong, [c_ulong; 2]) {
         let [mut first, mut copy] = [ZStream::zeroed(); 2];
         let (mut payload, mut code, mut at) = (Vec::new(), OK, 0);

@@ -1,11 +1,14 @@
-//! Writing: zlib's functions, each for whoever's stream it is. All are zlib's, unless a codec was named for the object store.
+//! zlib's functions for writing. Each finds out who owns the stream and passes the call on.
+//!
+//! Every stream belongs to the real zlib unless a codec is configured for the object store that it goes to.
 
 use libc::{c_char, c_int, c_uint, c_ulong, c_void};
 use repackbench_preload_abi::{MEM_ERROR, OK, STREAM_ERROR, VERSION_ERROR, ZStream, ZlibFunctions};
 
 use crate::{
+    caller::has_our_layout,
+    deflate_stream::{self, DeflateOwner, DeflateStream, Settings, find},
     guarded,
-    written::{self, Settings, Whose, Written, find},
     zlib::zlib,
 };
 
@@ -22,7 +25,7 @@ const LAST_STRATEGY: c_int = 4;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflateInit_(stream: *mut ZStream, level: c_int, version: *const c_char, size: c_int) -> c_int {
-    // SAFETY: the caller's duties are those of `deflateInit2_`.
+    // SAFETY: the caller has the same obligations as for `deflateInit2_`.
     unsafe { deflateInit2_(stream, level, DEFLATED, WINDOW_BITS, MEMORY_LEVEL, STRATEGY, version, size) }
 }
 
@@ -39,12 +42,12 @@ unsafe extern "C" fn deflateInit2_(
 ) -> c_int {
     guarded(STREAM_ERROR, || {
         let settings = Settings { level, method, window_bits, memory_level, strategy };
-        // SAFETY: null or a valid stream, as zlib.h wants it; the version null or a C string.
+        // SAFETY: zlib.h requires a null or valid stream, and a version that is null or a C string.
         unsafe {
             if is_ordinary(settings)
-                && is_of_this_zlib(version, size)
+                && has_our_layout(version, size)
                 && let Some(caller) = stream.as_mut()
-                && written::open(caller, settings)
+                && deflate_stream::open(caller, settings)
             {
                 return OK;
             }
@@ -60,7 +63,7 @@ unsafe extern "C" fn deflateInit2_(
     })
 }
 
-/// Whether it is a stream in zlib's format, with arguments that every zlib takes.
+/// Whether the settings ask for zlib's format (not gzip or raw DEFLATE), with arguments that every zlib accepts.
 fn is_ordinary(settings: Settings) -> bool {
     let Settings { level, method, window_bits, memory_level, strategy } = settings;
     (-1..=9).contains(&level)
@@ -70,15 +73,9 @@ fn is_ordinary(settings: Settings) -> bool {
         && (STRATEGY..=LAST_STRATEGY).contains(&strategy)
 }
 
-/// # Safety
-/// `version` must be null or a C string.
-unsafe fn is_of_this_zlib(version: *const c_char, size: c_int) -> bool {
-    // SAFETY: as the caller vouches.
-    !version.is_null() && unsafe { *version } == b'1'.cast_signed() && size == ZStream::SIZE
-}
-
-/// Answers for a stream: `ours` for one of ours, `zlibs` for all others. A panic is told as a lack of memory, the one error that all of
-/// git heeds.
+/// Calls `ours` for a stream of ours, and `zlibs` for a stream of the real zlib.
+///
+/// A panic becomes `Z_MEM_ERROR`, the only error that all of git checks for.
 ///
 /// # Safety
 /// As for [`find`].
@@ -88,48 +85,48 @@ unsafe fn answer(
     zlibs: impl FnOnce(&ZlibFunctions) -> c_int,
 ) -> c_int {
     guarded(MEM_ERROR, || {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller guarantees it.
         match unsafe { find(stream) } {
-            Whose::Ours(caller) => ours(caller),
-            Whose::Zlibs => zlib().map_or(STREAM_ERROR, |zlib| zlibs(zlib.functions)),
-            Whose::Nobodys => STREAM_ERROR,
+            DeflateOwner::Ours(caller) => ours(caller),
+            DeflateOwner::Zlib => zlib().map_or(STREAM_ERROR, |zlib| zlibs(zlib.functions)),
+            DeflateOwner::Invalid => STREAM_ERROR,
         }
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflate(stream: *mut ZStream, flush: c_int) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover both.
-    unsafe { answer(stream, |caller| Written::deflate(caller, flush), |zlib| (zlib.deflate)(stream, flush)) }
+    // SAFETY: what zlib.h requires of the caller is enough for both.
+    unsafe { answer(stream, |caller| DeflateStream::deflate(caller, flush), |zlib| (zlib.deflate)(stream, flush)) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflateEnd(stream: *mut ZStream) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover both.
-    unsafe { answer(stream, |caller| Written::end(caller), |zlib| (zlib.deflate_end)(stream)) }
+    // SAFETY: what zlib.h requires of the caller is enough for both.
+    unsafe { answer(stream, |caller| DeflateStream::end(caller), |zlib| (zlib.deflate_end)(stream)) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflateReset(stream: *mut ZStream) -> c_int {
-    // SAFETY: zlib.h's duties of the caller.
-    unsafe { answer(stream, |caller| Written::of(caller).reset(caller), |zlib| (zlib.deflate_reset)(stream)) }
+    // SAFETY: zlib.h states what the caller must ensure.
+    unsafe { answer(stream, |caller| DeflateStream::of(caller).reset(caller), |zlib| (zlib.deflate_reset)(stream)) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflateBound(stream: *mut ZStream, source_len: c_ulong) -> c_ulong {
-    // More than any stream has, of zlib's or ours.
-    let refused = written::bound(source_len);
+    // An upper bound for every stream, ours and zlib's.
+    let refused = deflate_stream::bound(source_len);
     guarded(refused, || {
-        // SAFETY: zlib.h's duties of the caller; a state that becomes zlib's is not used again here.
+        // SAFETY: zlib.h states what the caller must ensure. A state that is given up to zlib is not used again here.
         unsafe {
             match find(stream) {
-                Whose::Ours(caller) => Written::of(caller).bound(source_len).unwrap_or_else(|| {
-                    Written::begin_anew_as_zlibs(caller, refused, |zlib, stream| {
+                DeflateOwner::Ours(caller) => DeflateStream::of(caller).bound(source_len).unwrap_or_else(|| {
+                    DeflateStream::reopen_as_zlib(caller, refused, |zlib, stream| {
                         (zlib.deflate_bound)(stream, source_len)
                     })
                 }),
-                Whose::Zlibs => zlib().map_or(refused, |zlib| (zlib.functions.deflate_bound)(stream, source_len)),
-                Whose::Nobodys => refused,
+                DeflateOwner::Zlib => zlib().map_or(refused, |zlib| (zlib.functions.deflate_bound)(stream, source_len)),
+                DeflateOwner::Invalid => refused,
             }
         }
     })
@@ -137,12 +134,12 @@ unsafe extern "C" fn deflateBound(stream: *mut ZStream, source_len: c_ulong) -> 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflatePending(stream: *mut ZStream, pending: *mut c_uint, bits: *mut c_int) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover both; what is to be written to is null or valid.
+    // SAFETY: what zlib.h requires of the caller is enough for both; the two output pointers are null or valid.
     unsafe {
         answer(
             stream,
             |caller| {
-                let (bytes_left, bits_left) = Written::of(caller).pending();
+                let (bytes_left, bits_left) = DeflateStream::of(caller).pending();
                 if let Some(pending) = pending.as_mut() {
                     *pending = bytes_left;
                 }
@@ -161,21 +158,22 @@ unsafe extern "C" fn deflateCopy(to: *mut ZStream, from: *mut ZStream) -> c_int 
     if to.is_null() {
         return STREAM_ERROR;
     }
-    // SAFETY: zlib.h's duties of the caller cover both.
+    // SAFETY: what zlib.h requires of the caller is enough for both.
     unsafe { decided_for_zlib(from, |zlib, from| (zlib.deflate_copy)(to, from)) }
 }
 
-/// Calls what makes sense for zlib's streams alone: a new one is zlib's from now on, and one of ours refused.
+/// Calls a function that makes sense only for zlib's streams. A new stream becomes zlib's; a stream of ours that has
+/// data is refused.
 ///
 /// # Safety
 /// As for [`find`]; `call` must be sound for the stream.
 unsafe fn decided_for_zlib(stream: *mut ZStream, call: impl Fn(&ZlibFunctions, *mut ZStream) -> c_int) -> c_int {
-    // SAFETY: as the caller vouches; a state that becomes zlib's is not used again here.
+    // SAFETY: the caller guarantees it; a state that is given up to zlib is not used again here.
     unsafe {
         answer(
             stream,
-            |caller| match Written::of(caller).is_new() {
-                true => Written::begin_anew_as_zlibs(caller, MEM_ERROR, &call),
+            |caller| match DeflateStream::of(caller).is_new() {
+                true => DeflateStream::reopen_as_zlib(caller, MEM_ERROR, &call),
                 false => STREAM_ERROR,
             },
             |zlib| call(zlib, stream),
@@ -187,7 +185,7 @@ macro_rules! for_zlib {
     ($($symbol:ident => $field:ident($($argument:ident: $type:ty),*);)*) => {
         $(#[unsafe(no_mangle)]
         unsafe extern "C" fn $symbol(stream: *mut ZStream, $($argument: $type),*) -> c_int {
-            // SAFETY: zlib.h's duties of the caller cover both.
+            // SAFETY: what zlib.h requires of the caller is enough for both.
             unsafe { decided_for_zlib(stream, |zlib, stream| (zlib.$field)(stream, $($argument),*)) }
         })*
     };

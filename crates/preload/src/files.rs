@@ -1,31 +1,32 @@
-//! Opening, renaming and linking files: the C library's functions, but for a variant's configuration and object files.
+//! Opens, renames and links files like the C library's functions, except for a variant's configuration and object
+//! files.
 //!
-//! They are called before this process has begun and between a fork and what follows it, so they do nothing that needs memory unless
-//! a file is called `config`.
+//! Programs call these functions before `main` and between `fork` and `exec`. So they allocate no memory unless a file
+//! is called `config`.
 
 use std::ffi::CStr;
 
-use libc::{
-    AT_FDCWD, EACCES, ENOSYS, FILE, O_ACCMODE, O_APPEND, O_CREAT, O_RDONLY, O_TRUNC, c_char, c_int, c_uint, mode_t,
-};
+use libc::{AT_FDCWD, EACCES, FILE, O_ACCMODE, O_APPEND, O_CREAT, O_RDONLY, O_TRUNC, c_char, c_int, c_uint, mode_t};
 
 use crate::{
     guard, guarded,
-    host::{behind, set_errno},
+    next::{call_next, set_errno, unsupported},
     objects::{self, ObjectFile},
     repository,
 };
 
-/// What becomes of a file that is to be opened.
+/// How to answer a request to open a file.
 enum Opening {
-    /// The C library opens it.
+    /// Let the C library open it.
     Ordinary,
-    /// This descriptor is it.
+    /// Return this descriptor.
     Ours(c_int),
-    /// Nobody.
+    /// Fail with EACCES.
     Refused,
 }
 
+/// Decides how to answer a request to open `path`, which starts from `folder` if it is relative.
+///
 /// # Safety
 /// `path` must be null or a C string.
 unsafe fn opening(folder: c_int, path: *const c_char, flags: c_int) -> Opening {
@@ -35,22 +36,17 @@ unsafe fn opening(folder: c_int, path: *const c_char, flags: c_int) -> Opening {
     // SAFETY: not null, so a C string.
     let path = unsafe { CStr::from_ptr(path) };
     if !guard::is_config(path) {
-        let makes = flags & O_CREAT != 0 && guard::has_hidden_any();
-        let leaves = makes && guarded(false, || repository::is_a_copy_without_guard(path.to_bytes()));
+        let makes = flags & O_CREAT != 0 && guard::has_hidden_a_guard();
+        let leaves = makes && guarded(false, || repository::is_unguarded_copy(path.to_bytes()));
         return if leaves { Opening::Refused } else { Opening::Ordinary };
     }
     guarded(Opening::Refused, || match flags & O_ACCMODE {
-        O_RDONLY => guard::hidden(folder, path).map_or(Opening::Ordinary, Opening::Ours),
-        // What is appended takes nothing away.
+        O_RDONLY => guard::config_without_guard(folder, path).map_or(Opening::Ordinary, Opening::Ours),
+        // Appending removes nothing, so the guard stays.
         _ if flags & O_APPEND != 0 && flags & O_TRUNC == 0 => Opening::Ordinary,
         _ if guard::is_protected(folder, path) => Opening::Refused,
         _ => Opening::Ordinary,
     })
-}
-
-fn missing() -> c_int {
-    set_errno(ENOSYS);
-    -1
 }
 
 fn refused() -> c_int {
@@ -58,19 +54,37 @@ fn refused() -> c_int {
     -1
 }
 
-/// A descriptor that the C library gave for `path`, which starts from `folder` if it is relative.
+/// Records which object store a descriptor belongs to, if any, and returns it. `path` starts from `folder` if it is
+/// relative.
 ///
 /// # Safety
-/// `path` must be a C string if the descriptor is one.
+/// `path` must be a C string if the descriptor is valid.
 unsafe fn opened(descriptor: c_int, folder: c_int, path: *const c_char) -> c_int {
     if descriptor >= 0 {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller guarantees it.
         let path = unsafe { CStr::from_ptr(path) }.to_bytes();
-        // Where another folder lies is not known: the file is of no store.
+        // The path of any other folder is unknown, so such a file counts as outside every store.
         let is_known = folder == AT_FDCWD || path.starts_with(b"/");
         objects::opened(descriptor, if is_known { path } else { b"" });
     }
     descriptor
+}
+
+/// The folder that relative paths start from: the given one, or the current one.
+macro_rules! folder_or_current {
+    () => {
+        AT_FDCWD
+    };
+    ($folder:ident) => {
+        $folder
+    };
+}
+
+/// The type `c_int`, once for each argument.
+macro_rules! c_int {
+    ($argument:ident) => {
+        c_int
+    };
 }
 
 macro_rules! opens {
@@ -82,28 +96,25 @@ macro_rules! opens {
             flags: c_int,
             $($mode: mode_t,)?
         ) -> c_int {
-            // SAFETY: the caller's duties are those of the C library's function, which gets its arguments unchanged. A mode that was
-            // not given is whatever its register holds, and nobody looks at it.
+            // SAFETY: the caller has the same obligations as for the C library's function, which gets its arguments
+            // unchanged. A mode that was not passed is whatever its register holds, and is never used.
             unsafe {
-                match opening(opens!(@or_here $($folder)?), path, flags) {
+                match opening(folder_or_current!($($folder)?), path, flags) {
                     Opening::Ours(descriptor) => descriptor,
                     Opening::Refused => refused(),
                     Opening::Ordinary => opened(
-                        behind!(
-                            $name: fn($(opens!(@number $folder),)? *const c_char, c_int $(, opens!(@mode $mode))?) -> c_int,
+                        call_next!(
+                            $name: fn($(c_int!($folder),)? *const c_char, c_int $(, opens!(@mode $mode))?) -> c_int,
                             ($($folder,)? path, flags $(, $mode)?),
-                            missing()
+                            unsupported(-1)
                         ),
-                        opens!(@or_here $($folder)?),
+                        folder_or_current!($($folder)?),
                         path,
                     ),
                 }
             }
         })*
     };
-    (@or_here) => { AT_FDCWD };
-    (@or_here $folder:ident) => { $folder };
-    (@number $folder:ident) => { c_int };
     (@mode $mode:ident) => { mode_t };
 }
 
@@ -118,12 +129,12 @@ opens! {
     __openat64_2 = c"__openat64_2" (folder);
 }
 
-/// The flags that stand for a mode of `fopen`.
+/// The flags of `open` that a mode of `fopen` stands for.
 ///
 /// # Safety
 /// `mode` must be a C string.
 unsafe fn flags_of(mode: *const c_char) -> c_int {
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees it.
     let mode = unsafe { CStr::from_ptr(mode) }.to_bytes();
     let updates = mode.contains(&b'+');
     match mode.first() {
@@ -138,7 +149,7 @@ macro_rules! opens_streams {
     ($($symbol:ident = $name:literal;)*) => {
         $(#[unsafe(no_mangle)]
         unsafe extern "C" fn $symbol(path: *const c_char, mode: *const c_char) -> *mut FILE {
-            // SAFETY: the caller's duties are those of the C library's function: two C strings.
+            // SAFETY: the C library's function requires the same of the caller: two C strings.
             unsafe {
                 match opening(AT_FDCWD, path, flags_of(mode)) {
                     Opening::Ours(descriptor) => libc::fdopen(descriptor, mode),
@@ -146,7 +157,7 @@ macro_rules! opens_streams {
                         refused();
                         std::ptr::null_mut()
                     }
-                    Opening::Ordinary => behind!(
+                    Opening::Ordinary => call_next!(
                         $name: fn(*const c_char, *const c_char) -> *mut FILE,
                         (path, mode),
                         std::ptr::null_mut()
@@ -162,7 +173,7 @@ opens_streams! {
     fopen64 = c"fopen64";
 }
 
-/// Sees to it that no guard is lost when one file replaces another; false if it would be.
+/// Restores the guard in a file that is about to replace a guarded one. Returns false if that fails.
 ///
 /// # Safety
 /// Both paths must be null or C strings.
@@ -172,57 +183,10 @@ unsafe fn may_replace(from_folder: c_int, from: *const c_char, to_folder: c_int,
     }
     // SAFETY: not null, so C strings.
     let (from, to) = unsafe { (CStr::from_ptr(from), CStr::from_ptr(to)) };
-    !guard::may_be_guarded(to_folder, to) || guarded(false, || guard::put_back(from_folder, from, to_folder, to))
+    !guard::may_be_guarded(to_folder, to) || guarded(false, || guard::restore_guard(from_folder, from, to_folder, to))
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
-    // SAFETY: the caller's duties are those of the C library's function.
-    unsafe {
-        match may_replace(AT_FDCWD, from, AT_FDCWD, to) {
-            true => behind!(c"rename": fn(*const c_char, *const c_char) -> c_int, (from, to), missing()),
-            false => refused(),
-        }
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn renameat(from_folder: c_int, from: *const c_char, to_folder: c_int, to: *const c_char) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        match may_replace(from_folder, from, to_folder, to) {
-            true => behind!(
-                c"renameat": fn(c_int, *const c_char, c_int, *const c_char) -> c_int,
-                (from_folder, from, to_folder, to),
-                missing()
-            ),
-            false => refused(),
-        }
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn renameat2(
-    from_folder: c_int,
-    from: *const c_char,
-    to_folder: c_int,
-    to: *const c_char,
-    flags: c_uint,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        match may_replace(from_folder, from, to_folder, to) {
-            true => behind!(
-                c"renameat2": fn(c_int, *const c_char, c_int, *const c_char, c_uint) -> c_int,
-                (from_folder, from, to_folder, to, flags),
-                missing()
-            ),
-            false => refused(),
-        }
-    }
-}
-
-/// Whether a program that sees no guard may make a link.
+/// Whether a program from which guards are hidden may make this link.
 ///
 /// # Safety
 /// Both paths must be null or C strings.
@@ -236,37 +200,42 @@ unsafe fn may_link(from_folder: c_int, from: *const c_char, to_folder: c_int, to
     if !is_known(from_folder, from) || !is_known(to_folder, to) || ObjectFile::at(from).is_none() {
         return true;
     }
-    guarded(true, || !(repository::would_leave_a_variant(from, to) && guard::is_hidden_from_this_program()))
+    guarded(true, || !(repository::links_out_of_variant(from, to) && guard::is_hidden_from_this_process()))
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn link(from: *const c_char, to: *const c_char) -> c_int {
-    // SAFETY: the caller's duties are those of the C library's function.
-    unsafe {
-        match may_link(AT_FDCWD, from, AT_FDCWD, to) {
-            true => behind!(c"link": fn(*const c_char, *const c_char) -> c_int, (from, to), missing()),
-            false => refused(),
-        }
-    }
+/// Functions that take two paths. The C library is called only if `may` returns true.
+macro_rules! take_two_paths {
+    ($($symbol:ident = $name:literal ($may:ident: $([$folder:ident])? from, $([$other:ident])? to $(, $flags:ident: $type:ty)?);)*) => {
+        $(#[unsafe(no_mangle)]
+        unsafe extern "C" fn $symbol(
+            $($folder: c_int,)?
+            from: *const c_char,
+            $($other: c_int,)?
+            to: *const c_char
+            $(, $flags: $type)?
+        ) -> c_int {
+            // SAFETY: the caller has the same obligations as for the C library's function, which gets its arguments
+            // unchanged.
+            unsafe {
+                match $may(folder_or_current!($($folder)?), from, folder_or_current!($($other)?), to) {
+                    true => call_next!(
+                        $name: fn(
+                            $(c_int!($folder),)? *const c_char $(, c_int!($other))?, *const c_char $(, $type)?
+                        ) -> c_int,
+                        ($($folder,)? from $(, $other)?, to $(, $flags)?),
+                        unsupported(-1)
+                    ),
+                    false => refused(),
+                }
+            }
+        })*
+    };
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn linkat(
-    from_folder: c_int,
-    from: *const c_char,
-    to_folder: c_int,
-    to: *const c_char,
-    flags: c_int,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        match may_link(from_folder, from, to_folder, to) {
-            true => behind!(
-                c"linkat": fn(c_int, *const c_char, c_int, *const c_char, c_int) -> c_int,
-                (from_folder, from, to_folder, to, flags),
-                missing()
-            ),
-            false => refused(),
-        }
-    }
+take_two_paths! {
+    rename = c"rename" (may_replace: from, to);
+    renameat = c"renameat" (may_replace: [from_folder] from, [to_folder] to);
+    renameat2 = c"renameat2" (may_replace: [from_folder] from, [to_folder] to, flags: c_uint);
+    link = c"link" (may_link: from, to);
+    linkat = c"linkat" (may_link: [from_folder] from, [to_folder] to, flags: c_int);
 }

@@ -1,8 +1,8 @@
-//! Which of its commands a git is running, from the words that it was started with.
+//! Finds out which git command a process runs, from its command line.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::OnceLock};
 
-/// What stands between git's name and the command's, and has a value in the next word.
+/// The options of git itself that come before the command's name and take their value from the next word.
 const WITH_VALUE: [&[u8]; 9] = [
     b"-C",
     b"-c",
@@ -15,16 +15,16 @@ const WITH_VALUE: [&[u8]; 9] = [
     b"--shallow-file",
 ];
 
-/// The option that names the git directory.
+/// Names the git directory.
 const GIT_DIR: &[u8] = b"--git-dir";
 
-/// As much of `--stdout` as git takes for it.
+/// The shortest abbreviation of `--stdout` that git accepts.
 const TO_STDOUT: &[u8] = b"--stdo";
 
-/// A command of git that writes packs by itself. All others let one of these do it: aliases, too, start their command anew.
+/// A git command that writes packs itself. All other commands, and aliases, start one of these to do it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PackWriter {
-    /// `pack-objects`, into files.
+    /// `pack-objects`
     PackObjects,
     /// `index-pack`, which adds the bases that a thin pack lacks.
     IndexPack,
@@ -32,38 +32,38 @@ pub(crate) enum PackWriter {
     FastImport,
 }
 
-/// A running git.
+/// What the command line of a process says about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GitCommand {
-    /// The program is called git, or after one of its commands, or its file is.
+    /// Whether the process is git: the program's name or its file is that of git or of one of its commands.
     pub(crate) is_git: bool,
-    /// The command; empty if there is none.
+    /// The command's name; empty if there is none.
     pub(crate) name: Vec<u8>,
-    /// How many words stand before the command's own.
+    /// How many words come before the command's own arguments.
     pub(crate) at: usize,
-    /// The folders that git goes to first, one after the other.
+    /// The folders that git changes to first (`-C`), in order.
     pub(crate) folders: Vec<Vec<u8>>,
-    /// The git directory that it is told.
+    /// The git directory given by `--git-dir`.
     pub(crate) git_dir: Option<Vec<u8>>,
-    /// The writer of packs that it is, if it is one.
+    /// Set if the command writes packs.
     pub(crate) writer: Option<PackWriter>,
-    /// What it writes leaves the repository.
+    /// Whether it writes its pack to standard output: that pack leaves the repository.
     pub(crate) sends: bool,
-    /// The command's words that are no options: among them the files that it writes to.
+    /// The command's arguments that are not options. The files that it writes to are among them.
     pub(crate) operands: Vec<Vec<u8>>,
 }
 
 impl GitCommand {
-    /// From all words, each with a NUL behind it, as the kernel tells them.
+    /// Parses the contents of `/proc/PID/cmdline`: words, each followed by a NUL.
     pub(crate) fn of(command_line: &[u8]) -> Self {
         let words = command_line.strip_suffix(b"\0").unwrap_or(command_line).split(|byte| *byte == 0);
         GitCommand::of_words(&words.collect::<Vec<_>>())
     }
 
-    /// From all words, the program's first.
+    /// Parses the words of a command line, the program's name first.
     pub(crate) fn of_words(words: &[&[u8]]) -> Self {
         let program = words.first().copied().unwrap_or_default();
-        let program = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let program = file_name(program);
         let mut command = GitCommand { at: 1, ..GitCommand::default() };
         match program.strip_prefix(b"git-") {
             Some(name) => (command.is_git, command.name) = (true, name.to_vec()),
@@ -85,16 +85,17 @@ impl GitCommand {
         command
     }
 
-    /// The path that `pack-objects` is given for its packs, less what it adds; none if it is not known.
+    /// The path prefix that `pack-objects` was given for its packs. `None` if it is not certain.
     pub(crate) fn pack_place(&self) -> Option<&Path> {
-        // Besides it there may be values of options, which name no folder.
+        // The other operands are values of options, which contain no slash.
         let operands = self.operands.iter().map(|operand| Path::new(OsStr::from_bytes(operand)));
         let mut places = operands.filter(|operand| operand.components().count() > 1);
         let (place, other) = (places.next()?, places.next());
         other.is_none().then_some(place)
     }
 
-    /// Reads git's own words up to the command's name: the first that is neither an option nor an option's value.
+    /// Reads git's own options up to the command's name: the first word that is neither an option nor an option's
+    /// value.
     fn read_own_words(&mut self, words: &[&[u8]]) {
         while let Some(word) = words.get(self.at).copied() {
             self.at += 1;
@@ -116,13 +117,13 @@ impl GitCommand {
     }
 }
 
-/// This process's command line; none if the kernel does not tell it.
+/// The command line of this process. `None` if the kernel does not show it.
 pub(crate) fn this() -> Option<&'static GitCommand> {
     static THIS: OnceLock<Option<GitCommand>> = OnceLock::new();
     THIS.get_or_init(|| std::fs::read("/proc/self/cmdline").ok().map(|line| GitCommand::of(&line))).as_ref()
 }
 
-/// Whether this process's file is called as git's are, whatever name it was started by.
+/// Whether this process runs a file with one of git's names, whatever name it was started under.
 fn is_a_git() -> bool {
     static IS_GIT: OnceLock<bool> = OnceLock::new();
     *IS_GIT.get_or_init(|| {
@@ -131,24 +132,24 @@ fn is_a_git() -> bool {
     })
 }
 
-/// Whether a file of this name is git, of whatever version, one of its commands, or scalar, which is made with git.
+/// Whether a file of this name is git of any version, one of its commands, or scalar, which is built with git.
 pub(crate) fn is_gits(name: &[u8]) -> bool {
     let has_end = |rest: &[u8]| rest.first().is_none_or(|byte| byte.is_ascii_digit() || b"-. ".contains(byte));
     [&b"git"[..], b"scalar"].iter().any(|git| name.strip_prefix(*git).is_some_and(has_end))
 }
 
-/// Whether this process is a git.
+/// Whether this process is git.
 pub(crate) fn is_git() -> bool {
     this().is_some_and(|command| command.is_git)
 }
 
-/// The program of git's large files, and those of its commands that read objects with its own zlib.
+/// The program for Git's large files, and its commands that read objects with the zlib built into it.
 const LFS: &[u8] = b"git-lfs";
 const READERS: [&[u8]; 8] = [b"fetch", b"fsck", b"ls-files", b"migrate", b"pre-push", b"prune", b"pull", b"push"];
 
-/// Whether this git answers a program that then reads objects by itself, and so has to meet what stops others: git-lfs learns from
-/// git what the configuration says.
-pub(crate) fn asks_for_a_reader() -> bool {
+/// Whether this git was started by a program that reads objects itself, and so must see the guard: git-lfs asks git for
+/// the configuration.
+pub(crate) fn is_started_by_reader() -> bool {
     static ASKS: OnceLock<bool> = OnceLock::new();
     *ASKS.get_or_init(|| {
         let parent = std::os::unix::process::parent_id();
@@ -156,10 +157,14 @@ pub(crate) fn asks_for_a_reader() -> bool {
     })
 }
 
-/// Whether a command line, each word with a NUL behind it, is that of such a program.
+/// Whether a command line (words, each followed by a NUL) is that of such a program.
 fn is_reader(command_line: &[u8]) -> bool {
     let mut words = command_line.split(|byte| *byte == 0);
     let program = words.next().unwrap_or_default();
-    let is_lfs = program.rsplit(|byte| *byte == b'/').next() == Some(LFS);
-    is_lfs && words.next().is_some_and(|command| READERS.contains(&command))
+    file_name(program) == LFS && words.next().is_some_and(|command| READERS.contains(&command))
+}
+
+/// The last component of a path.
+pub(crate) fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }

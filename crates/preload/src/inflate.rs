@@ -1,13 +1,14 @@
-//! Reading: zlib's functions, each for whoever's stream it is.
+//! zlib's functions for reading. Each finds out who owns the stream and passes the call on.
 //!
-//! What every zlib stream passes through is a few comparisons that cannot panic. All else is guarded.
+//! A zlib stream passes only a few comparisons that cannot panic. Everything else runs inside [`guarded`].
 
 use libc::{c_char, c_int, c_long, c_uint, c_void};
 use repackbench_preload_abi::{STREAM_ERROR, VERSION_ERROR, ZStream, ZlibFunctions};
 
 use crate::{
+    caller::has_our_layout,
     guarded,
-    stream::{self, Stream, Whose, find, is_a_zlibs, is_plain},
+    inflate_stream::{self, InflateOwner, InflateStream, find, is_plain, is_real_zlib},
     zlib::zlib,
 };
 
@@ -16,7 +17,7 @@ const WINDOW_BITS: c_int = 15;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateInit_(stream: *mut ZStream, version: *const c_char, size: c_int) -> c_int {
-    // SAFETY: the caller's duties are those of `open`.
+    // SAFETY: the caller has the same obligations as for `open`.
     unsafe { open(stream, WINDOW_BITS, version, size) }
 }
 
@@ -33,44 +34,44 @@ unsafe extern "C" fn inflateInit2_(
             (zlib.functions.inflate_init2)(stream, window_bits, version, size)
         });
     }
-    // SAFETY: the caller's duties are those of `open`.
+    // SAFETY: the caller has the same obligations as for `open`.
     unsafe { open(stream, window_bits, version, size) }
 }
 
-/// Opens a stream in which chunks of ours may come.
+/// Opens a stream that may contain a chunk of ours.
 ///
 /// # Safety
-/// As zlib.h wants it: `stream` null or valid, and `version` null or a C string.
+/// As in zlib.h: `stream` must be null or valid, and `version` null or a C string.
 #[inline]
 unsafe fn open(stream: *mut ZStream, window_bits: c_int, version: *const c_char, size: c_int) -> c_int {
-    // SAFETY: as the caller vouches.
-    if version.is_null() || unsafe { *version } != b'1'.cast_signed() || size != ZStream::SIZE {
+    // SAFETY: the caller guarantees it.
+    if !unsafe { has_our_layout(version, size) } {
         return VERSION_ERROR;
     }
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees it.
     let Some(caller) = (unsafe { stream.as_mut() }) else { return STREAM_ERROR };
-    stream::open(caller, window_bits)
+    inflate_stream::open(caller, window_bits)
 }
 
-/// Answers for a stream: `ours` for one of ours, `zlibs` for a zlib's, an error for another.
+/// Calls `ours` for a stream of ours and `zlibs` for a stream of the real zlib. An invalid stream is an error.
 ///
 /// # Safety
 /// As for [`find`].
 unsafe fn answer<T: From<i8>>(
     stream: *mut ZStream,
-    ours: impl FnOnce(&mut ZStream, &mut Stream) -> T,
+    ours: impl FnOnce(&mut ZStream, &mut InflateStream) -> T,
     zlibs: impl FnOnce(&mut ZStream) -> T,
 ) -> T {
     let refused = T::from(-2);
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees it.
     match unsafe { find(stream) } {
-        Whose::New(caller, window_bits) => guarded(refused, || {
-            let state = Stream::of_new(caller, window_bits);
+        InflateOwner::New(caller, window_bits) => guarded(refused, || {
+            let state = InflateStream::of_new(caller, window_bits);
             ours(caller, state)
         }),
-        Whose::Ours(caller, state) => guarded(refused, || ours(caller, state)),
-        Whose::Zlibs(caller) => zlibs(caller),
-        Whose::Nobodys => refused,
+        InflateOwner::Ours(caller, state) => guarded(refused, || ours(caller, state)),
+        InflateOwner::Zlib(caller) => zlibs(caller),
+        InflateOwner::Invalid => refused,
     }
 }
 
@@ -81,40 +82,41 @@ fn by_zlib<T: From<i8>>(call: impl FnOnce(&ZlibFunctions) -> T) -> T {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflate(stream: *mut ZStream, flush: c_int) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover all.
+    // SAFETY: what zlib.h requires of the caller is enough for all.
     unsafe {
         match find(stream) {
-            Whose::New(caller, window_bits) => stream::begin(caller, window_bits, flush),
-            Whose::Ours(caller, state) => guarded(STREAM_ERROR, || state.inflate(caller, flush)),
-            Whose::Zlibs(caller) => stream::inflate_by_zlib(caller, flush),
-            Whose::Nobodys => STREAM_ERROR,
+            InflateOwner::New(caller, window_bits) => inflate_stream::begin(caller, window_bits, flush),
+            InflateOwner::Ours(caller, state) => guarded(STREAM_ERROR, || state.inflate(caller, flush)),
+            InflateOwner::Zlib(caller) => inflate_stream::inflate_by_zlib(caller, flush),
+            InflateOwner::Invalid => STREAM_ERROR,
         }
     }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateEnd(stream: *mut ZStream) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover all; no reference to the state is used after `end`.
+    // SAFETY: what zlib.h requires of the caller is enough for all; no reference to the state is used after `end`.
     unsafe {
-        if is_a_zlibs(stream) {
-            return stream::end_zlibs(stream);
+        if is_real_zlib(stream) {
+            return inflate_stream::end_zlib(stream);
         }
         match find(stream) {
-            Whose::New(caller, _) => stream::end_new(caller),
-            Whose::Ours(caller, _) => guarded(STREAM_ERROR, || Stream::end(caller)),
-            Whose::Zlibs(caller) => stream::end_zlibs(caller),
-            Whose::Nobodys => STREAM_ERROR,
+            InflateOwner::New(caller, _) => inflate_stream::end_new(caller),
+            InflateOwner::Ours(caller, _) => guarded(STREAM_ERROR, || InflateStream::end(caller)),
+            InflateOwner::Zlib(caller) => inflate_stream::end_zlib(caller),
+            InflateOwner::Invalid => STREAM_ERROR,
         }
     }
 }
 
-// zlib resets each stream that it opens, and calls its own functions by name: two of three streams that come here bear no mark of ours.
+// zlib resets each stream that it opens, and calls its own functions by name. So two of three streams that come here
+// have no mark of ours, and are checked for first.
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateReset(stream: *mut ZStream) -> c_int {
-    // SAFETY: zlib.h's duties of the caller.
+    // SAFETY: zlib.h states what the caller must ensure.
     unsafe {
-        match is_a_zlibs(stream) && (*stream).opaque.is_null() {
+        match is_real_zlib(stream) && (*stream).opaque.is_null() {
             true => by_zlib(|zlib| (zlib.inflate_reset)(stream)),
             false => reset(stream, None),
         }
@@ -123,47 +125,47 @@ unsafe extern "C" fn inflateReset(stream: *mut ZStream) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateReset2(stream: *mut ZStream, window_bits: c_int) -> c_int {
-    // SAFETY: zlib.h's duties of the caller.
+    // SAFETY: zlib.h states what the caller must ensure.
     unsafe {
-        match is_a_zlibs(stream) && (*stream).opaque.is_null() {
+        match is_real_zlib(stream) && (*stream).opaque.is_null() {
             true => by_zlib(|zlib| (zlib.inflate_reset2)(stream, window_bits)),
             false => reset(stream, Some(window_bits)),
         }
     }
 }
 
-/// Prepares a stream for another, with other window bits or with those that it has.
+/// Resets a stream, with other window bits if they are given.
 ///
 /// # Safety
 /// As for [`find`].
 unsafe fn reset(stream: *mut ZStream, window_bits: Option<c_int>) -> c_int {
-    let ours = |caller: &mut ZStream, state: &mut Stream| match window_bits {
+    let ours = |caller: &mut ZStream, state: &mut InflateStream| match window_bits {
         Some(window_bits) => state.reset(caller, window_bits),
-        None => state.reset_alike(caller),
+        None => state.reset_keeping_window(caller),
     };
-    // SAFETY: as the caller vouches.
-    unsafe { answer(stream, ours, |caller| stream::reset_zlibs(caller, window_bits)) }
+    // SAFETY: the caller guarantees it.
+    unsafe { answer(stream, ours, |caller| inflate_stream::reset_zlib(caller, window_bits)) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateSync(stream: *mut ZStream) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover both.
+    // SAFETY: what zlib.h requires of the caller is enough for both.
     unsafe {
         answer(
             stream,
             |caller, state| state.hand_over(caller, |zlib, inner| (zlib.inflate_sync)(inner)),
-            |caller| stream::sync_zlibs(caller),
+            |caller| inflate_stream::sync_zlib(caller),
         )
     }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateSetDictionary(stream: *mut ZStream, dictionary: *const u8, length: c_uint) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover both.
+    // SAFETY: what zlib.h requires of the caller is enough for both.
     unsafe {
         answer(
             stream,
-            // A stream in zlib's format says first that it needs one.
+            // A stream in zlib's format first says which dictionary it needs.
             |caller, state| match state.is_new() {
                 true => STREAM_ERROR,
                 false => {
@@ -180,7 +182,7 @@ unsafe extern "C" fn inflateCopy(to: *mut ZStream, from: *mut ZStream) -> c_int 
     if to.is_null() {
         return STREAM_ERROR;
     }
-    // SAFETY: zlib.h's duties of the caller cover both.
+    // SAFETY: what zlib.h requires of the caller is enough for both.
     unsafe {
         answer(from, |caller, state| state.copy(caller, to), |from| by_zlib(|zlib| (zlib.inflate_copy)(to, from)))
     }
@@ -190,7 +192,7 @@ macro_rules! handed_over {
     ($($symbol:ident => $field:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         $(#[unsafe(no_mangle)]
         unsafe extern "C" fn $symbol(stream: *mut ZStream, $($argument: $type),*) -> $result {
-            // SAFETY: zlib.h's duties of the caller cover both.
+            // SAFETY: what zlib.h requires of the caller is enough for both.
             unsafe {
                 answer(
                     stream,

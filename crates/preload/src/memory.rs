@@ -1,16 +1,12 @@
-//! Mapping and reading files: the C library's functions, which tell [`objects`](crate::objects) where content lies.
+//! Maps and reads files like the C library's functions, and reports to [`objects`](crate::objects) where the content is
+//! in memory.
 
 use libc::{c_int, c_void, off_t, off64_t, size_t, ssize_t};
 
 use crate::{
-    host::{behind, set_errno},
+    next::{call_next, unsupported},
     objects,
 };
-
-fn not_there<T>(answer: T) -> T {
-    set_errno(libc::ENOSYS);
-    answer
-}
 
 macro_rules! maps {
     ($($symbol:ident = $name:literal $offset:ty;)*) => {
@@ -18,12 +14,13 @@ macro_rules! maps {
         unsafe extern "C" fn $symbol(
             start: *mut c_void, len: size_t, protection: c_int, flags: c_int, descriptor: c_int, offset: $offset,
         ) -> *mut c_void {
-            // SAFETY: the caller's duties are those of the C library's function, which gets its arguments unchanged.
+            // SAFETY: the caller has the same obligations as for the C library's function, which gets its arguments
+            // unchanged.
             let mapped = unsafe {
-                behind!(
+                call_next!(
                     $name: fn(*mut c_void, size_t, c_int, c_int, c_int, $offset) -> *mut c_void,
                     (start, len, protection, flags, descriptor, offset),
-                    not_there(libc::MAP_FAILED)
+                    unsupported(libc::MAP_FAILED)
                 )
             };
             if mapped != libc::MAP_FAILED && descriptor >= 0 {
@@ -41,10 +38,10 @@ maps! {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(start: *mut c_void, len: size_t) -> c_int {
-    // Before it is gone: another thread may get the same place at once.
+    // Before the call, since another thread may get the same addresses right after it.
     objects::unmapped(start as usize, len);
-    // SAFETY: the caller's duties are those of the C library's function.
-    unsafe { behind!(c"munmap": fn(*mut c_void, size_t) -> c_int, (start, len), not_there(-1)) }
+    // SAFETY: the caller has the same obligations as for the C library's function.
+    unsafe { call_next!(c"munmap": fn(*mut c_void, size_t) -> c_int, (start, len), unsupported(-1)) }
 }
 
 macro_rules! reads {
@@ -53,10 +50,10 @@ macro_rules! reads {
         unsafe extern "C" fn $symbol(descriptor: c_int, buffer: *mut c_void, len: size_t $(, $argument: $type)*) -> ssize_t {
             // SAFETY: as above.
             let count = unsafe {
-                behind!(
+                call_next!(
                     $name: fn(c_int, *mut c_void, size_t $(, $type)*) -> ssize_t,
                     (descriptor, buffer, len $(, $argument)*),
-                    not_there(-1)
+                    unsupported(-1)
                 )
             };
             if let Ok(count @ 1..) = usize::try_from(count) {

@@ -1,4 +1,4 @@
-//! The repository that a git is about to work on, found as git finds it, before git has begun.
+//! Finds the repository that a git command is about to work on, the way git does, before git starts.
 
 use std::{
     env,
@@ -14,25 +14,26 @@ use crate::{
     objects::{ObjectFile, any_has_namesake},
 };
 
-/// A file that leads to another git directory: from a work tree, and from the directory of a linked work tree.
+/// How a work tree's `.git` file begins, and the file in a linked work tree's git directory that names the common
+/// directory.
 const LINK_PREFIX: &[u8] = b"gitdir:";
 const COMMON_DIR: &str = "commondir";
 
-/// Other object stores that a store reads.
+/// The file that lists the object stores that a store borrows from.
 const ALTERNATES: &str = "info/alternates";
 
-/// How far stores that read other stores are followed, as by git.
+/// How deep alternates of alternates are followed, as in git.
 const DEEPEST: u32 = 5;
 
-/// A repository as a git finds it.
+/// A repository as git finds it.
 struct Found {
     common: PathBuf,
     objects: PathBuf,
-    /// Stores that the environment adds.
+    /// Alternate stores from the environment.
     others: Vec<PathBuf>,
 }
 
-/// The repository that a git is about to work on; none if it cannot be told.
+/// The repository that a git command is about to work on; `None` if it is not certain.
 fn find(command: &GitCommand) -> Option<Found> {
     let start = start_folder(command);
     let named = command.git_dir.as_deref().map(OsStr::from_bytes).map(OsStr::to_owned);
@@ -43,7 +44,7 @@ fn find(command: &GitCommand) -> Option<Found> {
     let common = common_dir(git_dir);
     let objects = env::var_os("GIT_OBJECT_DIRECTORY").map_or_else(|| common.join("objects"), |named| start.join(named));
     let others = env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES").unwrap_or_default();
-    // Quoted ones are not understood.
+    // Quoted paths are not parsed.
     if others.as_bytes().contains(&b'"') {
         return None;
     }
@@ -52,16 +53,17 @@ fn find(command: &GitCommand) -> Option<Found> {
     Some(Found { common, objects, others })
 }
 
-/// Whether what this git copies out of its object stores may be something other than zlib. In doubt it may.
-pub(crate) fn may_be_a_variant(command: &GitCommand) -> bool {
+/// Whether this git may read stored bytes that are not zlib streams. In doubt, true.
+pub(crate) fn may_read_variant(command: &GitCommand) -> bool {
     find(command).is_none_or(|found| is_guarded(&found.common) || found.reads_variants())
 }
 
-/// Whether what `pack-objects` copies into the pack at `place` may be of no use there: in a store other than the repository's own, or
-/// out of one with dictionaries of its own. In doubt it may.
-pub(crate) fn may_be_of_no_use(command: &GitCommand, place: Option<&Path>) -> bool {
+/// Whether `pack-objects` may copy chunks into the pack at `pack_path` that cannot be read there, because the pack is
+/// in another store than the repository's own, or because the chunks come from a store with other dictionaries. In
+/// doubt, true.
+pub(crate) fn may_copy_unusable_chunks(command: &GitCommand, pack_path: Option<&Path>) -> bool {
     let Some(found) = find(command) else { return true };
-    let store = place.and_then(|place| start_folder(command).join(place).parent()?.parent()?.canonicalize().ok());
+    let store = pack_path.and_then(|path| start_folder(command).join(path).parent()?.parent()?.canonicalize().ok());
     let is_own = store.is_some() && store == found.objects.canonicalize().ok();
     found.borrows_from_variants() || !is_own && (is_guarded(&found.common) || is_guarded_store(&found.objects))
 }
@@ -77,14 +79,14 @@ impl Found {
     }
 }
 
-/// The folder in which it looks for its repository.
+/// The folder in which the command starts to look for its repository.
 fn start_folder(command: &GitCommand) -> PathBuf {
     let start = env::current_dir().unwrap_or_default();
     command.folders.iter().fold(start, |folder, next| folder.join(OsStr::from_bytes(next)))
 }
 
-/// Whether the request that a web server hands to `http-backend` is about a variant: the path that it names leads into one.
-pub(crate) fn is_asked_for_a_variant() -> bool {
+/// Whether the request that a web server passes to `http-backend` names a path inside a variant.
+pub(crate) fn http_request_is_for_variant() -> bool {
     let below_root = |root: OsString| {
         let mut path = root;
         path.push(env::var_os("PATH_INFO").unwrap_or_default());
@@ -96,13 +98,13 @@ pub(crate) fn is_asked_for_a_variant() -> bool {
     asked.is_some_and(|path| Path::new(&path).ancestors().any(is_served))
 }
 
-/// Whether what a command calls `place` is a variant, or a work tree of one.
+/// Whether `place`, an argument of the command, is a variant or its work tree.
 pub(crate) fn is_variant(command: &GitCommand, place: &[u8]) -> bool {
     let place = &start_folder(command).join(OsStr::from_bytes(place));
     [place, &with_git(place)].into_iter().any(|place| leads_to_a_variant(place))
 }
 
-/// Whether `place` is the git directory of a variant, or a work tree of one.
+/// Whether `place` is the git directory of a variant, or its work tree.
 fn leads_to_a_variant(place: &Path) -> bool {
     [place, &place.join(".git")].into_iter().any(|place| is_guarded(&common_dir(git_dir_at(place))))
 }
@@ -117,36 +119,38 @@ fn is_guarded(common: &Path) -> bool {
     guard::read(&common.join("config")).is_some_and(|config| config.is_guarded)
 }
 
-/// Whether the object store at `objects` is a variant's, whichever way leads to it.
+/// Whether the object store at `objects` belongs to a variant. A symbolic link counts in both directions.
 fn is_guarded_store(objects: &Path) -> bool {
     is_guarded(&objects.join("..")) || objects.parent().is_some_and(is_guarded)
 }
 
-/// Whether the store at `objects` reads that of a variant, directly or through at most so many others.
+/// Whether the store at `objects` borrows from a variant's, directly or through at most `deepest` others.
 fn has_guarded_alternate(objects: &Path, deepest: u32) -> bool {
     let Some(text) = guard::read_text(&objects.join(ALTERNATES)) else { return false };
     let mut others = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
     others.any(|line| {
         let other = objects.join(OsStr::from_bytes(line));
-        // Quoted ones are not understood: in doubt.
+        // Quoted paths are not parsed: in doubt, true.
         line.starts_with(b"\"") || is_guarded_store(&other) || deepest > 0 && has_guarded_alternate(&other, deepest - 1)
     })
 }
 
-/// Whether a link at `to` would bring an object file of a variant, `from`, into a repository without a guard.
-pub(crate) fn would_leave_a_variant(from: &[u8], to: &[u8]) -> bool {
-    let store = |path| ObjectFile::at(path).map(|file| PathBuf::from(OsStr::from_bytes(file.folder)));
+/// Whether a link at `to` would bring the object file `from` out of a variant into a repository without a guard.
+pub(crate) fn links_out_of_variant(from: &[u8], to: &[u8]) -> bool {
+    let store = |path| ObjectFile::at(path).map(|file| PathBuf::from(OsStr::from_bytes(file.store)));
     match (store(from), store(to)) {
         (Some(from), Some(to)) => from != to && is_guarded_store(&from) && !is_guarded_store(&to),
         _ => false,
     }
 }
 
-/// Whether a pack or loose object that is made at `path` by its last name is a copy of a variant's, in a repository without a guard: git and
-/// libgit2 give what they make themselves another name first. A file of a work tree may be called so, too; no variant has its namesake.
-pub(crate) fn is_a_copy_without_guard(path: &[u8]) -> bool {
+/// Whether a file made at `path` is a copy of a variant's object file in a repository without a guard.
+///
+/// A copy gets its final name at once; git and libgit2 write their own object files under a temporary name first. A
+/// file of a work tree may have such a name, too, but no variant has an object file of the same name.
+pub(crate) fn is_unguarded_copy(path: &[u8]) -> bool {
     let is_one = ObjectFile::at(path)
-        .is_some_and(|file| !file.is_new && !is_guarded_store(Path::new(OsStr::from_bytes(file.folder))))
+        .is_some_and(|file| !file.is_new && !is_guarded_store(Path::new(OsStr::from_bytes(file.store))))
         && any_has_namesake(path, is_guarded_store);
     if is_one {
         let path = String::from_utf8_lossy(path);
@@ -167,7 +171,7 @@ fn git_dir_at(place: &Path) -> PathBuf {
     }
 }
 
-/// The directory that a linked work tree's shares with others; any other is its own.
+/// The common directory of `git_dir`, which linked work trees share; usually `git_dir` itself.
 fn common_dir(git_dir: PathBuf) -> PathBuf {
     match guard::read_text(&git_dir.join(COMMON_DIR)) {
         Some(common) => git_dir.join(OsStr::from_bytes(common.trim_ascii_end())),
@@ -179,7 +183,7 @@ fn common_dir(git_dir: PathBuf) -> PathBuf {
 fn discover(start: &Path) -> Option<PathBuf> {
     start.ancestors().find_map(|folder| {
         let inside = folder.join(".git");
-        // Of a branch that is not yet born, a link as HEAD leads nowhere.
+        // On an unborn branch, a HEAD that is a symbolic link dangles.
         let is_git_dir = |place: &Path| place.join("HEAD").symlink_metadata().is_ok() && place.join("objects").is_dir();
         let candidates = [git_dir_at(&inside), folder.to_owned()];
         candidates.into_iter().find(|place| is_git_dir(place) || place.join(COMMON_DIR).exists())

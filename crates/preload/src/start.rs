@@ -1,8 +1,8 @@
-//! What leaves a variant is zlib, whatever its object store holds.
+//! Ensures that everything that leaves a variant is zlib, whatever its object store holds.
 //!
-//! git copies stored bytes into the packs that it sends, copies them between stores, and links packs into clones of a local path, unless
-//! its command line or its configuration says otherwise. So both say so, from the moment at which such a command begins. What arrives in a
-//! repository without a guard has to be zlib, too.
+//! git copies stored bytes into the packs that it sends, copies them between stores, and links packs into clones of a
+//! local path, unless its command line or its configuration forbids it. So this module adds the options that forbid it
+//! before such a command's `main` runs. Objects that a repository without a guard receives must be zlib, too.
 
 use std::{
     env,
@@ -13,28 +13,29 @@ use std::{
 
 use libc::{c_char, c_int, c_void};
 
-use crate::{git_command::GitCommand, guarded, host::behind, repository};
+use crate::{git_command::GitCommand, guarded, next::call_next, repository};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
-/// The program's own, which ours calls.
+/// The program's own `main`, which [`start`] calls.
 static MAIN: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// Commands that keep what others send as it is; `index-pack` is one where it reads that from its standard input.
-const TAKE_IN: [&[u8]; 4] = [b"unpack-objects", b"remote-http", b"remote-https", b"http-fetch"];
+/// Commands that store received bytes unchanged. `index-pack` does that, too, when it reads from standard input.
+const RECEIVERS: [&[u8]; 4] = [b"unpack-objects", b"remote-http", b"remote-https", b"http-fetch"];
 
-/// Whether what this process takes in goes to a repository without a guard.
-static TAKES_ZLIB_ALONE: AtomicBool = AtomicBool::new(false);
+/// Whether this process receives objects for a repository without a guard.
+static ACCEPTS_ONLY_ZLIB: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process may not take chunks of ours: what reads them puts them as they are into a repository that plain git reads.
-pub(crate) fn takes_zlib_alone() -> bool {
-    TAKES_ZLIB_ALONE.load(Ordering::Relaxed)
+/// Whether this process must reject chunks of ours, because it would store them unchanged in a repository that git
+/// reads without this library.
+pub(crate) fn accepts_only_zlib() -> bool {
+    ACCEPTS_ONLY_ZLIB.load(Ordering::Relaxed)
 }
 
-/// Words that a command lacks, and how many stand before them.
+/// Words to insert into a command line, and how many words come before them.
 type Missing = (usize, Vec<&'static CStr>);
 
-/// `__libc_start_main`, by which every program's `main` is called.
+/// `__libc_start_main`, which calls every program's `main`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __libc_start_main(
     main: Option<Main>,
@@ -48,9 +49,9 @@ unsafe extern "C" fn __libc_start_main(
     let address = main.map_or(ptr::null_mut(), |main| main as *mut c_void);
     MAIN.store(address, Ordering::Release);
     let ours: Option<Main> = main.map(|_| start as Main);
-    // SAFETY: the loader's arguments, with our function in the place of the program's.
+    // SAFETY: the loader's arguments, with our function in place of the program's.
     unsafe {
-        behind!(
+        call_next!(
             c"__libc_start_main": fn(
                 Option<Main>, c_int, *mut *mut c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void
             ) -> c_int,
@@ -60,15 +61,16 @@ unsafe extern "C" fn __libc_start_main(
     }
 }
 
+/// Replaces the program's `main`.
 unsafe extern "C" fn start(count: c_int, words: *mut *mut c_char, environment: *mut *mut c_char) -> c_int {
-    // SAFETY: what `__libc_start_main` was given, which is not null.
+    // SAFETY: the function that `__libc_start_main` received, which is not null.
     let main = unsafe { std::mem::transmute::<*mut c_void, Main>(MAIN.load(Ordering::Acquire)) };
-    // SAFETY: the program's words, which last as long as it.
+    // SAFETY: the program's words, which live as long as the process.
     let (count, words) = guarded((count, words), || unsafe { completed(count, words) });
-    // Its environment may have moved when something was added.
+    // The environment may have moved when a variable was added.
     // SAFETY: the C library's own.
     let environment = unsafe { if ENVIRONMENT.is_null() { environment } else { ENVIRONMENT } };
-    // SAFETY: the program's own function and what belongs to it.
+    // SAFETY: the program's own function with its arguments.
     unsafe { main(count, words, environment) }
 }
 
@@ -78,20 +80,20 @@ unsafe extern "C" {
     static ENVIRONMENT: *mut *mut c_char;
 }
 
-/// The program's words with those that it lacks.
+/// The program's words, with the missing ones added.
 ///
 /// # Safety
-/// There must be so many words, all C strings that last.
+/// There must be `count` words, all C strings that are never freed.
 unsafe fn completed(count: c_int, words: *mut *mut c_char) -> (c_int, *mut *mut c_char) {
     let Ok(length) = usize::try_from(count) else { return (count, words) };
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees it.
     let given = unsafe { std::slice::from_raw_parts(words, length) };
     // SAFETY: as above.
     let texts: Vec<&[u8]> = given.iter().map(|word| unsafe { CStr::from_ptr(*word) }.to_bytes()).collect();
     let mut all = given.to_vec();
-    // From the back, so that places in front stay what they are.
+    // From the back, so that earlier positions stay valid.
     for (at, missing) in lacking(&texts).into_iter().rev() {
-        // Nobody writes to them.
+        // The program does not write to them.
         all.splice(at..at, missing.iter().map(|word| word.as_ptr().cast_mut()));
     }
     match c_int::try_from(all.len()) {
@@ -103,20 +105,20 @@ unsafe fn completed(count: c_int, words: *mut *mut c_char) -> (c_int, *mut *mut 
     }
 }
 
-/// What a git with these words lacks, if it is one. What can only be told by the environment is put there.
+/// The words to add to a command line of git. A setting that cannot be a word is put into the environment.
 fn lacking(words: &[&[u8]]) -> Vec<Missing> {
     let command = GitCommand::of_words(words);
     if !command.is_git {
         return Vec::new();
     }
-    // Behind all options, of which the last counts.
+    // After all options, because the last one counts.
     let own = words.get(command.at..).unwrap_or_default();
     let end = command.at + own.iter().position(|word| *word == b"--").unwrap_or(own.len());
     match command.name.as_slice() {
-        b"pack-objects" if command.sends && repository::may_be_a_variant(&command) => {
+        b"pack-objects" if command.sends && repository::may_read_variant(&command) => {
             let last = (end, vec![c"--no-reuse-object"]);
             match command.at {
-                // Called by the command's own name.
+                // Started as `git-pack-objects`, which takes no `-c`.
                 1 => {
                     configure("pack.allowPackReuse=false");
                     vec![last]
@@ -124,18 +126,18 @@ fn lacking(words: &[&[u8]]) -> Vec<Missing> {
                 at => vec![(at - 1, vec![c"-c", c"pack.allowPackReuse=false"]), last],
             }
         }
-        b"pack-objects" if !command.sends && repository::may_be_of_no_use(&command, command.pack_place()) => {
+        b"pack-objects" if !command.sends && repository::may_copy_unusable_chunks(&command, command.pack_place()) => {
             vec![(end, vec![c"--no-reuse-object"])]
         }
-        name if TAKE_IN.contains(&name) || name == b"index-pack" && words.contains(&&b"--stdin"[..]) => {
-            TAKES_ZLIB_ALONE.store(!repository::may_be_a_variant(&command), Ordering::Relaxed);
+        name if RECEIVERS.contains(&name) || name == b"index-pack" && words.contains(&&b"--stdin"[..]) => {
+            ACCEPTS_ONLY_ZLIB.store(!repository::may_read_variant(&command), Ordering::Relaxed);
             Vec::new()
         }
         b"clone" if command.operands.iter().any(|place| repository::is_variant(&command, place)) => {
             vec![(end, vec![c"--no-local"])]
         }
-        // Files as they are: plain git cannot read those of a variant.
-        b"http-backend" if repository::is_asked_for_a_variant() => {
+        // A client without this library cannot read a variant's files, so they are not served unchanged.
+        b"http-backend" if repository::http_request_is_for_variant() => {
             configure("http.getAnyFile=false");
             Vec::new()
         }
@@ -143,7 +145,7 @@ fn lacking(words: &[&[u8]]) -> Vec<Missing> {
     }
 }
 
-/// Adds a setting to those that git was given on a command line, behind all others.
+/// Adds a setting after all those that git was given on a command line.
 fn configure(setting: &str) {
     const PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
     let mut all = env::var_os(PARAMETERS).filter(|all| !all.is_empty()).unwrap_or_default();
@@ -151,6 +153,6 @@ fn configure(setting: &str) {
         all.push(" ");
     }
     all.push(format!("'{setting}'"));
-    // SAFETY: the program has not begun, so that no other thread looks at the environment.
+    // SAFETY: `main` has not started, so no other thread uses the environment.
     unsafe { env::set_var(PARAMETERS, all) };
 }

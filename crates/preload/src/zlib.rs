@@ -1,4 +1,4 @@
-//! The zlib that reads and writes zlib streams.
+//! Chooses the real zlib, which reads and writes zlib streams.
 
 use std::{
     env,
@@ -15,23 +15,24 @@ use repackbench_preload_abi::{Codecs, ZLIB_VARIABLE, ZlibFunctions};
 
 use crate::{codecs::codecs, complain, guarded};
 
-/// The names that the environment may give.
+/// The values that the environment variable may have.
 const NAMES: &str = "host, stock, zlib-rs, zlib-ng or libdeflate";
 
-/// Which zlib is used.
+/// A real zlib and how it is used.
 pub(crate) struct Zlib {
     pub(crate) functions: &'static ZlibFunctions,
-    /// libdeflate is tried first on what is to be read.
+    /// Whether libdeflate is tried first for streams that are read.
     pub(crate) tries_libdeflate: bool,
-    /// Contexts are kept from stream to stream: but for git's own zlib, which does what git tells it.
+    /// Whether contexts are kept from stream to stream. The program's own zlib opens and closes as the program asks.
     pub(crate) keeps_contexts: bool,
 }
 
-/// The zlib that the environment names, found when first asked for; none, with a complaint, if there is none such. Does not panic.
+/// The zlib that the environment names, looked up on first use. Prints a message and returns `None` if it is not
+/// available. Does not panic.
 #[inline]
 pub(crate) fn zlib() -> Option<&'static Zlib> {
     static ZLIB: OnceLock<Option<Zlib>> = OnceLock::new();
-    // Every function asks for it.
+    // Every function starts with this lookup, so it is a single load.
     static FOUND: AtomicPtr<Zlib> = AtomicPtr::new(ptr::null_mut());
     #[cold]
     fn first() -> Option<&'static Zlib> {
@@ -41,7 +42,7 @@ pub(crate) fn zlib() -> Option<&'static Zlib> {
             Some(found)
         })
     }
-    // SAFETY: null, or one that lasts and nobody writes to.
+    // SAFETY: null, or a value that is never freed or changed.
     unsafe { FOUND.load(Ordering::Acquire).as_ref() }.or_else(first)
 }
 
@@ -62,7 +63,7 @@ fn find() -> Option<Zlib> {
     functions.map(|functions| Zlib { functions, tries_libdeflate, keeps_contexts })
 }
 
-/// zlib-ng, if the codecs were built with it.
+/// The functions of zlib-ng, if the codecs were built with it.
 fn zlib_ng(codecs: &'static Codecs) -> Option<&'static ZlibFunctions> {
     if codecs.zlib_ng.is_none() {
         complain("zlib-ng is not built in: build with --features zlib-ng, which needs cmake");
@@ -70,13 +71,13 @@ fn zlib_ng(codecs: &'static Codecs) -> Option<&'static ZlibFunctions> {
     codecs.zlib_ng
 }
 
-/// The zlib that the program would use without us.
+/// The functions of the zlib that the program would use without this library.
 fn host() -> Option<&'static ZlibFunctions> {
     static HOST: OnceLock<Option<ZlibFunctions>> = OnceLock::new();
     let found = HOST.get_or_init(|| {
-        // SAFETY: RTLD_NEXT and C strings are what dlsym takes; symbols of these names behind ours are zlib's.
-        let behind_us = unsafe { ZlibFunctions::find(|name| libc::dlsym(libc::RTLD_NEXT, name.as_ptr())) };
-        behind_us.or_else(of_the_system)
+        // SAFETY: dlsym takes RTLD_NEXT and C strings; the next symbols of these names after ours are zlib's.
+        let next = unsafe { ZlibFunctions::find(|name| libc::dlsym(libc::RTLD_NEXT, name.as_ptr())) };
+        next.or_else(system)
     });
     if found.is_none() {
         complain(
@@ -86,13 +87,15 @@ fn host() -> Option<&'static ZlibFunctions> {
     found.as_ref()
 }
 
-/// The system's zlib: for programs that load it late, as Python does, so that it is not among the libraries behind us.
-fn of_the_system() -> Option<ZlibFunctions> {
-    // SAFETY: a C string; loading zlib runs no code of it. One that the program has loaded is found again.
+/// The functions of the system's zlib, for programs that load it late, as Python does: it is then not among the
+/// libraries after this one.
+fn system() -> Option<ZlibFunctions> {
+    // SAFETY: a C string; loading zlib runs none of its code. A zlib that the program has already loaded is found
+    // again.
     let library: *mut c_void = unsafe { libc::dlopen(c"libz.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         return None;
     }
-    // SAFETY: the library is loaded and stays so; its symbols of these names are zlib's.
+    // SAFETY: the library is loaded and never unloaded; its symbols of these names are zlib's.
     unsafe { ZlibFunctions::find(|name: &CStr| libc::dlsym(library, name.as_ptr())) }
 }

@@ -1,8 +1,8 @@
-//! What is read of a repository's files, in order: the access trace.
+//! The access trace: what is read of a repository's files, in order.
 //!
-//! Recording is off unless [`History::record_accesses`](crate::History::record_accesses) asks for it; then a reader only tests,
-//! for each look-up and each chunk, whether there is a log. The reader knows exactly what it asks for, where the page cache
-//! would show what the kernel read ahead as well.
+//! Recording is off until [`History::record_accesses`](crate::History::record_accesses) turns it on. While it is off, a
+//! reader only checks on each look-up and each chunk whether there is a log. The reader knows exactly which bytes it
+//! requests; the page cache would also show what the kernel read ahead.
 
 use std::{
     collections::HashMap,
@@ -13,112 +13,113 @@ use std::{
 
 use crate::{ChunkKind, ObjectKind};
 
-/// The most bytes of bases that a trace keeps. What needs more is counted in [`AccessTrace::bases_left_out`].
-const MOST_BASE_BYTES: usize = 1 << 30;
+/// Limit on the bytes of bases that a trace keeps. Bases beyond it are counted in [`AccessTrace::bases_left_out`].
+const MAX_BASE_BYTES: usize = 1 << 30;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileRole {
     /// A Git pack.
     Pack,
     /// The index of a Git pack.
     PackIndex,
-    /// A B-tree in place of packs and loose objects.
+    /// A B-tree that replaces packs and loose objects.
     Btree,
     /// A loose object.
     LooseObject,
-    /// The index of a revlog, with the chunks of an inline one.
+    /// The index of a revlog. In an inline revlog it also holds the chunks.
     RevlogIndex,
     /// The chunks of a revlog that is not inline.
     RevlogData,
-    /// Content that a revlog only points to.
+    /// Content outside of the revlogs, to which a revlog only points.
     External,
 }
 
 impl FileRole {
-    /// Whether it holds chunks or what finds them, and not single objects.
+    /// Whether it holds chunks of many objects, or finds them.
     pub fn is_store_file(self) -> bool {
         !matches!(self, FileRole::LooseObject | FileRole::External)
     }
 
-    /// Whether a look-up goes through a memory map of it; otherwise it is read by calls.
+    /// Whether the file is memory-mapped. Other files are read with system calls.
     pub fn is_mapped(self) -> bool {
         matches!(self, FileRole::Pack | FileRole::PackIndex)
     }
 }
 
-/// A file that a trace names.
+/// A file in a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracedFile {
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
     /// Its length in bytes.
     pub len: u64,
-    /// What it holds.
+    /// Its contents.
     pub role: FileRole,
 }
 
-/// What part of a file was read, and what for.
+/// Which part of a file was read, and for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessPart {
-    /// What is read when the file is opened: head and end of a pack and its index, the meta pages of a B-tree.
+    /// The part that is read on opening: start and end of a pack and its index, the meta pages of a B-tree.
     Opening,
     /// An id or an offset in a pack's index, or a page of a B-tree.
     LookUp,
-    /// A delta's header in a pack, on the way to its base, or the head of a value in a B-tree.
+    /// The header of a delta in a pack, on the way to its base, or the head of a value in a B-tree.
     EntryHeader,
-    /// A chunk, with the header of its entry where that was not read before.
+    /// A chunk, with the header of its entry unless that was read before.
     Chunk,
-    /// What lies between chunks that are read in one go.
+    /// Bytes between chunks that are read in one call.
     Gap,
-    /// All of a revlog's index.
+    /// The whole index of a revlog.
     RevlogIndex,
 }
 
-/// One stretch of a file that was read.
+/// One range of a file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// The file, by its place in [`AccessTrace::files`].
+    /// The file, as a position in [`AccessTrace::files`].
     pub file: u32,
-    /// What part of it, and what for.
+    /// Which part of it, and for what.
     pub part: AccessPart,
-    /// The object that was read; `None` for what serves many.
+    /// The kind of the object that was read; `None` for parts that serve many objects.
     pub kind: Option<ChunkKind>,
-    /// Where the stretch starts, in bytes.
+    /// Where the range starts, in bytes.
     pub offset: u64,
-    /// How long it is, in bytes.
+    /// Its length in bytes.
     pub len: u64,
 }
 
-/// One chunk that was decoded, in as much detail as it takes to decode it again.
+/// One chunk that was decoded, with the details that are needed to decode it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedDecode {
-    /// The file, by its place in [`AccessTrace::files`].
+    /// The file, as a position in [`AccessTrace::files`].
     pub file: u32,
     /// Where its stored bytes start.
     pub offset: u64,
-    /// How many of them decoding consumed.
+    /// Number of stored bytes that decoding consumed.
     pub stored_len: u64,
-    /// The payload's length in a Git store; in a revlog the most that it may be.
+    /// The length of the payload in a Git store; its upper bound in a revlog.
     pub payload_limit: u64,
-    /// What the chunk holds.
+    /// The kind of the chunk.
     pub kind: ChunkKind,
-    /// The content of its base, by its place in [`AccessTrace::bases`]; `None` if the chunk was decoded without.
+    /// The content of its base, as a position in [`AccessTrace::bases`]; `None` if the chunk was decoded without a
+    /// base.
     pub base: Option<u32>,
 }
 
 /// Everything that was read while recording was on, in order.
 #[derive(Debug, Clone, Default)]
 pub struct AccessTrace {
-    /// The files of the store, and others as they were first read.
+    /// The files of the store, and other files in the order in which they were first read.
     pub files: Vec<TracedFile>,
-    /// What was read.
+    /// The ranges that were read.
     pub accesses: Vec<Access>,
-    /// What was decoded.
+    /// The chunks that were decoded.
     pub decodes: Vec<TracedDecode>,
-    /// The content of bases that chunks were decoded with, each once, if [`Recording::WithBases`] asked for it.
+    /// The content of the bases that chunks were decoded with, once each. Only recorded with [`Recording::WithBases`].
     pub bases: Vec<Vec<u8>>,
-    /// How many decodes lack their base here, because all bases together took too much memory.
+    /// Number of decodes whose base was left out because all bases together would take too much memory.
     pub bases_left_out: u64,
 }
 
@@ -127,30 +128,31 @@ pub struct AccessTrace {
 pub enum Recording {
     /// Accesses and decodes.
     Accesses,
-    /// The same, with the index of a pack searched as git does it, by its fan-out and then by halving, in place of how this reader
-    /// searches it. What is found is the same.
+    /// Accesses and decodes, with pack indexes searched as git searches them: by the fan-out, then by halving. This
+    /// reader searches in another way and finds the same.
     AccessesOfGit,
-    /// Also the content of bases that chunks are decoded with, so that each can be decoded again by itself.
+    /// Accesses, decodes and the content of bases, so that each chunk can be decoded again on its own.
     WithBases,
-    /// Accesses that reach a page of so many bytes that none before them did, and no decodes: all there is to know of a page cache
-    /// that keeps everything, in memory that grows with the store's pages and not with what is read.
+    /// Only accesses that reach a page of this many bytes for the first time, and no decodes. This is all that a page
+    /// cache that evicts nothing can show. Memory grows with the number of pages in the store, not with the number of
+    /// accesses.
     NewPages(NonZeroU64),
 }
 
-/// A chunk that a trace names, with what it takes to decode it.
+/// A chunk from a trace, with everything that is needed to decode it.
 #[derive(Debug, Clone, Copy)]
 pub struct ChunkInMemory<'a> {
     /// The file that it comes from, for messages.
     pub file: &'a Path,
-    /// What the trace says of it.
+    /// Its record in the trace.
     pub decode: &'a TracedDecode,
     /// Its stored bytes.
     pub stored: &'a [u8],
-    /// The content of its base if it was decoded with that.
+    /// The content of its base, if it was decoded with one.
     pub base: Option<&'a [u8]>,
 }
 
-/// The trace that is being recorded. Shared by what reads the files of one repository, on one thread: the lock is never
+/// The trace that is being recorded. All readers of one repository share it on one thread, so the lock is never
 /// contended.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
@@ -164,12 +166,12 @@ struct Recorded {
     by_path: HashMap<PathBuf, u32>,
     by_base: HashMap<(u32, u64), u32>,
     base_bytes: usize,
-    /// For each file a bit for each page that was reached, if only accesses to new ones are kept.
+    /// One bit per page of each file: whether the page was reached. Only used with [`Recording::NewPages`].
     reached: Vec<Vec<u64>>,
 }
 
 impl Recorded {
-    /// Whether `access` reaches a page of its file that none before it did.
+    /// Whether `access` is the first one to reach some page of its file.
     fn reaches_new_page(&mut self, access: &Access, page_len: NonZeroU64) -> bool {
         let at = access.file as usize;
         let Some(file) = self.trace.files.get(at) else { return false };
@@ -201,17 +203,17 @@ impl AccessLog {
         Arc::new(AccessLog { recording, inner: Mutex::new(Recorded::default()) })
     }
 
-    /// Whether the index of a pack is to be searched as git does it.
+    /// Whether to search pack indexes as git does.
     pub(crate) fn searches_as_git(&self) -> bool {
         self.recording == Recording::AccessesOfGit
     }
 
     fn lock(&self) -> MutexGuard<'_, Recorded> {
-        // A panic while it was held leaves at worst a trace that ends early.
+        // A panic while the lock was held can only leave a trace that ends early.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of the file at `path`; the same at each call.
+    /// The number of the file at `path`, which is the same on each call.
     pub(crate) fn file(&self, path: &Path, role: FileRole, len: u64) -> u32 {
         let mut recorded = self.lock();
         if let Some(number) = recorded.by_path.get(path) {
@@ -239,14 +241,14 @@ impl AccessLog {
         }
     }
 
-    /// How many decodes there are so far.
+    /// Number of decodes recorded so far.
     pub(crate) fn decodes(&self) -> usize {
         self.lock().trace.decodes.len()
     }
 
-    /// Says what the last `count` headers of deltas belong to, which is known once the end of their chain was found.
+    /// Sets the kind of the last `count` delta headers to `object`. It is known once the end of their chain is found.
     pub(crate) fn name_headers(&self, count: usize, object: ObjectKind) {
-        // Where headers are left out, the last ones are others.
+        // Some headers are not recorded, so the last recorded ones may belong to other objects.
         if matches!(self.recording, Recording::NewPages(_)) {
             return;
         }
@@ -257,7 +259,7 @@ impl AccessLog {
         }
     }
 
-    /// The number of the base at `place` of `file`, whose content is `content`; `None` if bases are not kept.
+    /// The number of the base at `place` of `file`, whose content is `content`; `None` if bases are not recorded.
     pub(crate) fn base(&self, file: u32, place: u64, content: &[u8]) -> Option<u32> {
         if self.recording != Recording::WithBases {
             return None;
@@ -268,7 +270,7 @@ impl AccessLog {
             return Some(*number);
         }
         let number = u32::try_from(recorded.trace.bases.len()).ok();
-        match number.filter(|_| recorded.base_bytes.saturating_add(content.len()) <= MOST_BASE_BYTES) {
+        match number.filter(|_| recorded.base_bytes.saturating_add(content.len()) <= MAX_BASE_BYTES) {
             Some(number) => {
                 recorded.base_bytes += content.len();
                 recorded.trace.bases.push(content.to_vec());
@@ -282,7 +284,7 @@ impl AccessLog {
         }
     }
 
-    /// What was recorded.
+    /// Takes the recorded trace.
     pub(crate) fn take(&self) -> AccessTrace {
         std::mem::take(&mut *self.lock()).trace
     }
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_get_the_kind_of_the_object_at_the_end_of_their_chain() {
+    fn headers_get_kind_from_end_of_chain() {
         let log = AccessLog::new(Recording::Accesses);
         let access = |part, offset| Access { file: 0, part, kind: None, offset, len: 2 };
         log.access(access(AccessPart::EntryHeader, 1));
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn of_accesses_to_pages_only_those_to_a_new_one_are_kept() {
+    fn new_pages_keeps_only_first_access_to_a_page() {
         let log = AccessLog::new(Recording::NewPages(NonZeroU64::new(10).unwrap()));
         let pack = log.file(Path::new("a"), FileRole::Pack, 995);
         let index = log.file(Path::new("b"), FileRole::PackIndex, 20);

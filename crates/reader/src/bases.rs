@@ -1,4 +1,4 @@
-//! The content that stored deltas are based on, for those who encode deltas with it.
+//! The content that stored deltas are based on, for workloads that encode deltas with it.
 
 use std::path::PathBuf;
 
@@ -96,14 +96,14 @@ impl BaseReader {
         match (&mut self.contents, place.0) {
             (Contents::Git(objects), Place::Entry(EntryPlace { pack, .. })) => {
                 if self.file != pack.path() {
-                    objects.forget();
+                    objects.clear_caches();
                     pack.path().clone_into(&mut self.file);
                 }
                 objects.read(pack, 0, links.base, base).map(drop)
             }
             (Contents::Hg(texts), Place::Revision(RevisionPlace { revlog, revision })) => {
                 if self.file != revlog.files().index {
-                    texts.forget();
+                    texts.clear_caches();
                     self.file.clone_from(&revlog.files().index);
                 }
                 let Some(number) = revlog.delta_base(revision) else { return Ok(()) };

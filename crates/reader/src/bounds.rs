@@ -1,7 +1,7 @@
-//! What a repository's folders may hold: files, folders, and links that stay within the repository.
+//! Which kinds of files a repository's folders may hold: files, folders, and links that stay within the repository.
 //!
-//! A link that leads out of it would let somebody else's repository have the user's own files copied, or quoted in a message; opening a
-//! named pipe would wait for somebody to write into it. git and hg follow both.
+//! With a link that leads out of the repository, somebody else's repository could have the user's own files copied or
+//! quoted in a message. Opening a named pipe would block until somebody writes to it. git and hg follow both.
 
 use std::{
     fs::{self, FileType},
@@ -19,32 +19,32 @@ pub(crate) struct Bounds<'p> {
 }
 
 impl<'p> Bounds<'p> {
-    /// Those of a repository that lies in `folder`.
+    /// The bounds of a repository in `folder`.
     pub(crate) fn of(folder: &'p Path) -> Self {
         Bounds { folders: [folder, folder] }
     }
 
-    /// Those of a repository that lies in two folders.
+    /// The bounds of a repository in two folders.
     pub(crate) fn of_both(folder: &'p Path, other: &'p Path) -> Self {
         Bounds { folders: [folder, other] }
     }
 
-    /// What lies at `path`, links followed; `None` where there is nothing, or a link that leads nowhere.
+    /// The type of the file at `path`, following links; `None` if nothing is there, or a dangling link.
     ///
     /// # Errors
-    /// As of [`Self::check_listed`].
+    /// As for [`Self::check_listed`].
     pub(crate) fn check(&self, path: &Path) -> Result<Option<FileType>> {
         match fs::symlink_metadata(path) {
             Ok(found) => self.check_listed(path, found.file_type()),
-            Err(error) if leads_nowhere(&error) => Ok(None),
+            Err(error) if is_dangling(&error) => Ok(None),
             Err(error) => Err(ReaderError::io("inspect", path, error)),
         }
     }
 
-    /// What lies at `path`, which a listing says to be a `kind`, links followed; `None` where a link leads nowhere.
+    /// The type of the file at `path`, following links; `None` for a dangling link. `kind` is its type in a listing.
     ///
     /// # Errors
-    /// A link leads out of the repository, or what is there is neither a file nor a folder.
+    /// A link leads out of the repository, or its target is neither a file nor a folder.
     pub(crate) fn check_listed(&self, path: &Path, kind: FileType) -> Result<Option<FileType>> {
         let kind = match kind.is_symlink() {
             false => kind,
@@ -63,7 +63,7 @@ impl<'p> Bounds<'p> {
         let failed = |error| ReaderError::io("follow", link, error);
         let target = match fs::canonicalize(link) {
             Ok(target) => target,
-            Err(error) if leads_nowhere(&error) => return Ok(None),
+            Err(error) if is_dangling(&error) => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
         for folder in self.folders {
@@ -77,11 +77,11 @@ impl<'p> Bounds<'p> {
     }
 }
 
-/// Reads the file at `path`, or `None` if there is none. Only a regular file is read, since a device or a pipe in the
-/// place of one could go on without end.
+/// Reads the file at `path`; `None` if it does not exist. Only a regular file is read, because a device or a pipe in
+/// its place might never end.
 ///
 /// # Errors
-/// [`ReaderError::Io`] when it cannot be read, [`ReaderError::Corrupt`] when it is not a regular file.
+/// [`ReaderError::Io`] if it cannot be read, [`ReaderError::Corrupt`] if it is not a regular file.
 pub fn read_regular_file(path: &Path) -> Result<Option<Vec<u8>>> {
     let content = match fs::metadata(path) {
         Ok(found) if found.is_file() => fs::read(path),
@@ -95,14 +95,14 @@ pub fn read_regular_file(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Makes sure that nothing but files and folders lies below `folder`, which has no links, if it is there.
+/// Lists `folder` and checks that it holds only what the bounds allow. A missing folder is empty.
 ///
 /// # Errors
-/// As of [`Bounds::check_listed`].
+/// As for [`Bounds::check_listed`].
 pub(crate) fn check_folder(bounds: Bounds<'_>, folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if leads_nowhere(&error) => return Ok(Vec::new()),
+        Err(error) if is_dangling(&error) => return Ok(Vec::new()),
         Err(error) => return Err(ReaderError::io("list", folder, error)),
     };
     let mut paths = Vec::new();
@@ -115,9 +115,9 @@ pub(crate) fn check_folder(bounds: Bounds<'_>, folder: &Path) -> Result<Vec<Path
     Ok(paths)
 }
 
-fn leads_nowhere(error: &io::Error) -> bool {
+fn is_dangling(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-        // Links that lead round to themselves.
+        // A loop of links.
         || error.raw_os_error() == Some(nix::errno::Errno::ELOOP as i32)
 }
 
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_stay_within_and_nothing_waits() {
+    fn rejects_links_that_leave_and_special_files() {
         let scratch = tempfile::tempdir().unwrap();
         let [own, other] = ["own", "other"].map(|name| scratch.path().join(name));
         fs::create_dir_all(own.join("sub")).unwrap();

@@ -1,7 +1,7 @@
-//! Decoded objects that deltas may be applied to, least recently used ones forgotten first.
+//! A cache of decoded objects, the bases of deltas. The least recently used one is evicted first.
 //!
-//! The limit counts decoded bytes and is git's default, `core.deltaBaseCacheLimit` = 96 MiB. It is the same for every
-//! variant: the policy of this cache moves timings more than most codecs do, so it must not depend on one.
+//! The limit counts decoded bytes. Its default is git's, `core.deltaBaseCacheLimit` = 96 MiB. It is the same for every
+//! variant: the policy of this cache changes timings more than most codecs do, so it must not depend on the codec.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 
 use crate::memory;
 
-/// The most room that a new buffer has, in bytes: what it is for may be a claim.
-const MOST_ROOM: usize = 8 << 20;
+/// Largest capacity of a new buffer in bytes. The wanted length may be an unchecked claim.
+const MAX_CAPACITY: usize = 8 << 20;
 
 const NONE: usize = usize::MAX;
 
@@ -23,10 +23,10 @@ struct Slot<T> {
     older: usize,
 }
 
-/// Where an object came from: which pack and the offset of its entry, or which revlog and revision.
+/// The origin of an object: a pack and the offset of the entry, or a revlog and the revision.
 pub(crate) type Key = (usize, u64);
 
-/// A least-recently-used cache of decoded objects, each with a tag that says something of it: Git's kind, say.
+/// A least-recently-used cache of decoded objects. Each object has a tag, such as its kind in Git.
 #[derive(Debug)]
 pub(crate) struct DeltaBaseCache<T> {
     limit: usize,
@@ -40,17 +40,17 @@ pub(crate) struct DeltaBaseCache<T> {
     lookups: CacheLookups,
 }
 
-/// How often a cache of decoded objects was asked, since it was last emptied.
+/// Numbers of look-ups in a cache of decoded objects since it was last cleared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheLookups {
-    /// How often it held what was asked for: an object, or the base of a delta on the way to one.
+    /// Look-ups that found the object, or the base of a delta on the way to it.
     pub hits: u64,
-    /// How often it did not.
+    /// Look-ups that did not.
     pub misses: u64,
 }
 
 impl<T: Copy> DeltaBaseCache<T> {
-    /// An empty cache for at most `limit` decoded bytes, and for no more than the ceiling of memory leaves for it.
+    /// An empty cache for at most `limit` decoded bytes, and at most what the memory ceiling allows for it.
     pub(crate) fn new(limit: usize) -> Self {
         DeltaBaseCache {
             limit: limit.min(memory::cache_limit()),
@@ -65,24 +65,24 @@ impl<T: Copy> DeltaBaseCache<T> {
         }
     }
 
-    /// Forgets everything, and holds at most so many decoded bytes from now on; `None` for as many as the ceiling of
-    /// memory leaves for it.
+    /// Clears the cache and sets its limit in decoded bytes; `None` for as much as the memory ceiling allows.
     pub(crate) fn set_limit(&mut self, limit_bytes: Option<u64>) {
         let limit = limit_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
         *self = DeltaBaseCache::new(limit);
     }
 
-    /// How often it was asked since it was last emptied.
+    /// Numbers of look-ups since the cache was last cleared.
     pub(crate) fn lookups(&self) -> CacheLookups {
         self.lookups
     }
 
-    /// Forgets everything, so that a run starts cold. The buffers go too: several repositories may be open at once.
+    /// Clears the cache so that a run starts cold. Spare buffers are freed too: several repositories may be open at
+    /// once.
     pub(crate) fn clear(&mut self) {
         *self = DeltaBaseCache::new(self.limit);
     }
 
-    /// The object at `key`, which becomes the most recently used. Counted as a look-up.
+    /// The object at `key`, which becomes the most recently used one. Counts as a look-up.
     pub(crate) fn get(&mut self, key: Key) -> Option<(T, &[u8])> {
         let Some(&at) = self.by_key.get(&key) else {
             self.lookups.misses += 1;
@@ -96,48 +96,48 @@ impl<T: Copy> DeltaBaseCache<T> {
         self.slots.get(at).map(|slot| (slot.tag, slot.data.as_slice()))
     }
 
-    /// The same again for one who has looked it up before, and not counted.
-    pub(crate) fn get_again(&self, key: Key) -> Option<(T, &[u8])> {
+    /// The object at `key`, without counting a look-up or changing the order of eviction.
+    pub(crate) fn peek(&self, key: Key) -> Option<(T, &[u8])> {
         let slot = self.slots.get(*self.by_key.get(&key)?)?;
         Some((slot.tag, slot.data.as_slice()))
     }
 
-    /// What [`get`](Self::get) gives, shared: the cache may forget it meanwhile.
+    /// As [`get`](Self::get), shared: the object stays valid when the cache evicts it.
     pub(crate) fn get_shared(&mut self, key: Key) -> Option<(T, Arc<Vec<u8>>)> {
         self.get(key)?;
         self.slots.get(self.newest).map(|slot| (slot.tag, Arc::clone(&slot.data)))
     }
 
-    /// Gives the object at `key` another tag.
+    /// Changes the tag of the object at `key`.
     pub(crate) fn set_tag(&mut self, key: Key, tag: T) {
         if let Some(slot) = self.by_key.get(&key).and_then(|at| self.slots.get_mut(*at)) {
             slot.tag = tag;
         }
     }
 
-    /// An empty buffer with room for `len` bytes, or as many as are taken on the word of an index; recycled where possible.
+    /// An empty buffer for `len` bytes, recycled if possible. A new one has a capacity of at most [`MAX_CAPACITY`].
     pub(crate) fn buffer(&mut self, len: usize) -> Vec<u8> {
-        // Neighbours in a chain differ a little in length: with some slack this buffer serves the next one too.
-        let new = || Vec::with_capacity(len.saturating_add(len / 8).min(MOST_ROOM));
+        // Neighbours in a chain differ a little in length. With some slack the buffer serves the next one too.
+        let new = || Vec::with_capacity(len.saturating_add(len / 8).min(MAX_CAPACITY));
         self.spare.take(len).unwrap_or_else(new)
     }
 
-    /// Takes a buffer back that was not put into the cache.
+    /// Takes back a buffer that was not put into the cache.
     pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
-        if self.used + self.spare.bytes < self.limit.saturating_add(MOST_ROOM) {
+        if self.used + self.spare.bytes < self.limit.saturating_add(MAX_CAPACITY) {
             self.spare.put(buffer);
         }
     }
 
-    /// Puts an object in, unless it is larger than half of the cache: one such would sweep all others out.
+    /// Adds an object, unless it is larger than half of the limit: it would evict almost all others.
     pub(crate) fn put(&mut self, key: Key, tag: T, data: Vec<u8>) {
         self.put_shared(key, tag, Arc::new(data));
     }
 
-    /// The same for an object that others hold too.
+    /// As [`put`](Self::put), for an object that has other owners.
     pub(crate) fn put_shared(&mut self, key: Key, tag: T, data: Arc<Vec<u8>>) {
         if data.len() > self.limit / 2 || self.by_key.contains_key(&key) {
-            return self.let_go(data);
+            return self.release(data);
         }
         self.used += data.len();
         while self.used > self.limit && self.oldest != NONE {
@@ -169,11 +169,11 @@ impl<T: Copy> DeltaBaseCache<T> {
         self.by_key.remove(&key);
         self.used -= data.len();
         self.free.push(at);
-        self.let_go(data);
+        self.release(data);
     }
 
-    /// Takes the buffer back if nobody else holds it.
-    fn let_go(&mut self, data: Arc<Vec<u8>>) {
+    /// Recycles the buffer unless it has other owners.
+    fn release(&mut self, data: Arc<Vec<u8>>) {
         if let Some(buffer) = Arc::into_inner(data) {
             self.recycle(buffer);
         }
@@ -205,7 +205,7 @@ impl<T: Copy> DeltaBaseCache<T> {
     }
 }
 
-/// Buffers for reuse, by the base-2 logarithm of their capacity.
+/// Buffers for reuse, grouped by the base-2 logarithm of their capacity.
 #[derive(Debug, Default)]
 struct SpareBuffers {
     by_size: Vec<Vec<Vec<u8>>>,
@@ -213,7 +213,7 @@ struct SpareBuffers {
 }
 
 impl SpareBuffers {
-    /// How many buffers of the wanted size's own class are tried: some of them are too small.
+    /// Number of buffers that are tried in the group of the wanted size. Some of them are too small.
     const TRIES: usize = 4;
 
     fn class(len: usize) -> usize {
@@ -235,7 +235,7 @@ impl SpareBuffers {
         }
     }
 
-    /// A buffer with room for `len` bytes, and not for very many more.
+    /// A buffer with room for `len` bytes and not much more.
     fn take(&mut self, len: usize) -> Option<Vec<u8>> {
         let class = Self::class(len);
         let own = self.by_size.get_mut(class)?;
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_goes_first() {
+    fn least_recently_used_is_evicted_first() {
         let mut cache = DeltaBaseCache::new(100);
         for offset in 1..=4 {
             put(&mut cache, offset, 25);
@@ -286,18 +286,18 @@ mod tests {
     }
 
     #[test]
-    fn lookups_are_counted_until_it_is_emptied() {
+    fn lookups_are_counted_until_cleared() {
         let mut cache = DeltaBaseCache::new(100);
         put(&mut cache, 1, 25);
         assert!(cache.get((0, 1)).is_some() && cache.get_shared((0, 1)).is_some() && cache.get((0, 2)).is_none());
-        assert_eq!(cache.get_again((0, 1)).unwrap().1, &[1; 25]);
+        assert_eq!(cache.peek((0, 1)).unwrap().1, &[1; 25]);
         assert_eq!(cache.lookups(), CacheLookups { hits: 2, misses: 1 });
         cache.clear();
         assert_eq!(cache.lookups(), CacheLookups::default());
     }
 
     #[test]
-    fn a_cache_without_room_keeps_nothing_and_one_without_limit_everything() {
+    fn limit_zero_keeps_nothing_and_no_limit_everything() {
         let mut cache = DeltaBaseCache::new(100);
         cache.set_limit(Some(0));
         put(&mut cache, 1, 1);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn packs_are_told_apart_and_slots_reused() {
+    fn packs_have_separate_keys_and_slots_are_reused() {
         let mut cache = DeltaBaseCache::new(40);
         for round in 0..50u64 {
             cache.put((1, round), ObjectKind::Tree, vec![1; 10]);

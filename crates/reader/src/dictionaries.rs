@@ -1,15 +1,16 @@
-//! The dictionaries of a variant: a folder with a table and one file for each.
+//! The dictionaries of a variant: a folder with a table and one file per dictionary.
 //!
-//! The table, `dictionaries`, is text, one line each:
+//! The table, `dictionaries`, is text with one line per dictionary:
 //!
 //! | field | |
 //! |---|---|
-//! | number | decimal, from 0 upwards without a gap, at most 255; what chunks name a dictionary by |
+//! | number | decimal, from 0 without gaps, at most 255; chunks refer to the dictionary by it |
 //! | length | decimal, in bytes |
 //! | hash | SHA-256 of the dictionary, 64 lower-case hexadecimal digits |
-//! | kinds | what it was made for, such as `blob-delta`; comma-separated, for people to read |
+//! | kinds | the object kinds that it was made for, such as `blob-delta`; comma-separated, for people to read |
 //!
-//! The dictionary itself is the payload of the chunk in `<hash>.dict`: one of 112 KiB mostly takes less than half as much.
+//! The dictionary itself is the payload of the chunk in `<hash>.dict`. One of 112 KiB usually takes less than half of
+//! that.
 
 use std::{
     fs, io,
@@ -27,29 +28,29 @@ pub const DICTIONARY_FOLDER: &str = "repackbench";
 /// The name of the table.
 pub const TABLE_FILE: &str = "dictionaries";
 
-/// The longest dictionary that is read, in bytes; the longest that a spec can ask for is as long.
+/// The longest dictionary that is read, in bytes. It is also the longest that a spec can ask for.
 pub const LONGEST_DICTIONARY: usize = 16 << 20;
 
-/// The most dictionaries that one byte can number.
-const MOST: usize = 1 << 8;
+/// Largest number of dictionaries: they are numbered by one byte.
+const MAX_DICTIONARIES: usize = 1 << 8;
 
-/// The most that all dictionaries of a repository take, in bytes: one of the longest for each kind, whole and delta, and one
-/// that the user brought.
-const MOST_BYTES: usize = 9 * LONGEST_DICTIONARY;
+/// Limit on the bytes of all dictionaries of a repository: one of the longest for each object kind, whole and delta,
+/// and one that the user supplied.
+const MAX_BYTES: usize = 9 * LONGEST_DICTIONARY;
 
 /// A line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableLine {
-    /// Its length in bytes.
+    /// The dictionary's length in bytes.
     pub len: usize,
     /// Its SHA-256 in hexadecimal.
     pub hash: String,
-    /// What it was made for.
+    /// The object kinds that it was made for.
     pub kinds: String,
 }
 
 impl TableLine {
-    /// The line of `dictionary`, which was made for `kinds`.
+    /// The line for `dictionary`, which was made for `kinds`.
     pub fn of(dictionary: &[u8], kinds: String) -> Self {
         TableLine { len: dictionary.len(), hash: hash(dictionary), kinds }
     }
@@ -59,7 +60,7 @@ impl TableLine {
         format!("{}.dict", self.hash)
     }
 
-    /// The line with its number, newline included.
+    /// The line with its number and a newline.
     pub fn to_text(&self, number: usize) -> String {
         format!("{number} {} {} {}\n", self.len, self.hash, self.kinds)
     }
@@ -83,7 +84,7 @@ pub fn hash(dictionary: &[u8]) -> String {
     Sha256::digest(dictionary).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads the dictionaries in `folder`; none if there is no such folder.
+/// Reads the dictionaries in `folder`; none if the folder does not exist.
 ///
 /// # Errors
 /// A file cannot be read, the table is malformed, or a dictionary does not have its hash.
@@ -101,16 +102,16 @@ pub fn read_dictionaries(folder: &Path) -> Result<Dictionaries> {
     let mut hashes: Vec<String> = Vec::new();
     let mut total = 0;
     for (number, line) in text.lines().enumerate() {
-        if number >= MOST {
-            return Err(malformed(format!("more than {MOST} of them")));
+        if number >= MAX_DICTIONARIES {
+            return Err(malformed(format!("more than {MAX_DICTIONARIES} of them")));
         }
         let parsed = TableLine::parse(line, number).ok_or_else(|| malformed(format!("{line:?}")))?;
         if hashes.contains(&parsed.hash) {
             return Err(malformed(format!("{} twice", parsed.hash)));
         }
         total += parsed.len;
-        if total > MOST_BYTES {
-            return Err(malformed(format!("more than {MOST_BYTES} bytes of dictionaries")));
+        if total > MAX_BYTES {
+            return Err(malformed(format!("more than {MAX_BYTES} bytes of dictionaries")));
         }
         dictionaries.push(read_one(folder.join(parsed.file_name()), &parsed)?);
         hashes.push(parsed.hash);
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read_as_written_and_nothing_else_is() {
+    fn table_lines_round_trip_and_bad_ones_are_rejected() {
         let line = TableLine::of(b"content", "blob-delta,tree".to_owned());
         let text = line.to_text(3);
         assert_eq!(TableLine::parse(text.trim_end(), 3), Some(line.clone()));
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_folder_has_no_dictionaries_and_a_damaged_one_says_where() {
+    fn missing_folder_is_empty_and_damage_names_the_file() {
         let folder = tempfile::tempdir().unwrap();
         assert!(read_dictionaries(&folder.path().join("none")).unwrap().is_empty());
         let line = TableLine::of(b"content", "blob".to_owned());
@@ -172,7 +173,7 @@ mod tests {
         fs::write(folder.path().join(TABLE_FILE), line.to_text(0) + &line.to_text(1)).unwrap();
         assert!(read_dictionaries(folder.path()).unwrap_err().to_string().contains("twice"));
         let long = |number: usize| TableLine { len: LONGEST_DICTIONARY, hash: format!("{number:064}"), ..line.clone() };
-        let table: String = (0..MOST).map(|number| long(number).to_text(number)).collect();
+        let table: String = (0..MAX_DICTIONARIES).map(|number| long(number).to_text(number)).collect();
         fs::write(folder.path().join(TABLE_FILE), table).unwrap();
         let message = read_dictionaries(folder.path()).unwrap_err().to_string();
         assert!(message.contains(&long(0).hash), "the first is not there: {message}");

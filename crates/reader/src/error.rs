@@ -1,5 +1,5 @@
-//! The one error type of this crate: every failure names the file, the place in it, what was expected and what was
-//! found, and says what kind of failure it is so that the binary can pick its exit code.
+//! The error type of this crate. Every error names the file, the place in it, what was expected and what was found. Its
+//! variant decides the exit code of the binary.
 
 use std::{
     fmt, io,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::memory::TooLarge;
 
-/// Where in a file a problem was found.
+/// The place in a file where a problem was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// The file as a whole.
@@ -25,7 +25,7 @@ pub enum Place {
     RevisionAt {
         /// The revision's number.
         revision: usize,
-        /// Where its chunk starts.
+        /// The offset of its chunk.
         offset: u64,
     },
 }
@@ -56,12 +56,12 @@ pub enum ReaderError {
         /// The operating system's answer.
         source: io::Error,
     },
-    /// The path holds no repository that we know.
+    /// There is no repository at the path.
     #[error("{}: not a repository: {why}", path.display())]
     NotARepository {
         /// The path that was given.
         path: PathBuf,
-        /// What was looked for and not found.
+        /// What is missing.
         why: String,
     },
     /// The repository is damaged.
@@ -69,31 +69,31 @@ pub enum ReaderError {
     Corrupt {
         /// The damaged file.
         path: PathBuf,
-        /// Where in it.
+        /// The place in it.
         place: Place,
-        /// What the format demands.
+        /// What the format requires.
         expected: String,
-        /// What is there.
+        /// What was found.
         found: String,
     },
-    /// The repository uses something that is legal but not handled.
+    /// The repository uses a valid feature that is not supported.
     #[error("{}: {what} is not supported", path.display())]
     Unsupported {
-        /// The file that asks for it.
+        /// The file that requires it.
         path: PathBuf,
-        /// Its name, as its own VCS spells it.
+        /// The feature's name, as Git or Mercurial spells it.
         what: String,
     },
-    /// An object takes more memory than one may: see [`memory`](crate::memory).
+    /// An object takes more memory than the ceiling allows: see [`memory`](crate::memory).
     #[error("{}{place}: {what} of {excess}", path.display())]
     TooLarge {
         /// The file that holds it.
         path: PathBuf,
-        /// Where in it.
+        /// The place in it.
         place: Place,
-        /// What is so large: `an object`, `a delta`.
+        /// What is too large: `an object`, `a delta`.
         what: &'static str,
-        /// Its length, and what one may have.
+        /// Its length and the limit.
         excess: TooLarge,
     },
     /// The repository changed while it was read.
@@ -108,30 +108,30 @@ pub enum ReaderError {
         /// The lock.
         path: PathBuf,
     },
-    /// The user named a revision that is not there.
+    /// The user named a revision that does not exist.
     #[error("{}: no revision '{name}': {why}", path.display())]
     NoSuchRevision {
         /// The repository's own object directory.
         path: PathBuf,
         /// The name as it was given.
         name: String,
-        /// What the search came to.
+        /// The result of the search.
         why: &'static str,
     },
-    /// An object that is needed is in none of the repository's stores.
+    /// A required object is in none of the repository's stores.
     #[error("{}: object {id} is missing", path.display())]
     Missing {
-        /// The object directory that was searched, the repository's own.
+        /// The repository's own object directory.
         path: PathBuf,
         /// The object's id.
         id: gix_hash::ObjectId,
     },
-    /// This program contradicts itself: what it has made sure of before does not hold.
+    /// A bug in this program: something that it has checked before does not hold.
     #[error("{}: internal error: {what}; nothing that was made of it is to be used, please report this", path.display())]
     Internal {
-        /// The file that it was about.
+        /// The file in question.
         path: PathBuf,
-        /// What was expected, and does not hold.
+        /// The expectation that does not hold.
         what: String,
     },
 }
@@ -150,17 +150,17 @@ impl ReaderError {
         ReaderError::Corrupt { path: path.to_owned(), place, expected: expected.into(), found: found.into() }
     }
 
-    /// What lies at `place` of `path` takes more memory than it may.
+    /// Something at `place` of `path` takes more memory than it may.
     pub fn too_large(path: &Path, place: Place, what: &'static str, excess: TooLarge) -> Self {
         ReaderError::TooLarge { path: path.to_owned(), place, what, excess }
     }
 
-    /// What cannot be, about `path`.
+    /// A bug in this program, found while reading `path`.
     pub fn internal(path: &Path, what: impl Into<String>) -> Self {
         ReaderError::Internal { path: path.to_owned(), what: what.into() }
     }
 
-    /// A legal feature, asked for by `path`, that is refused by name.
+    /// A valid feature that `path` requires and that is not supported.
     pub fn unsupported(path: &Path, what: impl Into<String>) -> Self {
         ReaderError::Unsupported { path: path.to_owned(), what: what.into() }
     }

@@ -1,8 +1,9 @@
-//! A stretch of a file, read from its start to its end.
+//! A range of a file that is read like a file of its own.
 
 use std::{borrow::Borrow, fs::File, io::Read, os::unix::fs::FileExt};
 
-/// Reads a stretch of a file, which is owned or borrowed. It moves no position of the file's, so several may read one file.
+/// Reads a range of an owned or borrowed file. The position of the file does not move, so several sections can read one
+/// file.
 #[derive(Debug)]
 pub struct FileSection<F> {
     file: F,
@@ -11,7 +12,7 @@ pub struct FileSection<F> {
 }
 
 impl<F: Borrow<File>> FileSection<F> {
-    /// The `len` bytes of `file` from `offset` on, or as many as there are.
+    /// The `len` bytes of `file` from `offset`, or up to its end if that comes first.
     pub fn new(file: F, offset: u64, len: u64) -> Self {
         FileSection { file, offset, left: len }
     }
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_ends_where_it_says_or_with_the_file() {
+    fn section_ends_at_its_length_or_at_end_of_file() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"0123456789").unwrap();
         let read = |offset, len| {

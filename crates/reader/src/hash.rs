@@ -1,7 +1,7 @@
-//! Hashing by the hash that a repository uses: of Git's objects and files, and of content that is named by its hash.
+//! Hashing with SHA-1 or SHA-256: of Git's objects and files, and of files that are named by their hash.
 //!
-//! Plain SHA-1, without the collision detection that git adds: ids are recomputed here to find damage, and damage that
-//! collides would have been refused when it was fetched.
+//! SHA-1 is computed without the collision detection of git. Hashes are recomputed here to find damage, not attacks: git
+//! would have rejected a collision when it was fetched.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -18,7 +18,7 @@ pub enum IdHasher {
 }
 
 impl IdHasher {
-    /// A hash of nothing yet.
+    /// A hasher without any input.
     pub fn new(kind: Kind) -> Self {
         match kind {
             Kind::Sha256 => IdHasher::Sha256(sha2::Sha256::new()),

@@ -1,11 +1,11 @@
-//! Understands stored repositories: where their objects lie, how they are framed, what they say.
+//! Reads stored repositories: where their objects are, how they are framed, and what they contain.
 //!
-//! Folders mirror the formats: [`git`] holds packs, loose objects, deltas, refs and history, [`hg`] revlogs, store names and
-//! history. [`traits`] holds what the
-//! rest of the program sees of any version-control system: [`Store`], chunks in file order, which conversion reads, and
-//! [`History`], revisions and content, which workloads replay. [`files`] reads trees of files, which are no repositories.
+//! The modules are layered. At the bottom are [`traits`] and plain types: what the rest of the program sees of either
+//! version-control system. [`Store`] gives chunks in file order, for conversion; [`History`] gives revisions and
+//! content, for workloads. [`git`] and [`hg`] implement them side by side, in folders that mirror the formats.
+//! [`Repository`] is on top and picks one of the two. [`files`] reads trees of files, which are no repositories.
 #![forbid(unsafe_code)]
-// What comes from a file is a claim: it must not be able to panic or to be cut short silently.
+// Data from a file is an unchecked claim. It must not cause a panic or be truncated silently.
 #![cfg_attr(
     not(test),
     deny(

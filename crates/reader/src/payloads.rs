@@ -1,25 +1,26 @@
-//! The payloads of a repository in store order, whichever version-control system wrote it.
+//! The payloads of a repository in store order, for either version-control system.
 
 use repackbench_codec::Decoders;
 
 use crate::{Chunk, ChunkPlace, LeftOut, ReaderError, Repository, WantedPayloads, git, hg};
 
-/// Is handed a chunk and its payload.
+/// Receives a chunk and its payload.
 pub type VisitPayload<'a, E> = dyn FnMut(&Chunk<'_>, &[u8]) -> Result<(), E> + 'a;
 
-/// The same with the chunk's place.
+/// Receives a chunk, its place and its payload.
 pub type VisitPayloadInPlace<'a, E> = dyn FnMut(&Chunk<'_>, ChunkPlace<'_>, &[u8]) -> Result<(), E> + 'a;
 
 impl Repository {
-    /// Decodes the payloads of the chunks that `wanted` accepts, in the order of [`Store::for_each_chunk`](crate::Store), and
-    /// hands each to `visit`. Contexts and buffers are reused. `decoders` says which implementations read.
+    /// Decodes the payloads of the chunks that `wanted` accepts, in the order of
+    /// [`Store::for_each_chunk`](crate::Store), and hands each to `visit`. Contexts and buffers are reused. `decoders`
+    /// names the implementations that decode.
     ///
-    /// A chunk that `wanted` refuses is not decoded, but for Mercurial's deltas, whose length nothing else tells. Wanted
-    /// payloads above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) are left out and counted. Of pack entries the CRC-32 of the
-    /// index is checked.
+    /// Other chunks are not decoded, except Mercurial's deltas: their length is recorded nowhere else. Wanted payloads
+    /// above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) are left out and counted. Pack entries are checked against the
+    /// CRC-32 in the index.
     ///
     /// # Errors
-    /// What `visit` returns, and any damage found in framing or payload.
+    /// Errors of `visit`, and any damage found in framing or payload.
     pub fn for_each_payload<'a, E: From<ReaderError>>(
         &self,
         decoders: impl Into<Decoders>,
@@ -29,7 +30,7 @@ impl Repository {
         self.for_each_payload_in_place(decoders, wanted, &mut |chunk, _, payload| visit(chunk, payload))
     }
 
-    /// The same for those who want to know where each chunk stands, such as a [`BaseReader`](crate::BaseReader).
+    /// The same with the place of each chunk, which a [`BaseReader`](crate::BaseReader) needs.
     ///
     /// # Errors
     /// As for [`for_each_payload`](Repository::for_each_payload).

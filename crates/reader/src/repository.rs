@@ -1,4 +1,4 @@
-//! A stored repository of either version-control system, found out from its path.
+//! A stored repository of either version-control system. Its path decides which one it is.
 
 use std::{any::Any, path::Path};
 
@@ -13,18 +13,18 @@ use crate::{
 /// An open repository.
 #[derive(Debug)]
 pub enum Repository {
-    /// Git's.
+    /// A Git repository.
     Git(Box<GitRepository>),
-    /// Mercurial's.
+    /// A Mercurial repository.
     Hg(Box<HgRepository>),
 }
 
-/// The state of every file that a conversion reads, at one moment.
+/// The state of every file that a conversion reads, at one point in time.
 #[derive(Debug, Clone)]
 pub enum Snapshot {
-    /// Of a Git repository.
+    /// The state of a Git repository.
     Git(SourceSnapshot),
-    /// Of a Mercurial repository.
+    /// The state of a Mercurial repository.
     Hg(HgSnapshot),
 }
 
@@ -32,8 +32,8 @@ impl Repository {
     /// Opens the repository at `path`: the root of a work tree, a git directory, or `.hg`.
     ///
     /// # Errors
-    /// [`ReaderError::NotARepository`], also when the work tree is one of both systems; else see [`GitRepository::open`] and
-    /// [`HgRepository::open`].
+    /// [`ReaderError::NotARepository`], also for a work tree of both systems. For others see [`GitRepository::open`]
+    /// and [`HgRepository::open`].
     pub fn open(path: &Path) -> Result<Self> {
         if HgRepository::locate(path).is_none() {
             return GitRepository::open(path).map(|git| Repository::Git(Box::new(git)));
@@ -45,7 +45,7 @@ impl Repository {
         HgRepository::open(path).map(|hg| Repository::Hg(Box::new(hg)))
     }
 
-    /// What was found and left aside, one sentence each, for the summary.
+    /// What was found and not used, one sentence each, for the summary.
     pub fn notes(&self) -> &[String] {
         match self {
             Repository::Git(git) => git.notes(),
@@ -53,7 +53,7 @@ impl Repository {
         }
     }
 
-    /// The folder that it is named by: the common git directory, or `.hg`.
+    /// The folder that identifies it: the common git directory, or `.hg`.
     pub fn folder(&self) -> &Path {
         match self {
             Repository::Git(git) => git.common_dir(),
@@ -61,7 +61,7 @@ impl Repository {
         }
     }
 
-    /// The folder to open it by again: of a linked work tree its own git directory, which has its own HEAD.
+    /// The folder to reopen it from. For a linked work tree it is its own git directory, which has its own HEAD.
     pub fn own_folder(&self) -> &Path {
         match self {
             Repository::Git(git) => git.git_dir(),
@@ -69,7 +69,7 @@ impl Repository {
         }
     }
 
-    /// The revision that users mean when they name none: `HEAD`, or `tip`.
+    /// The default revision: `HEAD`, or `tip`.
     pub fn default_revision(&self) -> &'static str {
         match self {
             Repository::Git(_) => "HEAD",
@@ -77,7 +77,8 @@ impl Repository {
         }
     }
 
-    /// The spec that it was converted with, as far as it says so itself: a Git variant that stock git cannot read does.
+    /// The spec that it was converted with, if the repository records it. A Git variant that stock git cannot read
+    /// does.
     pub fn recorded_spec(&self) -> Option<CodecSpec> {
         match self {
             Repository::Git(git) => git.extension_spec().and_then(|spec| spec.parse().ok()),
@@ -85,11 +86,11 @@ impl Repository {
         }
     }
 
-    /// Its history. Chunks are decoded by the implementations that `decoders` names; for those that wrote them, see
-    /// [`Decoders::for_spec`].
+    /// Its history. `decoders` names the implementations that decode chunks; [`Decoders::for_spec`] gives those that
+    /// wrote them.
     ///
     /// # Errors
-    /// When it is damaged so that not even its indexes can be read.
+    /// The indexes cannot be read.
     pub fn history(&self, decoders: impl Into<Decoders>) -> Result<Box<dyn History>> {
         match self {
             Repository::Git(git) => Ok(Box::new(GitHistory::new(git, ObjectStore::open(git, decoders)?)?)),
@@ -97,7 +98,7 @@ impl Repository {
         }
     }
 
-    /// The format of one of its chunks, if several implementations read that.
+    /// The format of one of its chunks, if several implementations can read that format.
     pub fn shared_format(&self, chunk: &Chunk<'_>) -> Option<SharedFormat> {
         match self {
             Repository::Git(_) => SharedFormat::of_chunk(chunk.stored),
@@ -105,7 +106,7 @@ impl Repository {
         }
     }
 
-    /// How one of its chunks holds its payload; `None` if that cannot be a chunk.
+    /// How one of its chunks stores its payload; `None` if it is not a valid chunk.
     pub fn stored_form(&self, chunk: &Chunk<'_>) -> Option<StoredForm> {
         match self {
             Repository::Git(_) => StoredForm::of_chunk(chunk.stored),
@@ -121,10 +122,10 @@ impl Repository {
         }
     }
 
-    /// Records the state of every file that a conversion reads. Take it before reading, check it after.
+    /// Records the state of every file that a conversion reads. Take a snapshot before reading and check it afterwards.
     ///
     /// # Errors
-    /// [`ReaderError::Changed`] when the repository has already changed since it was opened, [`ReaderError::Io`] when a
+    /// [`ReaderError::Changed`] if the repository has already changed since it was opened, [`ReaderError::Io`] if a
     /// folder cannot be listed.
     pub fn snapshot(&self) -> Result<Snapshot> {
         match self {
@@ -143,10 +144,10 @@ impl dyn History {
 }
 
 impl Snapshot {
-    /// Looks again.
+    /// Fails if a file has changed since the snapshot.
     ///
     /// # Errors
-    /// [`ReaderError::Changed`] that names the first file that changed; [`ReaderError::Io`] when a folder cannot be listed.
+    /// [`ReaderError::Changed`] names the first file that changed. [`ReaderError::Io`] if a folder cannot be listed.
     pub fn check(&self) -> Result<()> {
         match self {
             Snapshot::Git(snapshot) => snapshot.check(),

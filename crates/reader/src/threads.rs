@@ -1,7 +1,7 @@
-//! Threads that the system may refuse to start: a limit on processes, or on memory, leaves no room for another one.
+//! Threads that the system may refuse to start because of a limit on processes or memory.
 //!
-//! Nothing here needs a thread: what none could be started for is done by those that there are, down to the caller's
-//! own. A process that had to do with fewer than it wanted says so at its end, see [`shortage`].
+//! No work here depends on a new thread: the threads that could be started do it, at least the caller's own. A process
+//! that got fewer threads than it wanted reports that at its end, see [`shortage`].
 //!
 //! ```
 //! use std::sync::Mutex;
@@ -29,10 +29,10 @@ use std::{
     thread::{self, Builder, Scope, ScopedJoinHandle},
 };
 
-/// Why the first thread that could not be started was not.
+/// The error of the first thread that could not be started.
 static SHORTAGE: OnceLock<String> = OnceLock::new();
 
-/// Says why the system refused to start a thread, if it did so in this process.
+/// The reason why the system refused to start a thread, if it has done so in this process.
 pub fn shortage() -> Option<&'static str> {
     SHORTAGE.get().map(String::as_str)
 }
@@ -40,7 +40,7 @@ pub fn shortage() -> Option<&'static str> {
 /// Starts a thread in `scope`.
 ///
 /// # Errors
-/// The system refuses to; `work` is dropped.
+/// The system refuses to start it. Then `work` is dropped.
 pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
@@ -48,7 +48,7 @@ pub fn spawn<'scope, T: Send + 'scope>(
     Builder::new().spawn_scoped(scope, work)
 }
 
-/// As [`spawn`], where the work is done in another way if there is no thread for it, which [`shortage`] tells.
+/// As [`spawn`], for work that can be done without the thread. [`shortage`] reports the failure.
 fn try_spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
@@ -56,8 +56,8 @@ fn try_spawn<'scope, T: Send + 'scope>(
     spawn(scope, work).map_err(|error| SHORTAGE.get_or_init(|| error.to_string())).ok()
 }
 
-/// Does `work` on up to `threads` threads at once, one of which is the caller's. Each call takes its part from what
-/// all share, until nothing is left.
+/// Runs `work` on up to `threads` threads at once, one of which is the caller's. Each call takes jobs from a shared
+/// source until none is left.
 pub fn share(threads: usize, work: impl Fn() + Sync) {
     thread::scope(|scope| {
         let _ = start(scope, threads.saturating_sub(1), || &work);
@@ -65,18 +65,17 @@ pub fn share(threads: usize, work: impl Fn() + Sync) {
     });
 }
 
-/// Starts up to `threads` threads in `scope`, each with the work that `next` gives it, and says how many there are.
+/// Starts up to `threads` threads in `scope`, each with work from `next`. Returns the number of threads started.
 pub fn start<'scope, W: FnOnce() + Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     threads: usize,
     mut next: impl FnMut() -> W,
 ) -> usize {
-    // Where one is refused the next will be, too.
+    // If one is refused, the next will be too.
     (0..threads).map_while(|_| try_spawn(scope, next())).count()
 }
 
-/// Does `beside` on a thread of its own while this one does `here`; one after the other where there is no thread for
-/// it.
+/// Runs `beside` on a thread of its own and `here` on this one; one after the other if no thread can be started.
 pub fn both<A: Send, B>(beside: impl Fn() -> A + Sync, here: impl Fn() -> B) -> (A, B) {
     let together = thread::scope(|scope| {
         let thread = try_spawn(scope, &beside)?;
@@ -86,8 +85,8 @@ pub fn both<A: Send, B>(beside: impl Fn() -> A + Sync, here: impl Fn() -> B) -> 
     together.unwrap_or_else(|| (beside(), here()))
 }
 
-/// Does `work` on each of `items`, on up to `threads` threads, and returns the results in order. Each thread takes
-/// runs of them, and no run goes on after an error.
+/// Applies `work` to each of `items` on up to `threads` threads and returns the results in order. Each thread takes
+/// runs of consecutive items. A run stops at its first error.
 ///
 /// # Errors
 /// The first error in the order of `items`.
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_in_order_and_the_first_error_counts() {
+    fn map_returns_results_in_order_or_first_error() {
         let items: Vec<u32> = (0..1000).collect();
         for threads in [0, 1, 3, 1000, 2000] {
             let doubled: Result<Vec<u32>, ()> = map(threads, &items, |item| Ok(item * 2));
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_done_once_on_both_sides() {
+    fn both_runs_each_side_once() {
         let (beside, here) = (AtomicUsize::new(0), AtomicUsize::new(10));
         let done = both(|| beside.fetch_add(1, Ordering::Relaxed), || here.fetch_add(1, Ordering::Relaxed));
         assert_eq!(done, (0, 10));

@@ -1,4 +1,4 @@
-//! What the rest of the program sees of a stored repository, whichever version-control system wrote it.
+//! What the rest of the program sees of a stored repository of either version-control system.
 
 use std::{any::Any, ops::Range, path::Path};
 
@@ -7,35 +7,37 @@ use repackbench_codec::{ChunkKind, ObjectKind};
 
 use crate::{AccessTrace, CacheLookups, ChunkInMemory, Recording, Result};
 
-/// One chunk as it lies on disk.
+/// One chunk as stored on disk.
 #[derive(Debug, Clone, Copy)]
 pub struct Chunk<'a> {
     /// The file that holds it.
     pub file: &'a Path,
-    /// Where in that file its entry starts, in bytes.
+    /// Where its entry starts in that file, in bytes.
     pub offset: u64,
-    /// Bytes of framing before the stored bytes: a pack entry's header, or that of a B-tree's value; 0 for a loose object.
+    /// Number of framing bytes before the stored bytes: the header of a pack entry or of a value in a B-tree; 0 for a
+    /// loose object.
     pub header_len: u64,
-    /// What it holds.
+    /// Its kind.
     pub kind: ChunkKind,
-    /// The offset of its base's entry in the same file, for a delta.
+    /// For a delta, the offset of its base's entry in the same file.
     pub base: Option<u64>,
     /// Length in bytes before compression, as recorded.
     pub payload_len: u64,
     /// Length of the stored bytes.
     pub stored_len: u64,
-    /// The stored bytes. Empty for a loose object, or a value of a B-tree, whose payload is above
-    /// [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), which nobody should need to hold in memory: they lie in `file` behind the header.
+    /// The stored bytes. Empty for a loose object or a value of a B-tree whose payload is above
+    /// [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), so that it need not be held in memory. Then the stored bytes follow
+    /// the header in `file`.
     pub stored: &'a [u8],
 }
 
-/// Payloads that were wanted and not decoded: those above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), which nobody should
-/// need to hold in memory.
+/// Payloads that were wanted but not decoded: those above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), so that they
+/// need not be held in memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// How many.
+    /// Number of payloads.
     pub payloads: u64,
-    /// Their length in bytes, as recorded.
+    /// Their total recorded length in bytes.
     pub bytes: u64,
 }
 
@@ -46,7 +48,7 @@ impl LeftOut {
     }
 }
 
-/// Says whether a chunk's payload is wanted.
+/// Decides whether a chunk's payload is wanted.
 pub type WantedPayloads<'a> = dyn FnMut(&Chunk<'_>) -> bool + 'a;
 
 /// A delta, its base and its result, as numbers of contents in one pack or revlog. The same content always has the same
@@ -64,28 +66,28 @@ pub struct DeltaLinks {
 /// A repository as chunks in file order.
 pub trait Store {
     /// Calls `visit` on every chunk: packs in their order, entries by offset, then values of a B-tree and loose
-    /// objects by id.
+    /// objects by id. Payloads are not decoded.
     ///
     /// # Errors
-    /// What `visit` returns, and any damage found in the framing. Payloads are not decoded.
+    /// Errors of `visit`, and any damage found in the framing.
     fn for_each_chunk(&self, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()>;
 }
 
-/// What a path in a revision is.
+/// The type of a path in a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileMode {
     /// A file.
     Regular,
     /// A file with the executable bit.
     Executable,
-    /// A symbolic link; its content is the target.
+    /// A symbolic link. Its content is the target.
     Symlink,
     /// A commit of another repository (a submodule).
     Gitlink,
 }
 
 impl FileMode {
-    /// The mode as Git writes it into a tree.
+    /// The mode as stored in a Git tree.
     pub fn bits(self) -> u32 {
         match self {
             FileMode::Regular => 0o100_644,
@@ -101,11 +103,11 @@ impl FileMode {
 pub struct FileVersion {
     /// The id of its content.
     pub id: ObjectId,
-    /// What it is.
+    /// Its type.
     pub mode: FileMode,
 }
 
-/// A path that two revisions hold differently.
+/// A path that differs between two revisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     path: Range<usize>,
@@ -115,7 +117,7 @@ pub struct Change {
     pub new: Option<FileVersion>,
 }
 
-/// The changes between two revisions. Clearing keeps the memory, so that one value serves a whole walk.
+/// The changes between two revisions. Clearing keeps the memory, so that one value can be reused for a whole walk.
 #[derive(Debug, Default)]
 pub struct Changes {
     paths: Vec<u8>,
@@ -123,7 +125,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Forgets all changes.
+    /// Removes all changes.
     pub fn clear(&mut self) {
         self.paths.clear();
         self.changes.clear();
@@ -146,13 +148,13 @@ impl Changes {
         self.changes.is_empty()
     }
 
-    /// The changes with their paths, in the order in which they were found.
+    /// The changes with their paths, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &Change)> {
         self.changes.iter().map(|change| (self.paths.get(change.path.clone()).unwrap_or_default(), change))
     }
 }
 
-/// A revision that a log lists.
+/// A revision in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Revision {
     /// Its id.
@@ -161,15 +163,15 @@ pub struct Revision {
     pub manifest: ObjectId,
     /// The manifest of its first parent; `None` for a root.
     pub parent_manifest: Option<ObjectId>,
-    /// Whether the log compares it with its first parent, or with nothing if it has none. Git's log leaves merges out,
-    /// Mercurial's does not.
+    /// Whether the log compares it with its first parent, or with nothing if it has none. Git's log does not compare
+    /// merges, Mercurial's does.
     pub is_compared: bool,
 }
 
-/// Told of every object that a traversal visits, once each.
+/// Receives every object that a traversal visits, once each.
 pub type TraverseVisitor<'a> = dyn FnMut(ObjectKind, &oid) + 'a;
 
-/// Told of kind and size of an object.
+/// Receives the kind, id and size of an object.
 pub type SizeVisitor<'a> = dyn FnMut(ObjectKind, &oid, u64) + 'a;
 
 /// The content of an object, or a part of it.
@@ -177,49 +179,50 @@ pub type SizeVisitor<'a> = dyn FnMut(ObjectKind, &oid, u64) + 'a;
 pub enum Content<'a> {
     /// All of it.
     Whole(&'a [u8]),
-    /// It is above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) and never held: so many bytes follow in pieces.
+    /// It is above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) and never held as a whole. This many bytes follow in
+    /// pieces.
     Start(u64),
     /// The next piece.
     Piece(&'a [u8]),
-    /// That was the last piece.
+    /// The last piece has been received.
     End,
 }
 
-/// Told of kind and content of an object.
+/// Receives the kind, id and content of an object.
 pub type ContentVisitor<'a> = dyn FnMut(ObjectKind, &oid, Content<'_>) + 'a;
 
 /// A repository as revisions and content: what workloads read.
 ///
-/// Objects that a partial clone lacks are left out and counted in [`missing`](History::missing), never an error.
+/// Objects that a partial clone lacks are no error. They are left out and counted in [`missing`](History::missing).
 ///
-/// A history is one thread's at a time, and may be handed to another.
+/// A history can move between threads, but only one thread uses it at a time.
 pub trait History: Any + Send {
-    /// The id of the revision that `name` stands for, as the version-control system would resolve it.
+    /// The id of the revision `name`, resolved as the version-control system resolves it.
     fn resolve(&mut self, name: &str) -> Result<ObjectId>;
 
-    /// Visits everything reachable from every reference, and counts what `git rev-list --objects --all` counts. Trees
-    /// are parsed, blobs are not decoded.
+    /// Visits everything reachable from any reference, exactly what `git rev-list --objects --all` counts. Trees are
+    /// parsed, blobs are not decoded.
     fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()>;
 
-    /// Tells kind and size of every stored object, reachable or not, with no more decoded than that takes. Git's are sorted by
-    /// id, each once; Mercurial's come revlog after revlog, and their sizes are in the index.
+    /// Visits the kind and size of every stored object, reachable or not, and decodes no more than needed. Git's
+    /// objects are sorted by id, once each. Mercurial's come revlog after revlog; their sizes are in the index.
     fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()>;
 
-    /// Tells kind and content of every stored object, reachable or not, each once, in the order in which they lie on disk. A large
-    /// one that is no delta is told in pieces.
+    /// Visits the kind and content of every stored object, reachable or not, once each, in their order on disk. The
+    /// content of a large object that is no delta comes in pieces.
     fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()>;
 
-    /// Starts a log at `from`; the revisions come from [`next_revision`](History::next_revision).
+    /// Starts a log at `from`. [`next_revision`](History::next_revision) returns its revisions.
     fn start_log(&mut self, from: ObjectId) -> Result<()>;
 
     /// The next revision of the log, newest first by date.
     fn next_revision(&mut self) -> Result<Option<Revision>>;
 
-    /// Puts what `revision` changed against its first parent, or against nothing for a root, into `changes`.
+    /// Replaces `changes` by what `revision` changed relative to its first parent, or to nothing for a root.
     fn changes(&mut self, revision: &Revision, changes: &mut Changes) -> Result<()>;
 
-    /// Puts what `revision` changed at `path` into `changes`, one change or none, as [`changes`](History::changes) would have it. Git's
-    /// reads the trees on the way there alone, of Mercurial's manifests all is read.
+    /// Replaces `changes` by what `revision` changed at `path`: the change that [`changes`](History::changes) would
+    /// find, or none. Git reads only the trees on the way to the path. Mercurial reads whole manifests.
     fn change_of_path(&mut self, revision: &Revision, path: &[u8], changes: &mut Changes) -> Result<()> {
         let mut all = Changes::default();
         self.changes(revision, &mut all)?;
@@ -233,36 +236,37 @@ pub trait History: Any + Send {
     /// Lists every file of the revision `id`, as changes against nothing.
     fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()>;
 
-    /// Puts the content of `file`, found at `path`, into `content`; `false` if it is missing here.
+    /// Replaces `content` by the content of `file`, which is at `path`; `false` if it is missing here.
     fn content(&mut self, path: &[u8], file: &FileVersion, content: &mut Vec<u8>) -> Result<bool>;
 
-    /// Empties every cache and starts the count of missing objects anew, so that the next run starts as the first did.
-    fn forget(&mut self);
+    /// Clears every cache and the count of missing objects, so that the next run starts like the first.
+    fn clear_caches(&mut self);
 
-    /// Empties the cache of decoded objects, bases of deltas above all, and lets it hold at most so many bytes from now on; `None`
-    /// for as many as the [ceiling of memory](crate::memory) leaves for it. Without this call it is [`DEFAULT_DELTA_CACHE`].
+    /// Clears the cache of decoded objects, most of them bases of deltas, and sets its limit; `None` for as much as the
+    /// [memory ceiling](crate::memory) allows. The default limit is
+    /// [`DEFAULT_DELTA_CACHE`](crate::DEFAULT_DELTA_CACHE).
     fn set_delta_cache(&mut self, limit_bytes: Option<u64>) {
         let _ = limit_bytes;
     }
 
-    /// How often that cache was asked since it was last emptied. None were asked where there is none.
+    /// The look-ups in that cache since it was last cleared; zeros if there is no cache.
     fn delta_cache_lookups(&self) -> CacheLookups {
         CacheLookups::default()
     }
 
-    /// How many different objects were asked for and are missing.
+    /// Number of different objects that were requested and are missing.
     fn missing(&self) -> u64;
 
-    /// Records from now on what is read. Caches should be empty, or the trace lacks what they hold.
+    /// Starts recording what is read. Caches should be empty, or the trace lacks what they hold.
     fn record_accesses(&mut self, recording: Recording);
 
-    /// What was read since [`record_accesses`](History::record_accesses), and ends the recording.
+    /// Ends the recording and returns what was read since [`record_accesses`](History::record_accesses).
     fn take_accesses(&mut self) -> AccessTrace;
 
-    /// Decodes one chunk that a trace names into `payload`, with the contexts that reading uses, and does nothing else: no
-    /// base is looked up, and nothing is cached.
+    /// Decodes one chunk of a trace into `payload`, with the contexts that reading uses, and does nothing else: it
+    /// looks up no base and caches nothing.
     ///
     /// # Errors
-    /// The chunk does not decode as it did.
+    /// The chunk does not decode as it did before.
     fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()>;
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Host, RepositoryState, WorkloadLabel};
 
-/// What a codec reaches where it is allowed as much of something as the baseline takes: between two of its levels.
+/// What a codec reaches at the same size or time as the baseline, interpolated between two of its levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EqualBudget {
     /// The repository.
@@ -15,21 +15,22 @@ pub struct EqualBudget {
     pub workload: WorkloadLabel,
     /// The codec without a level.
     pub codec: String,
-    /// What is equal to the baseline's.
+    /// The quantity that equals the baseline's.
     pub budget: Quantity,
-    /// What is compared.
+    /// The quantity that is compared.
     pub of: Quantity,
-    /// It as a multiple of the baseline's; `None` where no two neighbouring levels lie on both sides of the budget.
+    /// That quantity as a multiple of the baseline's; `None` if no two neighbouring levels are on both sides of the
+    /// budget.
     pub ratio: Option<f64>,
-    /// The labels of the two levels, or of the one that comes nearest to the budget.
+    /// The labels of the two levels, or of the level nearest to the budget.
     pub levels: Vec<String>,
 }
 
-/// Something that a codec takes.
+/// A cost of a codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Bytes on disk, all of the repository's.
+    /// All bytes of the repository on disk.
     Size,
     /// The workload's time.
     ReadTime,

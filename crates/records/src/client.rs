@@ -1,18 +1,18 @@
-//! Who read a variant: this program, or the user's own git or hg.
+//! The program that read a variant: this one, or the user's own git or hg.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The zlib of a client that has the one that it is linked with.
+/// The zlib that a client is linked with.
 const HOST: &str = "host";
 
-/// How a job was done that this program has not replayed itself.
+/// How another program did a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientKind {
-    /// A command of the user's own, unpatched git or hg did it, in a process of its own.
+    /// By a command of the user's own, unpatched git or hg, in its own process.
     Stock,
 }
 
@@ -23,20 +23,20 @@ pub struct Client {
     pub kind: ClientKind,
     /// The program's name, as in `git`.
     pub program: String,
-    /// What it says its version is, as in `git version 2.39.5`.
+    /// The version that it reports, as in `git version 2.39.5`.
     pub version: String,
-    /// Whether the library that stands in for zlib, or the extension of hg, was in place.
+    /// Whether it ran with the stand-in for zlib, or with the hg extension.
     pub library: bool,
-    /// Who reads and writes zlib streams: `host`, the zlib that it is linked with, or `stock`, `zlib-rs`, `libdeflate`. Empty where an
-    /// extension takes its place.
+    /// The implementation of zlib streams: `host`, which is the zlib that it is linked with, or `stock`, `zlib-rs`,
+    /// `libdeflate`. Empty if an extension replaces it.
     pub zlib: String,
-    /// What helps it besides, as in `commit-graph` and `bitmaps`.
+    /// Other features that speed it up, as in `commit-graph` and `bitmaps`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub helps: Vec<String>,
 }
 
 impl fmt::Display for Client {
-    /// As it stands in a row's name: `plain git`, `git + library`, `git + zlib-rs`, `hg + extension`.
+    /// As in the name of a row: `plain git`, `git + library`, `git + zlib-rs`, `hg + extension`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.library, self.zlib.as_str()) {
             (false, _) => write!(f, "plain {}", self.program),
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_is_named_by_what_was_put_into_it() {
+    fn client_name_lists_library_zlib_and_features() {
         let client = |library, zlib: &str| Client {
             kind: ClientKind::Stock,
             program: "git".to_owned(),

@@ -1,4 +1,4 @@
-//! What a ratio of times is made of.
+//! The factors of a ratio of times.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,33 +9,33 @@ use crate::{ComparedTime, RatioEstimate, RepositoryState, WorkloadLabel};
 pub struct Explanation {
     /// The version of this form, [`SCHEMA_VERSION`](crate::SCHEMA_VERSION) when this program wrote it.
     pub schema: u32,
-    /// The session that measured it, as in [`RunPlace::session`](crate::RunPlace::session): its runs are steps of the explanation,
-    /// not variants to be compared. 0 where it is not known.
+    /// The session that measured it, as in [`RunPlace::session`](crate::RunPlace::session): its runs are steps of the
+    /// explanation, not variants to compare. 0 if unknown.
     #[serde(default)]
     pub session: u64,
     /// The repository that all variants were made from.
     pub repository: RepositoryState,
-    /// What was replayed.
+    /// The workload.
     pub workload: WorkloadLabel,
-    /// Which time the ratios are of.
+    /// The time that the ratios use.
     pub compared_time: ComparedTime,
-    /// The codec that is explained, as it was typed.
+    /// The explained codec, as it was typed.
     pub codec: String,
-    /// What it is compared with.
+    /// The baseline.
     pub baseline: String,
     /// The ratio as measured: the codec's time to the baseline's in the same block.
     pub measured: RatioEstimate,
-    /// The steps that lead from the baseline to the codec. A step that does not apply to the repository or the codec is
-    /// not there.
+    /// The steps that lead from the baseline to the codec, without those that do not apply to the repository or the
+    /// codec.
     pub factors: Vec<Factor>,
-    /// The product of the factors; it differs from what was measured, as medians do not multiply.
+    /// The product of the factors. It differs from the measured ratio, because medians do not multiply.
     pub product: f64,
     /// The baseline against itself (A / A').
     pub noise: Option<RatioEstimate>,
 }
 
 impl Explanation {
-    /// Every ratio in it, with the ends of its interval: each is positive if it was measured.
+    /// Every ratio and the ends of its interval. All are positive if they were measured.
     pub(crate) fn ratios(&self) -> impl Iterator<Item = f64> {
         let estimates = self.factors.iter().map(|factor| &factor.ratio).chain([&self.measured]).chain(&self.noise);
         let ratios = estimates.flat_map(|estimate| {
@@ -49,25 +49,25 @@ impl Explanation {
 /// One step: two rows that differ in one thing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
-    /// What the two rows differ in.
+    /// The difference between the two rows.
     pub kind: FactorKind,
-    /// The row that is left.
+    /// The row before the step.
     pub from: String,
-    /// The row that is reached.
+    /// The row after the step.
     pub to: String,
-    /// The time of the row that is reached as a multiple of the other's in the same block.
+    /// The time of `to` as a multiple of the time of `from` in the same block.
     pub ratio: RatioEstimate,
 }
 
-/// What two rows differ in.
+/// The one difference between two rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactorKind {
-    /// Who decodes the very same bytes.
+    /// The implementation that decodes the same bytes.
     Implementation,
     /// The wrapping of RFC 1950 with its Adler-32, or a tag byte and a length around the same DEFLATE blocks.
     Framing,
-    /// How the payload is compressed.
+    /// The format of the compressed payload.
     Format,
     /// Whether a checksum over the payload is stored and checked.
     Integrity,

@@ -8,7 +8,7 @@ use crate::{
     SizeRecord, SpecText, Variant, VariantComparison, Verdict, WorkloadComparison, WorkloadLabel,
 };
 
-/// A variant under `spec`; one as found has none.
+/// A variant under `spec`; a variant as found has no spec.
 pub fn variant(role: Role, row: u32, spec: &str) -> Variant {
     let spec = SpecText { typed: spec.into(), canonical: spec.into() };
     Variant {
@@ -24,7 +24,8 @@ pub fn variant(role: Role, row: u32, spec: &str) -> Variant {
     }
 }
 
-/// A run of `workload` on the variant of this role and row, with `user_ns` nanoseconds of user time and twice as many elapsed.
+/// A run of `workload` on the variant of this role and row, with `user_ns` nanoseconds of user time and twice as many
+/// elapsed.
 pub fn record(workload: &str, role: Role, row: u32, block: u32, user_ns: u64) -> Record {
     Record {
         schema: SCHEMA_VERSION,

@@ -5,14 +5,14 @@ use std::{collections::BTreeMap, fs, num::NonZero, path::Path, thread};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A machine and its software, as far as it matters to read a time. What the system does not tell is `None`, and so is what
-/// records of version 1 do not say.
+/// A machine and its software, as far as they matter for reading a time. Fields are `None` if the system does not
+/// report them, or if a record of version 1 does not have them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Host {
     /// The processor's name as the kernel gives it.
     pub cpu_model: Option<String>,
-    /// How many cores this process may use.
+    /// The number of cores that this process may use.
     pub cores: Option<u32>,
     /// The kernel's name and release, as in `Linux 6.12.0`.
     pub kernel: Option<String>,
@@ -20,34 +20,34 @@ pub struct Host {
     pub memory_bytes: Option<u64>,
     /// Whether a hypervisor runs it.
     pub virtualised: Option<bool>,
-    /// What the source lies on.
+    /// The storage of the source.
     pub source_storage: Option<Storage>,
-    /// What its variants lie on.
+    /// The storage of its variants.
     pub variant_storage: Option<Storage>,
     /// The versions of the codec libraries by their names.
     pub libraries: BTreeMap<String, String>,
-    /// The version of git, if there is one on PATH.
+    /// The version of the git on PATH.
     pub git: Option<String>,
-    /// The version of hg, if there is one on PATH.
+    /// The version of the hg on PATH.
     pub hg: Option<String>,
 }
 
-/// What files lie on.
+/// The storage of some files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Storage {
     /// The file system's type, as in `ext4`.
     pub file_system: Option<String>,
-    /// Whether the file system has a journal. Of ext4 alone.
+    /// Whether the file system has a journal. Only known for ext4.
     pub has_journal: Option<bool>,
     /// How much the kernel reads ahead of a sequential reader, in bytes.
     pub readahead_bytes: Option<u64>,
-    /// Whether the device says that it has platters.
+    /// Whether the device reports that it has platters.
     pub rotational: Option<bool>,
 }
 
 impl Host {
-    /// This machine, from `/proc`. Storage and software are left for the caller, who knows where the files are.
+    /// This machine, from `/proc`. The caller adds storage and software: it knows where the files are.
     pub fn current() -> Self {
         let read = |path: &str| fs::read_to_string(path).ok();
         let cpuinfo = read("/proc/cpuinfo");
@@ -62,28 +62,42 @@ impl Host {
     }
 }
 
-/// What tells one machine from another, as far as its records say: see [`Host::machine`].
-pub type Machine<'a> = (Option<&'a str>, Option<u32>, Option<u64>, bool);
+/// What distinguishes machines in records: see [`Host::machine`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Machine<'a> {
+    /// The processor's name.
+    pub cpu_model: Option<&'a str>,
+    /// The number of cores.
+    pub cores: Option<u32>,
+    /// Physical memory, in tenths of a gigabyte.
+    pub memory_tenths: Option<u64>,
+    /// Whether it is known to be virtual.
+    pub is_virtual: bool,
+}
 
-/// Memory is told apart in these units: how much of it the kernel keeps for itself varies a little from start to start.
+/// Memory is compared in these units, because the kernel reserves a slightly different amount at each boot.
 const MEMORY_UNIT: u64 = 100_000_000;
 
 impl Host {
-    /// Processor, cores, memory in tenths of a gigabyte, and whether it is known to be virtual. Two machines that are alike in all of
-    /// these cannot be told apart. Software makes no other machine, the kernel neither: an update would set results apart that belong
-    /// together.
+    /// Processor, cores, memory in tenths of a gigabyte, and whether it is known to be virtual. Two machines that agree
+    /// in all of these count as one. Software and kernel are not part of the identity: an update would separate results
+    /// that belong together.
     pub fn machine(&self) -> Machine<'_> {
-        let memory = self.memory_bytes.map(|bytes| bytes.saturating_add(MEMORY_UNIT / 2) / MEMORY_UNIT);
-        (self.cpu_model.as_deref(), self.cores, memory, self.virtualised == Some(true))
+        Machine {
+            cpu_model: self.cpu_model.as_deref(),
+            cores: self.cores,
+            memory_tenths: self.memory_bytes.map(|bytes| bytes.saturating_add(MEMORY_UNIT / 2) / MEMORY_UNIT),
+            is_virtual: self.virtualised == Some(true),
+        }
     }
 
     /// The same in words, as in `Some CPU @ 3GHz, 2 cores, 8.3 GB, virtual`.
     pub fn description(&self) -> String {
-        let (cpu_model, cores, memory, is_virtual) = self.machine();
+        let Machine { cpu_model, cores, memory_tenths, is_virtual } = self.machine();
         let words = [
             cpu_model.map(str::to_owned),
             cores.map(|cores| format!("{cores} {}", if cores == 1 { "core" } else { "cores" })),
-            memory.map(|tenths| format!("{}.{} GB", tenths / 10, tenths % 10)),
+            memory_tenths.map(|tenths| format!("{}.{} GB", tenths / 10, tenths % 10)),
             is_virtual.then(|| "virtual".to_owned()),
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
@@ -92,14 +106,14 @@ impl Host {
 }
 
 impl Storage {
-    /// What the file or folder at `path` lies on; `None` if nothing is there, or the system does not say.
+    /// The storage of the file or folder at `path`; `None` if the path does not exist or the system does not report it.
     #[cfg(target_os = "linux")]
     pub fn of(path: &Path) -> Option<Self> {
         use std::{ffi::OsStr, os::unix::fs::MetadataExt};
 
         let device = device_number(fs::metadata(path).ok()?.dev());
         let read = |path: String| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
-        // A partition has no queue of its own: that of its disk is one folder up. File systems of several disks have neither.
+        // A partition uses the queue of its disk, one folder up. File systems on several disks have no queue.
         let queue = |name: &str| {
             let block = format!("/sys/dev/block/{device}");
             read(format!("{block}/queue/{name}")).or_else(|| read(format!("{block}/../queue/{name}")))
@@ -119,7 +133,7 @@ impl Storage {
         })
     }
 
-    /// What the file or folder at `path` lies on: unknown on this system.
+    /// The storage of the file or folder at `path`: unknown on this system.
     #[cfg(not(target_os = "linux"))]
     pub fn of(_path: &Path) -> Option<Self> {
         None
@@ -127,15 +141,15 @@ impl Storage {
 }
 
 impl Storage {
-    /// Whether making files takes many times as long where others were removed shortly before. ext4 without a journal gives out no
-    /// inode again for one to five minutes, and the search for a free one passes each of those for every file that is made
-    /// (`recently_deleted` in the kernel's `fs/ext4/ialloc.c`).
+    /// Whether creating files becomes many times slower shortly after other files were removed. ext4 without a journal
+    /// does not reuse an inode for one to five minutes, and the search for a free inode passes all of them for every
+    /// new file (`recently_deleted` in the kernel's `fs/ext4/ialloc.c`).
     pub fn is_slow_after_removals(&self) -> bool {
         self.has_journal == Some(false)
     }
 }
 
-/// Whether there is a journal, by the text of ext4's `journal_task`: the process that writes it, or none.
+/// Whether the text of ext4's `journal_task` names the process that writes a journal.
 fn has_journal(task: &str) -> bool {
     task.parse::<u32>().is_ok()
 }
@@ -147,16 +161,16 @@ fn device_number(device: u64) -> String {
     format!("{major}:{minor}")
 }
 
-/// The type of the file system on `device`, in the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)): the field after the
-/// lone hyphen.
+/// The type of the file system on `device`, in the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)): the field
+/// after the lone hyphen.
 fn file_system(mountinfo: &str, device: &str) -> Option<String> {
     let mount = mountinfo.lines().find(|line| line.split(' ').nth(2) == Some(device))?;
-    let (_, behind) = mount.split_once(" - ")?;
-    behind.split(' ').next().map(str::to_owned)
+    let (_, rest) = mount.split_once(" - ")?;
+    rest.split(' ').next().map(str::to_owned)
 }
 
-/// Whether a hypervisor runs this machine: x86 processors have a flag for it; of others the firmware's name for the product
-/// may tell. `None` where neither says anything.
+/// Whether a hypervisor runs this machine: x86 processors have a flag for it; elsewhere the firmware's product name may
+/// show it. `None` if neither is known.
 fn virtualised(cpuinfo: Option<&str>, product: Option<&str>) -> Option<bool> {
     const HYPERVISORS: [&str; 6] = ["kvm", "qemu", "vmware", "virtualbox", "virtual machine", "hvm"];
     let product = product.map(str::to_lowercase);
@@ -192,21 +206,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpu_model_is_found_under_each_architecture_s_name() {
+    fn cpu_model_found_for_each_architecture() {
         assert_eq!(cpu_model("processor\t: 0\nmodel name\t: Some CPU @ 3GHz\n").as_deref(), Some("Some CPU @ 3GHz"));
         assert_eq!(cpu_model("cpu\t\t: POWER9\nclock\t: 2GHz\n").as_deref(), Some("POWER9"));
         assert_eq!(cpu_model("nothing here\n"), None);
     }
 
     #[test]
-    fn memory_is_converted_to_bytes() {
+    fn memory_converted_to_bytes() {
         assert_eq!(memory_bytes("MemTotal:       16 kB\nMemFree: 3 kB\n"), Some(16 * 1024));
         assert_eq!(memory_bytes("MemTotal: lots\n"), None);
         assert_eq!(memory_bytes("MemTotal: 18446744073709551615 kB"), None);
     }
 
     #[test]
-    fn a_machine_is_told_by_what_is_known_of_it() {
+    fn machine_described_by_known_facts() {
         let host = Host {
             cpu_model: Some("Some CPU @ 3GHz".into()),
             cores: Some(2),
@@ -225,7 +239,7 @@ mod tests {
 
     /// Otherwise two tables would have the same heading, or one table two.
     #[test]
-    fn machines_are_told_apart_by_what_their_description_says() {
+    fn machines_equal_exactly_if_descriptions_equal() {
         let host = Host { cores: Some(2), memory_bytes: Some(8_312_000_000), ..Host::default() };
         let variations = [
             Host { memory_bytes: Some(8_312_004_096), ..host.clone() },
@@ -241,11 +255,11 @@ mod tests {
         for (other, is_same) in variations.iter().zip(is_same) {
             assert_eq!(other.description() == host.description(), is_same, "{}", other.description());
         }
-        assert_eq!(Host { memory_bytes: Some(u64::MAX), ..host }.machine().2, Some(u64::MAX / MEMORY_UNIT));
+        assert_eq!(Host { memory_bytes: Some(u64::MAX), ..host }.machine().memory_tenths, Some(u64::MAX / MEMORY_UNIT));
     }
 
     #[test]
-    fn a_hypervisor_is_known_by_its_flag_or_its_name() {
+    fn hypervisor_detected_by_flag_or_product_name() {
         let flags = |flags: &str| format!("processor\t: 0\nflags\t\t: {flags}\n");
         assert_eq!(virtualised(Some(&flags("fpu sse hypervisor lm")), None), Some(true));
         assert_eq!(virtualised(Some(&flags("fpu sse lm")), Some("X570 Taichi\n")), Some(false));
@@ -254,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_is_found_by_its_device() {
+    fn file_system_found_by_device() {
         let mounts = "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n30 27 0:25 / /tmp rw - tmpfs tmpfs rw\n";
         assert_eq!(file_system(mounts, "254:0").as_deref(), Some("ext4"));
         assert_eq!(file_system(mounts, "0:25").as_deref(), Some("tmpfs"));
@@ -265,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn ext4_names_the_process_that_writes_its_journal() {
+    fn ext4_without_journal_is_slow_after_removals() {
         assert!(has_journal("3958"));
         assert!(!has_journal("<none>"));
         let storage = |has_journal| Storage { has_journal, ..Storage::default() };
@@ -276,7 +290,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_storage_of_a_folder_is_known() {
+    fn storage_of_folder_is_known() {
         let storage = Storage::of(Path::new("/proc")).unwrap();
         assert_eq!((storage.file_system.as_deref(), storage.has_journal), (Some("proc"), None));
         assert_eq!(Storage::of(Path::new("/no/such/folder")), None);
@@ -284,7 +298,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_current_host_is_known() {
+    fn current_host_is_known() {
         let host = Host::current();
         assert!(host.cores >= Some(1));
         assert!(host.memory_bytes > Some(1 << 20));

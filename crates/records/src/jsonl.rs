@@ -9,25 +9,24 @@ use crate::{
     TraceRecord,
 };
 
-/// The longest line that is read, in bytes. A real record has 2 to 4 KB; a longer line is no record, and is refused
-/// before it fills the memory.
+/// The length limit of a line, in bytes. A record has 2 to 4 KB; a longer line is rejected before it fills the memory.
 pub const MAX_LINE_BYTES: u64 = 1 << 20;
 
-/// Why records could not be read or written. Lines are counted from 1.
+/// An error of reading or writing records. Lines are counted from 1.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The operating system refused to write.
+    /// Writing failed.
     #[error("cannot write a record: {0}")]
     Write(io::Error),
     /// A record cannot be expressed as JSON.
     #[error("cannot encode a record: {0}")]
     Encode(serde_json::Error),
-    /// The operating system refused to read.
+    /// Reading failed.
     #[error("line {line}: cannot read: {source}")]
     Read {
         /// The line that was being read.
         line: u64,
-        /// The operating system's answer.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A line is too long to be a record.
@@ -36,15 +35,15 @@ pub enum RecordError {
         /// The line.
         line: u64,
     },
-    /// A line holds something else than a record.
+    /// A line is not a record.
     #[error("line {line}: expected a record: {source}")]
     Parse {
         /// The line.
         line: u64,
-        /// What is wrong with it.
+        /// The parse error.
         source: serde_json::Error,
     },
-    /// A line holds a number that no measurement gives.
+    /// A line has a number that no measurement gives.
     #[error("line {line}: expected ratios between 1e-9 and 1e9, found {found}")]
     Ratio {
         /// The line.
@@ -52,7 +51,7 @@ pub enum RecordError {
         /// The number.
         found: f64,
     },
-    /// A record was written by a program whose schema this one does not know.
+    /// A record has an unknown schema version.
     #[error("line {line}: expected schema version {OLDEST_SCHEMA_VERSION} to {SCHEMA_VERSION}, found {found}")]
     Schema {
         /// The line.
@@ -60,7 +59,7 @@ pub enum RecordError {
         /// The version it names.
         found: u32,
     },
-    /// An experiment's result was written by a program whose form of it this one does not know.
+    /// The result of an experiment has an unknown version.
     #[error("line {line}: expected an experiment of version 1 to {EXPERIMENT_SCHEMA_VERSION}, found {found}")]
     ExperimentSchema {
         /// The line.
@@ -72,26 +71,26 @@ pub enum RecordError {
 
 /// One line of a file of results.
 ///
-/// A run's line has no field `record`; every other has one that says what it is, so that programs which know runs alone can pass
-/// by.
+/// The line of a run has no field `record`. Every other line has one that names its kind, so that programs that only
+/// know runs can skip it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResultLine {
     /// A run.
     Run(Box<Record>),
-    /// What a workload read of a variant.
+    /// What a workload reads from a variant.
     Trace(Box<TraceRecord>),
     /// A ratio split into factors.
     Explanation(Box<Explanation>),
     /// Where a repository's bytes go.
     Size(Box<SizeLine>),
-    /// What a published experiment found here.
+    /// The result of a published experiment, run again.
     Experiment(Box<Experiment>),
 }
 
-/// Where a repository's bytes go, as a line of its own.
+/// Where a repository's bytes go, as a separate line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeLine {
-    /// The version of this form, [`SCHEMA_VERSION`] when this program wrote it.
+    /// The schema version; [`SCHEMA_VERSION`] for new lines.
     pub schema: u32,
     /// The version of the program that measured.
     pub program_version: String,
@@ -102,7 +101,7 @@ pub struct SizeLine {
     pub size: SizeRecord,
 }
 
-/// A line that is no run: what it is, then its fields.
+/// A line of any kind but a run: its kind, then its fields.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case")]
 enum TaggedLine<T, E, S, X> {
@@ -112,7 +111,7 @@ enum TaggedLine<T, E, S, X> {
     Experiment(ExperimentLine<X>),
 }
 
-/// An experiment's result, and the version that every line has.
+/// The result of an experiment, with the schema version that every line has.
 #[derive(Serialize, Deserialize)]
 struct ExperimentLine<X> {
     schema: u32,
@@ -120,11 +119,11 @@ struct ExperimentLine<X> {
     experiment: X,
 }
 
-/// Writes `record` to `out` as one line. The line is handed over in one piece, so that an interrupted program leaves
-/// whole lines where the writer does not split them.
+/// Writes `record` to `out` as one line, in a single write, so that an interrupted program leaves whole lines unless
+/// the writer splits them.
 ///
 /// # Errors
-/// [`RecordError::Write`] when `out` refuses, [`RecordError::Encode`] when the record has no JSON form.
+/// [`RecordError::Write`] if `out` fails, [`RecordError::Encode`] if the record has no JSON form.
 pub fn write_record(out: impl Write, record: &Record) -> Result<(), RecordError> {
     write_line(out, record)
 }
@@ -152,10 +151,10 @@ fn write_line(mut out: impl Write, line: &impl Serialize) -> Result<(), RecordEr
     out.write_all(&line).map_err(RecordError::Write)
 }
 
-/// Reads the runs of `input` one by one; blank lines and lines of other kinds are skipped. Fields that this program does not know
-/// are ignored, a schema version that it does not know is an error.
+/// Reads the runs of `input` one by one. Blank lines, lines of other kinds and unknown fields are skipped; an unknown
+/// schema version is an error.
 ///
-/// Iteration ends after the first error: what follows a damaged line cannot be trusted to be whole.
+/// Iteration ends after the first error, because lines after a damaged one cannot be trusted.
 pub fn read_records<R: BufRead>(input: R) -> impl Iterator<Item = Result<Record, RecordError>> {
     read_results(input).filter_map(|line| match line {
         Ok(ResultLine::Run(record)) => Some(Ok(*record)),
@@ -164,7 +163,7 @@ pub fn read_records<R: BufRead>(input: R) -> impl Iterator<Item = Result<Record,
     })
 }
 
-/// Reads the lines of `input` one by one, of whatever kind they are; see [`read_records`].
+/// Reads the lines of all kinds of `input` one by one; see [`read_records`].
 pub fn read_results<R: BufRead>(input: R) -> impl Iterator<Item = Result<ResultLine, RecordError>> {
     ResultLines { input, buffer: Vec::new(), line: 0, finished: false }
 }
@@ -176,7 +175,7 @@ struct ResultLines<R> {
     finished: bool,
 }
 
-/// The part of a line that says how to read the rest.
+/// The fields that decide how to read the rest of a line.
 #[derive(Deserialize)]
 struct Heading {
     schema: u32,

@@ -1,18 +1,19 @@
-//! How a variant lies on disk, where that was chosen.
+//! The layout of a variant on disk, if the user chose it.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a variant lies on disk, where it lies otherwise than its source.
+/// The layout of a variant on disk, if it differs from its source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ChosenLayout {
-    /// What holds its objects: `pack` for what holds them in the source, `loose` for a file each, `btree` for one B-tree.
+    /// The store of its objects: `pack` for the source's kind of store, `loose` for a file each, `btree` for one
+    /// B-tree.
     pub store: String,
     /// The order of the entries of each pack: `source`, `recency`, `kind`, `path`, `checkout` or `trees-first`.
     pub order: String,
-    /// Whether deltas lie before their bases where the order wants it so, and name them by id.
+    /// Whether deltas may precede their bases, which they then name by id.
     #[serde(default)]
     pub reference_deltas: bool,
 }
@@ -36,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_layout_is_shown_as_it_is_typed() {
+    fn layout_is_displayed_as_typed() {
         let shown = |store: &str, order: &str, reference_deltas| {
             ChosenLayout { store: store.into(), order: order.into(), reference_deltas }.to_string()
         };

@@ -1,14 +1,14 @@
-//! What a measurement leaves behind: one [`Record`] per run, written as one line of JSON.
+//! Records of measurements: one [`Record`] per run, written as one line of JSON.
 //!
 //! Everything that repackbench prints or draws is derived from records, so they hold every raw sample together with
 //! what is needed to read it years later on another machine: the host, the repository and its state, the variant with
 //! its sizes, the workload, the run's place in the schedule, and what the run decoded. The types here depend on no
-//! other crate of the project: whoever wants to analyse results needs nothing but this file format.
+//! other crate of the project, so that any tool can analyse results with this file format.
 //!
 //! - [`Record`] and its parts: one run;
 //! - [`SizeRecord`]: where a repository's bytes on disk go;
 //! - [`write_record`] and [`read_records`]: records as JSON lines;
-//! - [`WorkloadComparison`]: what statistics make of the records of one workload, for tables to show.
+//! - [`WorkloadComparison`]: the findings about one workload, for tables.
 
 #![forbid(unsafe_code)]
 
@@ -33,6 +33,7 @@ mod schema;
 mod self_test;
 mod serve;
 mod size;
+mod spec;
 mod statement;
 mod trace;
 
@@ -54,11 +55,11 @@ pub use memory_check::{MemoryCheck, MemoryCheckRow};
 pub use published::{Published, PublishedClaim, PublishedRow, PublishedTable, published, published_experiment};
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{
-    ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,
-    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SpecIdentity, SpecText, Variant, VariantIdentity,
-    Vcs, WorkloadLabel,
+    BlockId, ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,
+    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SessionId, SpecIdentity, SpecText, Variant,
+    VariantIdentity, Vcs, WorkloadLabel,
 };
-pub use regression::{CellChange, Measure, ResultChange};
+pub use regression::{CellChange, CellId, Measure, ResultChange};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
 pub use schema::record_schema;
 pub use self_test::{SelfTest, SpuriousEffects};
@@ -69,8 +70,9 @@ pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
     StoredForms,
 };
+pub use spec::SpecParts;
 pub use statement::{Figure, Statement, StatementValue, StoredStatement};
 pub use trace::{
-    AccessMap, DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, ModelledMemory, ModelledReads,
-    PartAccesses, TraceRecord,
+    AccessMap, DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, MapCell, ModelledMemory,
+    ModelledReads, PartAccesses, TraceRecord,
 };

@@ -1,4 +1,4 @@
-//! A page cache of limited size as modelled, beside the kernel's.
+//! A modelled page cache of limited size compared with the kernel's.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What others have published. The figures lie in one data file with their sources.
+//! Published figures of others. One data file holds them with their sources.
 
 use std::sync::LazyLock;
 
@@ -14,27 +14,27 @@ static PUBLISHED: LazyLock<Vec<Published>> = LazyLock::new(|| serde_json::from_s
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// The name that it goes by here, as in `flat-vs-gzip-tree`.
+    /// Its name here, as in `flat-vs-gzip-tree`.
     pub name: String,
-    /// Who published it.
+    /// The author.
     pub author: String,
-    /// When, as `2005-04-22`, or the year alone where no more is known.
+    /// The date, as in `2005-04-22`, or only the year.
     pub date: String,
-    /// Where.
+    /// Where it was published.
     pub source: String,
     /// The machine, the data and the programs, in a sentence.
     pub set_up: String,
-    /// What it asked, in a sentence.
+    /// Its question, in a sentence.
     pub asked: String,
-    /// What it found, in a sentence.
+    /// Its result, in a sentence.
     pub found: String,
-    /// What running it again needs, in a sentence.
+    /// The requirements of running it again, in a sentence.
     pub needs: String,
     /// The figures.
     pub tables: Vec<PublishedTable>,
     /// The claims.
     pub claims: Vec<PublishedClaim>,
-    /// What does not agree in the text, or was restored from elsewhere, a sentence each.
+    /// Contradictions in the text, and figures restored from elsewhere, a sentence each.
     #[serde(default)]
     pub remarks: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl Published {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedTable {
-    /// The name that it goes by here.
+    /// Its name here.
     pub name: String,
     /// Its quantities.
     pub columns: Vec<ExperimentColumn>,
@@ -64,7 +64,7 @@ pub struct PublishedTable {
 }
 
 impl PublishedTable {
-    /// The figure of an arm in a column; `None` if there is none.
+    /// The figure of an arm in a column.
     pub fn value(&self, row: &str, column: &str) -> Option<f64> {
         let at = self.columns.iter().position(|found| found.name == column)?;
         self.rows.iter().find(|found| found.label == row)?.values.get(at).copied().flatten()
@@ -75,11 +75,11 @@ impl PublishedTable {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedRow {
-    /// What it is called here.
+    /// Its name here.
     pub label: String,
     /// Its figures, one for each column.
     pub values: Vec<Option<f64>>,
-    /// The raw values, where they were published.
+    /// The raw values, if they were published.
     #[serde(default)]
     pub samples: Vec<f64>,
 }
@@ -88,19 +88,19 @@ pub struct PublishedRow {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedClaim {
-    /// The name that it goes by here.
+    /// Its name here.
     pub id: String,
     /// The claim, in a sentence.
     pub claim: String,
-    /// Its figure, as a number, where it has one.
+    /// Its figure as a number, if it has one.
     #[serde(default)]
     pub value: Option<f64>,
-    /// Its figure as text with its unit; empty where it has none.
+    /// Its figure as text with its unit; empty if it has none.
     #[serde(default)]
     pub figure: String,
 }
 
-/// Every published experiment, in the order of their dates.
+/// Every published experiment, by date.
 pub fn published() -> &'static [Published] {
     &PUBLISHED
 }
@@ -114,9 +114,9 @@ pub fn published_experiment(name: &str) -> Option<&'static Published> {
 mod tests {
     use super::*;
 
-    /// The file is read without a word about mistakes in it, which are found here.
+    /// The program ignores mistakes in the file; this test finds them.
     #[test]
-    fn the_data_file_is_read_whole() {
+    fn data_file_is_complete() {
         let all: Vec<Published> = serde_json::from_str(DATA).unwrap();
         let names: Vec<&str> = all.iter().map(|published| published.name.as_str()).collect();
         assert_eq!(
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn all_raw_values_of_2005_are_kept_and_average_to_the_published_figures() {
+    fn raw_values_of_2005_average_to_published_figures() {
         let reading =
             published_experiment("flat-vs-gzip-tree").and_then(|published| published.table("reading")).unwrap();
         assert_eq!(reading.rows.iter().map(|row| row.samples.len()).sum::<usize>(), 72);

@@ -1,32 +1,33 @@
-//! What a workload reads of a variant's files, and what a model makes of that: from an access trace, not from a timed run.
+//! What a workload reads from a variant's files, and modelled times: from an access trace, not from a timed run.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a workload reads of a variant's files. The same in every run of a session: one untimed pass traced it.
+/// What a workload reads from a variant's files. One untimed pass traces it, as it is the same in every run of a
+/// session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TracedReads {
-    /// Length of the different pages of 4 KiB that it touches, in bytes: what the page cache has to hold for it to wait for no disk.
+    /// The bytes of all distinct 4 KiB pages that it touches: with these in the page cache it waits for no disk.
     pub touched_bytes: u64,
-    /// What reading them from a device would take, if all fit into an empty page cache: one for each device that was asked for.
+    /// The modelled cost of reading them from each requested device, if all fit into an empty page cache.
     #[serde(default)]
     pub modelled: Vec<ModelledCold>,
 }
 
-/// How long a device would keep a workload waiting: a model's answer, not a measurement.
+/// How long a workload would wait for a device: modelled, not measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelledCold {
     /// The device.
     pub device: ModelledDevice,
-    /// Reads that had to be waited for.
+    /// Reads that the workload waits for.
     pub reads: u64,
-    /// Those of them that went on elsewhere than the last one ended, and paid the latency.
+    /// Those reads that do not start where the last one ended, and so pay the latency.
     pub seeks: u64,
-    /// Bytes that they brought in, readahead included.
+    /// Bytes that they read, including readahead.
     pub bytes: u64,
-    /// The modelled time of waiting for the device alone, in nanoseconds.
+    /// The modelled time of waiting for the device only, in nanoseconds.
     pub time_ns: u64,
 }
 
@@ -37,15 +38,15 @@ impl ModelledCold {
     }
 }
 
-/// A device, as the model knows it.
+/// The parameters of a modelled device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct ModelledDevice {
-    /// Its name as it was typed: `hdd`, or its numbers.
+    /// Its name as typed: `hdd`, or its numbers.
     pub name: String,
-    /// What a read costs before its first byte, in nanoseconds.
+    /// The latency before the first byte of a read, in nanoseconds.
     pub latency_ns: u64,
-    /// Bytes a second after that.
+    /// Bytes per second after that.
     pub bytes_per_second: u64,
-    /// Bytes that one read brings in.
+    /// Bytes per read.
     pub readahead_bytes: u64,
 }

@@ -9,26 +9,26 @@ use crate::{
     Checks, ChosenDeltaCache, ChosenLayout, Client, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord, TracedReads,
 };
 
-/// The version of the JSON form of [`Record`]; it grows when an older reader would misread a record.
+/// The schema version of [`Record`]. It increases when an older reader would misread a record.
 ///
-/// Version 2 added what a run used, what disturbed it and what it checked. Version 3 compares workloads that write files by other
-/// times: [`ComparedTime::CpuWithoutWriting`] and [`ComparedTime::UserOfCommand`] took the place of [`ComparedTime::User`]. All of them
-/// are read.
+/// Version 2 added resources, disturbances and checks. Version 3 compares workloads that write files by other times:
+/// [`ComparedTime::CpuWithoutWriting`] and [`ComparedTime::UserOfCommand`] replaced [`ComparedTime::User`]. All
+/// versions are read.
 pub const SCHEMA_VERSION: u32 = 3;
 
-/// The oldest version that is still read. What its records do not say has the value that such fields have by default.
+/// The oldest version that is still read. Fields that its records lack have default values.
 pub const OLDEST_SCHEMA_VERSION: u32 = 1;
 
 /// One run of one workload on one variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
-    /// The version of this form, [`SCHEMA_VERSION`] when this program wrote it.
+    /// The schema version; [`SCHEMA_VERSION`] for new records.
     pub schema: u32,
     /// The version of the program that measured.
     pub program_version: String,
     /// When the run started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
-    /// The machine it ran on.
+    /// The machine.
     pub host: Host,
     /// The repository that all variants were made from.
     pub repository: RepositoryState,
@@ -36,59 +36,59 @@ pub struct Record {
     pub variant: Variant,
     /// Name and version of the implementation that decoded, as in `zlib 1.3.1 (stock)`.
     pub decoder: String,
-    /// What was replayed.
+    /// The workload.
     pub workload: WorkloadLabel,
-    /// Which of the sample's times is compared between variants; the workload decides.
+    /// The time that is compared between variants; the workload decides.
     pub compared_time: ComparedTime,
-    /// Where in the schedule the run stood.
+    /// The place of the run in the schedule.
     pub place: RunPlace,
-    /// How long it took.
+    /// The times of the run.
     pub sample: SampleRecord,
-    /// What else it used: memory, page faults, read calls. Empty in records of version 1.
+    /// Memory, page faults and read calls. Empty in records of version 1.
     #[serde(default)]
     pub usage: RunUsage,
-    /// What the machine did besides. Empty in records of version 1.
+    /// What else the machine did. Empty in records of version 1.
     #[serde(default)]
     pub disturbance: Disturbance,
-    /// How the cache of delta bases did; `None` in records of version 1.
+    /// Hits and misses of the cache of delta bases; `None` in records of version 1.
     #[serde(default)]
     pub delta_cache: Option<DeltaCacheUse>,
-    /// What reading checked, and what helped it; `None` in records of version 1.
+    /// What reading checked, and which features sped it up; `None` in records of version 1.
     #[serde(default)]
     pub checks: Option<Checks>,
-    /// How many copies of the workload ran at once, each in a thread of its own. `sample` then holds the mean CPU time of a
-    /// copy, and the elapsed time until the last one was done.
+    /// The number of copies of the workload that ran at once, each in its own thread. `sample` then holds the mean CPU
+    /// time of a copy, and the elapsed time until the last copy ended.
     #[serde(default = "one")]
     pub jobs: u32,
-    /// How many times the job was done; `sample` holds the mean of them, `counts` those of one.
+    /// The number of times that the job was done; `sample` holds the mean over them, `counts` the counts of one.
     pub iterations: u32,
-    /// What it did, by name: `objects`, `bytes`, `commits`, `changes`, `hits`, `missing` and the like. A workload
+    /// Counts by name: `objects`, `bytes`, `commits`, `changes`, `hits`, `missing` and the like. A workload
     /// names its own counters; two variants of one repository must agree on all of them.
     pub counts: BTreeMap<String, u64>,
-    /// Counts that differ between variants by nature, such as stored bytes that were sent.
+    /// Counts that legitimately differ between variants, such as the stored bytes that were sent.
     #[serde(default)]
     pub extra: BTreeMap<String, u64>,
-    /// The digest of all decoded content that the workload saw, from its untimed pass.
+    /// The digest of all content that the workload decoded in its untimed pass.
     pub digest: ContentDigest,
     /// Where the variant's bytes on disk go.
     pub size: SizeRecord,
-    /// What making the variant took, whenever that was; `None` for the repository as found, and where it is not known. Left out
-    /// of the JSON form where it is `None`.
+    /// The cost of converting the variant, at any earlier time; `None` for the repository as found, and if unknown.
+    /// Omitted from JSON if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversion: Option<ConversionCost>,
-    /// The command that measured, quoted as a shell reads it. Left out of the JSON form where it is `None`.
+    /// The command that measured, quoted for a shell. Omitted from JSON if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What the workload reads of the variant's files. `None`, and left out of the JSON form, where the workload has no access
-    /// trace, and in records from before there was one.
+    /// What the workload reads from the variant's files. `None`, and omitted from JSON, without an access trace and in
+    /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<TracedReads>,
 }
 
-/// What converting a whole repository took: reading the source, encoding, checking what was written.
+/// The cost of converting a whole repository: reading the source, encoding, and checking the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversionCost {
-    /// CPU time of all threads, and of programs that were run for it, in nanoseconds.
+    /// CPU time of all threads and started programs, in nanoseconds.
     pub cpu_ns: u64,
     /// Elapsed time, in nanoseconds.
     pub wall_ns: u64,
@@ -108,22 +108,22 @@ pub enum Vcs {
     Mercurial,
 }
 
-/// A repository, and which state of it was measured.
+/// A repository and its measured state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct RepositoryState {
     /// A short name for people, usually the last part of its path.
     pub name: String,
     /// A hexadecimal hash over its refs and stored files: the same value means the same input.
     pub fingerprint: String,
-    /// The hexadecimal id of the revision that workloads start from; `None` if none of them needs one.
+    /// The hexadecimal id of the revision that workloads start from; `None` if no workload needs one.
     pub head: Option<String>,
-    /// Who keeps it; `None` in records of version 1, as are the others below.
+    /// Its version-control system; `None` in records of version 1, like the fields below.
     #[serde(default)]
     pub vcs: Option<Vcs>,
-    /// The hexadecimal id of its newest revision by its own reckoning, HEAD or the tip; `None` also if it has none.
+    /// The hexadecimal id of HEAD or the tip; `None` also if there is none.
     #[serde(default)]
     pub tip: Option<String>,
-    /// How many objects or revisions are stored; one stored twice counts twice.
+    /// The number of stored objects or revisions; an object that is stored twice counts twice.
     #[serde(default)]
     pub objects: Option<u64>,
     /// Its bytes on disk, as found.
@@ -131,15 +131,15 @@ pub struct RepositoryState {
     pub bytes: Option<u64>,
 }
 
-/// What part a variant plays in the comparison.
+/// The role of a variant in the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The source repository, untouched.
     AsFound,
-    /// What the others are compared with (A).
+    /// The variant that the others are compared with (A).
     Baseline,
-    /// The baseline's second run in a block (A'): the same files once more, so that its distance from A is noise.
+    /// The baseline's second run in a block (A'): it reads the same files again, so that its distance from A is noise.
     BaselineAgain,
     /// A variant that is compared with the baseline.
     Candidate,
@@ -148,11 +148,11 @@ pub enum Role {
 /// One repository under one codec spec.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {
-    /// What part it plays in the comparison.
+    /// Its role in the comparison.
     pub role: Role,
     /// Its row in a table, counted from 0: as found, baseline, then candidates as they were typed.
     pub row: u32,
-    /// The spec it was made under; `None` for the repository as found.
+    /// Its spec; `None` for the repository as found.
     pub spec: Option<SpecText>,
     /// Whether every chunk carries a checksum that reading checks. Variants without one do less work than the
     /// baseline, so tables label them.
@@ -160,29 +160,29 @@ pub struct Variant {
     /// Where its deltas come from.
     #[serde(default)]
     pub deltas: DeltaOrigin,
-    /// The implementation that the user chose to read it; `None` for the one that goes with its spec. Left out of the JSON
-    /// form where it is `None`, and so in records from before there was a choice.
+    /// The implementation that the user chose to read it; `None` for the default of its spec. Omitted from JSON if
+    /// `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoder: Option<ChosenDecoder>,
-    /// The limit of the cache of delta bases, in rows that differ from others in that alone; `None` for the limit that the
-    /// baseline has. Left out of the JSON form where it is `None`.
+    /// The limit of the cache of delta bases, in rows that differ from others only in that; `None` for the baseline's
+    /// limit. Omitted from JSON if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta_cache: Option<ChosenDeltaCache>,
-    /// Who read it, if it was a program of the user's. `None` for this program, in-process, which is how everything was read in
-    /// records from before there was a choice; left out of the JSON form then.
+    /// The user's program that read it. `None` if this program read it in-process, as in all older records; then
+    /// omitted from JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
-    /// How it lies on disk, if otherwise than its source. Left out of the JSON form where it is `None`.
+    /// Its layout on disk, if it differs from its source. Omitted from JSON if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<ChosenLayout>,
 }
 
-/// An implementation that was chosen to read a format which several can read.
+/// The implementation that the user chose for a format that several can read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ChosenDecoder {
     /// The format: `zlib` or `lz4`.
     pub format: String,
-    /// The codec whose decoder reads it, as in `libdeflate`.
+    /// The codec whose decoder is used, as in `libdeflate`.
     pub implementation: String,
 }
 
@@ -190,10 +190,11 @@ pub struct ChosenDecoder {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeltaOrigin {
-    /// They are the source's: the codec is the only difference.
+    /// The source's deltas: the codec is the only difference.
     #[default]
     Kept,
-    /// Stock hg chose them again under the codec, by the lengths of compressed chains; or stock git did, whatever the codec.
+    /// Searched again: by stock hg under the codec, using the lengths of compressed chains, or by stock git,
+    /// independently of the codec.
     #[serde(rename = "rechosen")]
     Recomputed,
 }
@@ -218,8 +219,8 @@ pub struct VariantIdentity<'a> {
 }
 
 impl Variant {
-    /// What distinguishes it from the others of its repository. Its row is not part of that, as it differs between sessions, nor is
-    /// the spelling of its spec.
+    /// What distinguishes it from the others of its repository. Its row, which differs between sessions, and the
+    /// spelling of its spec are not part of that.
     pub fn identity(&self) -> VariantIdentity<'_> {
         VariantIdentity {
             role: self.role,
@@ -232,8 +233,9 @@ impl Variant {
         }
     }
 
-    /// The name of this variant's row: the spec as typed, or `as found`; who was chosen to read it; whether deltas were
-    /// chosen again; how it lies on disk where that was chosen; the limit of the cache where it is another one than the baseline's; and the user's program, if one read it.
+    /// The name of this variant's row: the spec as typed, or `as found`; the chosen decoder; whether deltas were
+    /// searched again; the chosen layout; the limit of the cache if it differs from the baseline's; and the user's
+    /// program, if one read it.
     pub fn label(&self) -> Cow<'_, str> {
         let mut label = Cow::Borrowed(self.spec.as_ref().map_or("as found", |spec| spec.typed.as_str()));
         if let Some(decoder) = &self.decoder {
@@ -255,12 +257,12 @@ impl Variant {
     }
 }
 
-/// A codec spec in both of its spellings.
+/// A codec spec in both spellings.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct SpecText {
-    /// As the user typed it.
+    /// As typed.
     pub typed: String,
-    /// With the level spelled out, options sorted and defaults left out: equal meaning, equal text.
+    /// With an explicit level, sorted options and without defaults: specs with the same meaning have the same text.
     pub canonical: String,
 }
 
@@ -274,56 +276,57 @@ pub struct SpecIdentity<'a> {
 }
 
 impl SpecText {
-    /// What distinguishes it from other specs. The rows of a self-test have one spec, and a name in the form of a comment on it.
+    /// What distinguishes it from other specs. The rows of a self-test have one spec, and a name in the form of a
+    /// comment on it.
     pub fn identity(&self) -> SpecIdentity<'_> {
         SpecIdentity { canonical: &self.canonical, self_test_name: self.typed.split_once(" #").map(|(_, name)| name) }
     }
 }
 
-/// A replayed job and its parameters.
+/// The name and parameters of a workload.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadLabel {
     /// Its name, as in `diff:pickaxe`.
     pub name: String,
-    /// Its parameters by name, as in `needle` = `foo`; empty when it has none.
+    /// Its parameters by name, as in `needle` = `foo`.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// What the name of a floor begins with: the name of the workload that it is the floor of follows.
+/// The prefix of the name of a floor; the name of its workload follows.
 const FLOOR: &str = "floor:";
 
 impl WorkloadLabel {
     /// The parameter that names the stock client of the job.
     pub const CLIENT: &str = "client";
-    /// The parameter that names the caches of a stock client, where they are not off.
+    /// The parameter that names the caches of a stock client, if they are on.
     pub const CACHES: &str = "caches";
     /// The parameter that says whether the page cache was [cold](Self::is_cold).
     const CACHE: &str = "cache";
     /// The value of [`Self::CACHE`] for runs from an empty page cache.
     const COLD: &str = "cold";
 
-    /// The stock client that did the job; `None` for a replay.
+    /// The stock client that ran the workload; `None` for a replay.
     pub fn client(&self) -> Option<&str> {
         self.parameters.get(Self::CLIENT).map(String::as_str)
     }
 
-    /// The caches that the stock client used; `None` where they were off.
+    /// The caches that the stock client used; `None` if they were off.
     pub fn caches(&self) -> Option<&str> {
         self.parameters.get(Self::CACHES).map(String::as_str)
     }
 
-    /// Whether each run began with none of its files in the page cache.
+    /// Whether each run starts with an empty page cache.
     pub fn is_cold(&self) -> bool {
         self.parameters.get(Self::CACHE).is_some_and(|cache| cache == Self::COLD)
     }
 
-    /// This job with an empty page cache before each run.
+    /// This workload with an empty page cache before each run.
     pub fn cold(mut self) -> Self {
         self.parameters.insert(Self::CACHE.to_owned(), Self::COLD.to_owned());
         self
     }
 
-    /// The workload whose codec calls alone this one replays; `None` if this is no floor.
+    /// The workload whose codec calls this floor replays; `None` if this is not a floor.
     pub fn floor_of(&self) -> Option<&str> {
         self.name.strip_prefix(FLOOR)
     }
@@ -340,26 +343,55 @@ impl fmt::Display for WorkloadLabel {
     }
 }
 
-/// Where in the random-block schedule a run stood.
+/// The place of a run in the schedule of random blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct RunPlace {
     /// The block's number, counted from 0.
     pub block: u32,
     /// The run's position inside its block, counted from 0.
     pub position: u32,
-    /// The seed that the order was drawn from.
+    /// The seed of the random order.
     pub seed: u64,
-    /// Which session it belongs to: when that began, in milliseconds since 1970-01-01 UTC. One that goes on is the same. Blocks of
-    /// two sessions have nothing to do with each other, whatever their seeds.
+    /// The session: when it began, in milliseconds since 1970-01-01 UTC. A resumed session keeps its number. Blocks of
+    /// different sessions are unrelated, whatever their seeds.
     #[serde(default)]
     pub session: u64,
-    /// Which physical copy of the variant was read, where there are several: in cold runs. Left out of the JSON form where it is
-    /// `None`.
+    /// The physical copy of the variant that was read, in cold runs. Omitted from JSON if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<u32>,
 }
 
-/// The time that one run took.
+/// A session, told apart from all others: see [`RunPlace::session_id`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId {
+    /// When it began; 0 in records from before sessions had names.
+    pub session: u64,
+    /// The seed of its orders.
+    pub seed: u64,
+}
+
+/// A block, told apart from those of other sessions: see [`RunPlace::block_id`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId {
+    /// The session.
+    pub session: SessionId,
+    /// The block's number in it.
+    pub block: u32,
+}
+
+impl RunPlace {
+    /// The session of the run. Records from before sessions had names are told apart by their seeds only.
+    pub fn session_id(&self) -> SessionId {
+        SessionId { session: self.session, seed: self.seed }
+    }
+
+    /// The block of the run.
+    pub fn block_id(&self) -> BlockId {
+        BlockId { session: self.session_id(), block: self.block }
+    }
+}
+
+/// The times of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleRecord {
     /// Elapsed time, in nanoseconds.
@@ -368,21 +400,21 @@ pub struct SampleRecord {
     pub user_ns: u64,
     /// CPU time of the measuring thread in the kernel, in nanoseconds.
     pub sys_ns: u64,
-    /// The part of both that passed while files were written, each from before it was opened until it was closed, and while
-    /// their directories were made, in nanoseconds. `None`, and left out of the JSON form, where that cannot be seen: in
-    /// commands of the user's own client, and in records of versions 1 and 2.
+    /// The part of both CPU times that was spent writing files, each from before it is opened until it is closed, and
+    /// creating their directories, in nanoseconds. `None`, and omitted from JSON, if it cannot be measured: in commands
+    /// of the user's own client, and in records of versions 1 and 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writing_ns: Option<u64>,
 }
 
 impl SampleRecord {
-    /// A sample from durations, of a run whose writing was not measured. One of more than 584 years is held at that.
+    /// A sample from durations, without the time of writing files. Durations saturate at 584 years.
     pub fn from_durations(wall: Duration, user: Duration, sys: Duration) -> Self {
         let (wall_ns, user_ns, sys_ns) = (nanoseconds(wall), nanoseconds(user), nanoseconds(sys));
         SampleRecord { wall_ns, user_ns, sys_ns, writing_ns: None }
     }
 
-    /// The same, of which `writing` passed while files were written.
+    /// The same with the time of writing files.
     pub fn with_writing(self, writing: Option<Duration>) -> Self {
         SampleRecord { writing_ns: writing.map(nanoseconds), ..self }
     }
@@ -392,29 +424,29 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Which time of a run is compared between variants. Two of them are never compared with each other.
+/// The time of a run that is compared between variants. Different kinds are never compared with each other.
 ///
-/// Most kernels know the sum of user and system time exactly, and estimate the split between the two from samples at
-/// timer ticks. So the sum is the better time, but for workloads that write files: what the kernel spends on those
-/// differs severalfold between runs of the same work, and would bury what the codec does.
+/// Most kernels know the sum of user and system time exactly, and estimate the split from samples at timer ticks. So
+/// the sum is the better time, except for workloads that write files: the kernel time of writing differs severalfold
+/// between runs of the same work, and would hide the effect of the codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparedTime {
     /// User plus system time: for workloads that only read.
     Cpu,
-    /// User time alone: for workloads that write files, in records of versions 1 and 2. That of a short run is a guess.
+    /// Only user time: for workloads that write files, in records of versions 1 and 2. For a short run it is a guess.
     User,
-    /// Elapsed time: for several copies at once, and wherever waiting is what is measured.
+    /// Elapsed time: for several copies at once, and if waiting is measured.
     Wall,
-    /// User plus system time, less what passed while files were written: for workloads that write files.
+    /// User plus system time without the time of writing files: for workloads that write files.
     CpuWithoutWriting,
-    /// User time alone, of commands that write files, whose writing cannot be told from the rest. It says something where runs
-    /// are many timer ticks long.
+    /// Only user time: for commands that write files, whose time of writing cannot be measured. It is meaningful for
+    /// runs of many timer ticks.
     UserOfCommand,
 }
 
 impl ComparedTime {
-    /// This time of `sample`, in nanoseconds. A sum that does not fit is held at the largest number.
+    /// This time of `sample`, in nanoseconds. Sums saturate.
     pub fn nanoseconds(self, sample: &SampleRecord) -> u64 {
         let cpu = sample.user_ns.saturating_add(sample.sys_ns);
         match self {
@@ -425,7 +457,7 @@ impl ComparedTime {
         }
     }
 
-    /// What it is called in a sentence.
+    /// Its name in a sentence.
     pub fn name(self) -> &'static str {
         match self {
             ComparedTime::Cpu => "CPU time",
@@ -437,7 +469,7 @@ impl ComparedTime {
     }
 }
 
-/// A digest of decoded content. Equal digests under the same algorithm mean that two runs saw the same bytes.
+/// A digest of decoded content. Equal digests by the same algorithm mean that two runs decoded the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContentDigest {
     /// The algorithm, as in `sha256`.
@@ -452,7 +484,7 @@ mod tests {
     use crate::ClientKind;
 
     #[test]
-    fn workload_label_shows_parameters_in_brackets() {
+    fn workload_label_shows_parameters() {
         let mut label = WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() };
         assert_eq!(label.to_string(), "traverse");
         label.parameters.insert("rev".into(), "HEAD".into());
@@ -461,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn variant_label_is_the_typed_spec_or_as_found() {
+    fn variant_label_lists_spec_decoder_layout_and_client() {
         let spec = SpecText { typed: "zstd:05".into(), canonical: "zstd:5".into() };
         let deltas = DeltaOrigin::Kept;
         let (role, decoder) = (Role::Candidate, None);
@@ -505,14 +537,14 @@ mod tests {
     }
 
     #[test]
-    fn durations_become_nanoseconds_and_saturate() {
+    fn durations_saturate_as_nanoseconds() {
         let sample = SampleRecord::from_durations(Duration::MAX, Duration::from_micros(3), Duration::ZERO);
         assert_eq!(sample, SampleRecord { wall_ns: u64::MAX, user_ns: 3000, sys_ns: 0, writing_ns: None });
         assert_eq!(sample.with_writing(Some(Duration::from_nanos(7))).writing_ns, Some(7));
     }
 
     #[test]
-    fn system_time_counts_only_where_cpu_time_is_compared() {
+    fn system_time_counts_only_in_cpu_time() {
         let sample = SampleRecord { wall_ns: 100, user_ns: 30, sys_ns: 4, writing_ns: None };
         assert_eq!(ComparedTime::Cpu.nanoseconds(&sample), 34);
         assert_eq!(ComparedTime::User.nanoseconds(&sample), 30);
@@ -522,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_while_files_are_written_is_left_out_of_both_modes_together() {
+    fn time_of_writing_is_subtracted_from_cpu_time() {
         let without = |writing_ns| {
             let sample = SampleRecord { wall_ns: 100, user_ns: 30, sys_ns: 14, writing_ns };
             assert_eq!(ComparedTime::Cpu.nanoseconds(&sample), 44, "the sum stays what it is");

@@ -11,7 +11,7 @@ pub fn record_schema() -> serde_json::Value {
 mod tests {
     use super::*;
 
-    /// Every name in `properties` of `schema`, which may stand behind a reference, has a description.
+    /// Asserts that every property of `schema`, which may be a reference, has a description.
     fn check(root: &serde_json::Value, schema: &serde_json::Value) {
         let named = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
         let schema = named.map_or(schema, |name| &root["$defs"][name]);
@@ -21,7 +21,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_describes_every_field_of_a_record() {
+    fn schema_describes_every_field() {
         let schema = record_schema();
         assert!(schema["$schema"].as_str().is_some_and(|url| url.contains("2020-12")), "{schema}");
         for name in ["schema", "host", "repository", "variant", "sample", "counts", "digest", "size"] {

@@ -1,35 +1,35 @@
-//! What a session of identical variants comes to: every difference in it is false.
+//! The result of a self-test: variants are identical, so that every difference is spurious.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{RepositoryState, WorkloadLabel};
 
-/// The same files under several names, measured as if they were variants.
+/// The same files measured under several names, as if they were variants.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SelfTest {
     /// The repository that was read.
     pub repository: Option<RepositoryState>,
-    /// The jobs, in the order in which they were done.
+    /// The workloads, in the order of measurement.
     pub workloads: Vec<WorkloadLabel>,
-    /// How many names the files had besides the baseline's.
+    /// The number of names without the baseline's.
     pub names: usize,
-    /// The fewest and the most whole blocks that a job was measured in.
+    /// The smallest and the largest number of complete blocks of a workload.
     pub blocks: Option<(usize, usize)>,
-    /// As it was measured: in random blocks.
+    /// As measured: in random blocks.
     pub interleaved: SpuriousEffects,
-    /// The very same runs as if they had been made one name after another: those that came first for the baseline, the next
-    /// ones for the first name, and so on.
+    /// The same runs as if one name had been measured after another: the first runs count for the baseline, the next
+    /// for the first name, and so on.
     pub one_after_another: SpuriousEffects,
 }
 
-/// The differences that a way of comparing shows where there are none.
+/// The spurious differences of one way of comparing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpuriousEffects {
-    /// How many ratios have an interval.
+    /// The number of ratios with an interval.
     pub cells: usize,
-    /// How many of their intervals leave out 1.
+    /// The number of those whose interval excludes 1.
     pub intervals_without_1: usize,
-    /// How many ratios were called faster or slower; `None` where no verdicts are given.
+    /// The number of ratios called faster or slower; `None` without verdicts.
     pub differences: Option<usize>,
     /// The median of the ratios' distances from 1, as a part of 1.
     pub median: Option<f64>,

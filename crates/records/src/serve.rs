@@ -1,4 +1,4 @@
-//! What a server pays while clients move to another codec one by one.
+//! The cost of a server while clients upgrade to another codec one by one.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Host, SpecText, Vcs};
 
-/// What serving the same objects costs, from which repository and to which client, and what follows for a population of clients.
+/// The cost of serving the same objects from each store to each kind of client, and what follows for a mix of clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
     /// Version of this form.
@@ -15,22 +15,22 @@ pub struct Rollout {
     pub program_version: String,
     /// The machine.
     pub host: Host,
-    /// The repository, as the user named it.
+    /// The repository, as typed.
     pub repository: String,
-    /// Who keeps it; `None` in files from before Mercurial was served.
+    /// Its version-control system; `None` in older files.
     #[serde(default)]
     pub vcs: Option<Vcs>,
-    /// The codec that clients move to.
+    /// The codec that clients upgrade to.
     pub spec: SpecText,
-    /// The last commits that are fetched; `None` for a clone.
+    /// The number of commits that are fetched; `None` for a clone.
     pub commits: Option<u64>,
     /// The revision that they are counted from.
     pub revision: String,
     /// The seed of the order of runs.
     pub seed: u64,
-    /// What was measured.
+    /// The measured exchanges.
     pub exchanges: Vec<ServedExchange>,
-    /// What follows, for each share of upgraded clients.
+    /// The resulting cost for each share of upgraded clients.
     pub steps: Vec<RolloutStep>,
 }
 
@@ -41,7 +41,7 @@ pub const ROLLOUT_SCHEMA_VERSION: u32 = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerStore {
-    /// All under zlib: before the transition.
+    /// All under zlib: before the upgrade.
     Zlib,
     /// All under the codec.
     Converted,
@@ -49,11 +49,11 @@ pub enum ServerStore {
     Mixed,
 }
 
-/// What a client reads.
+/// The formats that a client reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServedClient {
-    /// zlib alone.
+    /// Only zlib.
     Old,
     /// The codec, and zlib.
     Upgraded,
@@ -64,28 +64,28 @@ pub enum ServedClient {
 pub struct ServedExchange {
     /// What the server holds.
     pub store: ServerStore,
-    /// Who asks.
+    /// The client.
     pub client: ServedClient,
     /// Objects that were sent.
     pub entries: u64,
-    /// Those of them whose stored bytes were sent as they are.
+    /// Those whose stored bytes were sent unchanged.
     pub reused: u64,
-    /// The others.
+    /// Those that were encoded again.
     pub encoded: u64,
-    /// Length of the pack, and of the dictionaries that have to be sent beside it.
+    /// The length of the pack and of the dictionaries sent with it.
     pub wire_bytes: u64,
-    /// Those dictionaries.
+    /// The length of those dictionaries.
     pub dictionary_bytes: u64,
     /// CPU time of each run, user and system, in nanoseconds.
     pub cpu_ns: Vec<u64>,
-    /// The median of them.
+    /// Their median.
     pub median_cpu_ns: u64,
 }
 
-/// The mean of what one client costs, where some are upgraded.
+/// The mean cost of a client while some are upgraded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RolloutStep {
-    /// The share of upgraded clients, in per cent.
+    /// The share of upgraded clients, in percent.
     pub upgraded_percent: u32,
     /// What the server holds.
     pub store: ServerStore,
@@ -101,7 +101,7 @@ impl Rollout {
         self.exchanges.iter().find(|exchange| exchange.store == store && exchange.client == client)
     }
 
-    /// The steps from 0 to 100 per cent that follow from the exchanges of the repositories that serve both sorts of clients.
+    /// The steps from 0 to 100 percent for the stores that serve both kinds of clients.
     pub fn steps_of(exchanges: &[ServedExchange]) -> Vec<RolloutStep> {
         let find = |store, client| exchanges.iter().find(|found| found.store == store && found.client == client);
         let mut steps = Vec::new();
@@ -129,7 +129,7 @@ impl Rollout {
 /// Writes `rollout` to `out` as one JSON object and a newline.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_rollout(mut out: impl Write, rollout: &Rollout) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, rollout)?;
     out.write_all(b"\n")?;
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_lie_between_those_of_the_two_sorts_of_clients() {
+    fn costs_are_weighted_means_of_both_kinds_of_clients() {
         let exchanges = [
             exchange(ServerStore::Zlib, ServedClient::Old, 10, 1000),
             exchange(ServerStore::Converted, ServedClient::Old, 1000, 1000),

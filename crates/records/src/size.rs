@@ -26,8 +26,8 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// All kinds, in the order in which tables show them: Git's, then Mercurial's, of which the manifest is first, since it
-    /// is what grows most under a weaker codec.
+    /// All kinds, in the order of tables: Git's, then Mercurial's, with the manifest first, because it grows most under
+    /// a weaker codec.
     pub const ALL: [ObjectKind; 7] = [
         ObjectKind::Commit,
         ObjectKind::Tree,
@@ -38,12 +38,12 @@ impl ObjectKind {
         ObjectKind::Filelog,
     ];
 
-    /// Whether it is one of Mercurial's.
+    /// Whether it is a kind of Mercurial's.
     pub fn is_mercurial(self) -> bool {
         matches!(self, ObjectKind::Manifest | ObjectKind::Changelog | ObjectKind::Filelog)
     }
 
-    /// The kind and a form of it, as the version-control system calls them.
+    /// The names of the kind and a form, as the version-control system calls them.
     pub fn with_form(self, form: ChunkForm) -> String {
         match form {
             ChunkForm::Whole if self.is_mercurial() => format!("{}, snapshot", self.name()),
@@ -65,7 +65,7 @@ impl ObjectKind {
     }
 }
 
-/// How a chunk represents its object.
+/// Whether a chunk holds an object or a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChunkForm {
@@ -76,7 +76,7 @@ pub enum ChunkForm {
 }
 
 impl ChunkForm {
-    /// Both forms, in the order in which tables show them.
+    /// Both forms, in the order of tables.
     pub const ALL: [ChunkForm; 2] = [ChunkForm::Whole, ChunkForm::Delta];
 
     /// The form's name.
@@ -91,7 +91,7 @@ impl ChunkForm {
 /// The number and the bytes of some chunks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChunkSizes {
-    /// How many chunks.
+    /// The number of chunks.
     pub entries: u64,
     /// Their stored bytes: pack entries without their headers, loose objects as files.
     pub stored_bytes: u64,
@@ -100,12 +100,12 @@ pub struct ChunkSizes {
 }
 
 impl ChunkSizes {
-    /// Counts one more chunk. Sums are held at `u64::MAX`, which no disk reaches.
+    /// Adds a chunk. Sums saturate at `u64::MAX`.
     pub fn add(&mut self, stored_bytes: u64, payload_bytes: u64) {
         self.merge(ChunkSizes { entries: 1, stored_bytes, payload_bytes });
     }
 
-    /// Counts the chunks of `other` too.
+    /// Adds the chunks of `other`.
     pub fn merge(&mut self, other: ChunkSizes) {
         self.entries = self.entries.saturating_add(other.entries);
         self.stored_bytes = self.stored_bytes.saturating_add(other.stored_bytes);
@@ -116,9 +116,9 @@ impl ChunkSizes {
 /// One object kind's chunks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KindSizes {
-    /// Chunks that hold the object itself, loose objects included.
+    /// Chunks that hold the object itself, including loose objects.
     pub whole: ChunkSizes,
-    /// Chunks that hold a delta; the kind is that of the object it yields.
+    /// Chunks that hold a delta; the kind is that of the resulting object.
     pub delta: ChunkSizes,
 }
 
@@ -137,7 +137,7 @@ impl ObjectSizes {
         }
     }
 
-    /// The chunks of one kind and form, to count into.
+    /// The chunks of one kind and form, mutably.
     pub fn get_mut(&mut self, kind: ObjectKind, form: ChunkForm) -> &mut ChunkSizes {
         let sizes = self.0.entry(kind).or_default();
         match form {
@@ -151,7 +151,7 @@ impl ObjectSizes {
         ObjectKind::ALL.into_iter().flat_map(move |kind| ChunkForm::ALL.map(|form| (kind, form, self.get(kind, form))))
     }
 
-    /// All chunks together.
+    /// The sum over all chunks.
     pub fn sum(&self) -> ChunkSizes {
         let mut sum = ChunkSizes::default();
         for (_, _, sizes) in self.iter() {
@@ -161,7 +161,7 @@ impl ObjectSizes {
     }
 }
 
-/// How a chunk holds its payload.
+/// How a chunk stores its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StoredForm {
@@ -169,16 +169,16 @@ pub enum StoredForm {
     Plain,
     /// Compressed with a dictionary.
     Dictionary,
-    /// A delta, compressed with its base's content as prefix.
+    /// A delta, compressed with the content of its base as prefix.
     Prefix,
-    /// The whole object in place of its delta, compressed with the base's content as prefix.
+    /// The whole object instead of its delta, compressed with the content of the base as prefix.
     Patch,
-    /// As it is, since it would not shrink or nothing was to be compressed.
+    /// Uncompressed, because compression is off or would not shrink it.
     Stored,
 }
 
 impl StoredForm {
-    /// All forms, in the order in which tables show them.
+    /// All forms, in the order of tables.
     pub const ALL: [StoredForm; 5] =
         [StoredForm::Plain, StoredForm::Dictionary, StoredForm::Prefix, StoredForm::Patch, StoredForm::Stored];
 
@@ -197,14 +197,14 @@ impl StoredForm {
 /// The chunks of one form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FormSizes {
-    /// How many.
+    /// The number of them.
     pub chunks: u64,
     /// Their stored bytes.
     pub stored_bytes: u64,
 }
 
-/// All chunks of a repository by form: those of [`ObjectSizes`], counted once more in another way. Forms without chunks are
-/// left out of the JSON form.
+/// All chunks of a repository by form: the same chunks as in [`ObjectSizes`]. Forms without chunks are omitted from
+/// JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct StoredForms(BTreeMap<StoredForm, FormSizes>);
@@ -215,23 +215,23 @@ impl StoredForms {
         self.0.get(&form).copied().unwrap_or_default()
     }
 
-    /// Counts one more chunk. Sums are held at `u64::MAX`, which no disk reaches.
+    /// Adds a chunk. Sums saturate at `u64::MAX`.
     pub fn add(&mut self, form: StoredForm, stored_bytes: u64) {
         let sizes = self.0.entry(form).or_default();
         sizes.chunks = sizes.chunks.saturating_add(1);
         sizes.stored_bytes = sizes.stored_bytes.saturating_add(stored_bytes);
     }
 
-    /// Whether nothing was counted, as in records from before there were forms.
+    /// Whether nothing was counted, as in older records.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Loose objects: a part of [`ObjectSizes`], named once more because they are stored apart.
+/// Loose objects: a part of [`ObjectSizes`], shown separately.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LooseSizes {
-    /// How many.
+    /// The number of them.
     pub objects: u64,
     /// The bytes of their files.
     pub stored_bytes: u64,
@@ -240,8 +240,9 @@ pub struct LooseSizes {
 /// Where a repository's bytes on disk go.
 ///
 /// The parts add up: the stored bytes of `objects` (loose ones included), `entry_header_bytes`, `pack_frame_bytes`,
-/// `index_bytes`, `reverse_index_bytes`, `revlog_index_bytes`, `fncache_bytes`, `dictionary_bytes`, `btree_bytes`, `btree_unused_bytes`
-/// and `other_bytes` make `total_bytes`. Bytes are file lengths, not disk blocks, but for `allocated_bytes`.
+/// `index_bytes`, `reverse_index_bytes`, `revlog_index_bytes`, `fncache_bytes`, `dictionary_bytes`, `btree_bytes`,
+/// `btree_unused_bytes` and `other_bytes` make `total_bytes`. Bytes are file lengths; only `allocated_bytes` counts
+/// disk blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeRecord {
     /// The repository's name for people: a path or a spec.
@@ -250,12 +251,12 @@ pub struct SizeRecord {
     pub objects: ObjectSizes,
     /// Which part of `objects` is loose.
     pub loose: LooseSizes,
-    /// The same chunks by the form that they are stored in; empty in older records.
+    /// The same chunks by stored form; empty in older records.
     #[serde(default, skip_serializing_if = "StoredForms::is_empty")]
     pub forms: StoredForms,
     /// Pack entry headers: type, payload length and, for deltas, the reference to the base.
     pub entry_header_bytes: u64,
-    /// The packs' own headers and trailing checksums.
+    /// Headers and trailing checksums of packs.
     pub pack_frame_bytes: u64,
     /// Pack indexes (`.idx`).
     pub index_bytes: u64,
@@ -267,27 +268,27 @@ pub struct SizeRecord {
     /// Mercurial's list of its store's files: `fncache` or `fileindex`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fncache_bytes: u64,
-    /// The files of a variant's dictionaries, their table included.
+    /// The files of a variant's dictionaries, including their table.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dictionary_bytes: u64,
-    /// What a B-tree takes beside values that hold chunks, and beside what it leaves unused: keys and the framing of pages.
+    /// Keys and page framing of a B-tree.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub btree_bytes: u64,
-    /// Bytes of a B-tree's pages that hold nothing.
+    /// Unused bytes in the pages of a B-tree.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub btree_unused_bytes: u64,
     /// Every other file that belongs to the stored repository: refs, reflogs, configuration, commit-graph and so on.
     pub other_bytes: u64,
     /// The lengths of all files that belong to the stored repository: object directories, refs, reflogs, configuration.
-    /// What only a work tree needs, such as its index, is left out.
+    /// Files that only a work tree needs, such as its index, are excluded.
     pub total_bytes: u64,
-    /// What the file system has allocated for these files, in blocks that they may fill in part; 0 in older records. No part.
+    /// The disk blocks allocated for these files, in bytes; 0 in older records. Not one of the parts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub allocated_bytes: u64,
 }
 
 impl SizeRecord {
-    /// Whether what is allocated differs from the lengths of files by more than a hundredth of them.
+    /// Whether the allocated bytes differ from the lengths of the files by more than 1 %.
     pub fn is_allocated_otherwise(&self) -> bool {
         self.allocated_bytes != 0 && self.allocated_bytes.abs_diff(self.total_bytes) > self.total_bytes / 100
     }
@@ -302,7 +303,7 @@ impl SizeRecord {
             .saturating_add(self.pack_frame_bytes)
     }
 
-    /// The sum of the parts, which equals `total_bytes` when nothing was overlooked.
+    /// The sum of the parts, which equals `total_bytes` if no file was overlooked.
     pub fn sum_of_parts(&self) -> u64 {
         let parts = [
             self.entry_header_bytes,
@@ -329,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_counted_under_their_kind_and_form() {
+    fn chunks_are_counted_by_kind_and_form() {
         let mut objects = ObjectSizes::default();
         objects.get_mut(ObjectKind::Tree, ChunkForm::Delta).add(10, 20);
         objects.get_mut(ObjectKind::Tree, ChunkForm::Delta).add(1, 2);
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_and_form_has_its_own_place() {
+    fn every_kind_and_form_has_its_own_counter() {
         let mut objects = ObjectSizes::default();
         let mut expected = 0;
         for (number, kind) in ObjectKind::ALL.into_iter().enumerate() {
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_are_counted_and_left_out_where_there_are_none() {
+    fn forms_without_chunks_are_omitted() {
         let mut size = SizeRecord::default();
         let json = serde_json::to_value(&size).unwrap();
         assert!(json.get("forms").is_none() && json.get("dictionary_bytes").is_none(), "{json}");
@@ -378,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn pack_bytes_leave_loose_objects_out() {
+    fn pack_bytes_exclude_loose_objects() {
         let mut size = SizeRecord { entry_header_bytes: 4, pack_frame_bytes: 32, other_bytes: 7, ..Default::default() };
         size.objects.get_mut(ObjectKind::Blob, ChunkForm::Whole).add(50, 60);
         size.objects.get_mut(ObjectKind::Commit, ChunkForm::Whole).add(30, 40);

@@ -1,4 +1,5 @@
-//! What a workload reads of a variant's files, in pages, and what reading them would cost: made of one access trace.
+//! The pages that a workload reads from a variant's files, and the modelled cost of reading them: from one access
+//! trace.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{RepositoryState, Variant, WorkloadLabel};
 
-/// What one workload reads of one variant.
+/// What one workload reads from one variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraceRecord {
     /// The version of this form, [`SCHEMA_VERSION`](crate::SCHEMA_VERSION) when this program wrote it.
@@ -17,19 +18,19 @@ pub struct TraceRecord {
     pub repository: RepositoryState,
     /// The variant that was read.
     pub variant: Variant,
-    /// What was replayed.
+    /// The workload.
     pub workload: WorkloadLabel,
     /// Length of a page in bytes.
     pub page_len: u64,
-    /// What was touched of the files, by what they hold.
+    /// The touched pages, by role of the files.
     pub files: Vec<FilePages>,
-    /// What was read, by kind of object.
+    /// The accesses, by kind of object.
     pub parts: Vec<PartAccesses>,
-    /// What reading it from a cold device would take.
+    /// The modelled cost on each device from an empty page cache.
     pub devices: Vec<ModelledReads>,
-    /// The same where memory is short.
+    /// The same with a page cache of limited size.
     pub memory: Vec<ModelledMemory>,
-    /// Where in its files it reads, and when: one map for each role; empty in older records.
+    /// Where and when it reads: one map for each role; empty in older records.
     #[serde(default)]
     pub maps: Vec<AccessMap>,
     /// The command that traced, quoted as a shell reads it.
@@ -37,128 +38,163 @@ pub struct TraceRecord {
     pub command: Option<String>,
 }
 
-/// Where a workload reads in the files of one role, and when, coarse enough to be drawn.
+/// Where and when a workload reads in the files of one role, coarse enough to draw.
 ///
-/// Touches of pages are numbered in their order over all files; one that follows a touch of the same page is not counted. Columns
-/// are equal parts of that order, rows are equal parts of the role's files, laid end to end in the order in which they were opened.
+/// Page touches are numbered in order over all files; a repeated touch of the same page counts once. Columns are equal
+/// parts of that order. Rows are equal parts of the files of the role, concatenated in the order in which they were
+/// opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessMap {
-    /// What the files hold, as in [`FilePages::role`].
+    /// The role of the files, as in [`FilePages::role`].
     pub role: String,
-    /// The length of its files in pages.
+    /// The length of the files in pages.
     pub pages: u64,
-    /// How many touches there are, over all roles: what the columns are parts of.
+    /// The number of touches over all roles, which the columns divide.
     pub touches: u64,
-    /// How many columns there are.
+    /// The number of columns.
     pub columns: u32,
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u32,
-    /// The cells that were touched: column, row, how often. By column, then row.
-    pub cells: Vec<(u32, u32, u64)>,
+    /// The cells that were touched, by column, then row.
+    pub cells: Vec<MapCell>,
 }
 
-/// What was touched of all files of one role.
+impl AccessMap {
+    /// Whether the files are indexes, which are much shorter than packs and revlogs.
+    pub fn is_of_index(&self) -> bool {
+        matches!(self.role.as_str(), PACK_INDEX | REVLOG_INDEX)
+    }
+}
+
+const PACK_INDEX: &str = "pack index";
+const REVLOG_INDEX: &str = "revlog index";
+
+/// A cell of an [`AccessMap`], as an array of three numbers in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u32, u32, u64)", into = "(u32, u32, u64)")]
+pub struct MapCell {
+    /// Its column, from 0 on.
+    pub column: u32,
+    /// Its row, from 0 on.
+    pub row: u32,
+    /// How often it was touched.
+    pub touches: u64,
+}
+
+impl From<(u32, u32, u64)> for MapCell {
+    fn from((column, row, touches): (u32, u32, u64)) -> Self {
+        MapCell { column, row, touches }
+    }
+}
+
+impl From<MapCell> for (u32, u32, u64) {
+    fn from(cell: MapCell) -> Self {
+        (cell.column, cell.row, cell.touches)
+    }
+}
+
+/// The touched pages of all files of one role.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FilePages {
-    /// What they hold: `pack`, `pack index`, `loose object`, `revlog index`, `revlog data`, `external`.
+    /// Their role: `pack`, `pack index`, `loose object`, `revlog index`, `revlog data`, `external`.
     pub role: String,
-    /// How many files there are of it.
+    /// The number of files.
     pub files: u64,
-    /// Their pages.
+    /// The number of their pages.
     pub pages: u64,
-    /// Those that were touched.
+    /// The number of touched pages.
     pub touched: u64,
-    /// How many stretches of touched pages there are, with untouched ones between them.
+    /// The number of runs: stretches of touched pages between untouched ones.
     pub runs: u64,
     /// The median length of a run, in pages.
     pub median_run: u64,
     /// The longest run, in pages.
     pub longest_run: u64,
-    /// The median length of what lies untouched between two runs of a file, in pages; `None` where there is no such gap.
+    /// The median length of a gap between two runs of a file, in pages; `None` without gaps.
     pub median_gap: Option<u64>,
     /// Steps from one page to another of the same file, in the order of reading.
     pub steps: u64,
-    /// Those that lead to a later page.
+    /// Steps to a later page.
     pub forward_steps: u64,
-    /// In what order pages were touched for the first time.
+    /// The order of first touches.
     pub first_touches: FirstTouches,
 }
 
-/// First touches of pages, each held against the one before it in the same file.
+/// First touches of pages, each relative to the previous first touch in the same file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstTouches {
-    /// Of the very next page.
+    /// Touches of the next page.
     pub next: u64,
-    /// Of a page farther on.
+    /// Touches of a page farther ahead.
     pub ahead: u64,
-    /// Of an earlier page.
+    /// Touches of an earlier page.
     pub back: u64,
-    /// The median length of the steps ahead and back, in pages; `None` where there is none.
+    /// The median length of steps ahead and back, in pages; `None` without such steps.
     pub median_jump: Option<u64>,
 }
 
-/// What was read for one purpose.
+/// The accesses for one purpose.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartAccesses {
     /// The kind of object and its form, as in `blob delta`, or the purpose, as in `index look-ups`.
     pub part: String,
-    /// How often something was read.
+    /// The number of accesses.
     pub accesses: u64,
-    /// How many bytes, one that was read twice counted twice.
+    /// The bytes read; a byte that is read twice counts twice.
     pub bytes: u64,
-    /// How many different pages. One that serves two purposes counts for both.
+    /// The number of distinct pages. A page that serves two purposes counts for both.
     pub pages: u64,
-    /// How many chunks were decoded.
+    /// The number of decoded chunks.
     pub decodes: u64,
 }
 
-/// A device, as the model knows it.
+/// The parameters of a modelled device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRecord {
     /// Its name for people.
     pub name: String,
-    /// What a read costs before its first byte.
+    /// The latency before the first byte of a read.
     pub latency: Duration,
-    /// Bytes a second after that.
+    /// Bytes per second after that.
     pub bytes_per_second: f64,
-    /// Bytes that one read brings in.
+    /// Bytes per read.
     pub readahead_bytes: u64,
 }
 
-/// What a device would take: a model's answer, not a measurement.
+/// The cost on a device: modelled, not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelledReads {
     /// The device.
     pub device: DeviceRecord,
-    /// Reads that had to be waited for.
+    /// Reads that the workload waits for.
     pub reads: u64,
-    /// Those of them that went on elsewhere than the last one ended, and paid the latency.
+    /// Those reads that do not start where the last one ended, and so pay the latency.
     pub seeks: u64,
-    /// Bytes that they brought in, readahead included.
+    /// Bytes that they read, including readahead.
     pub bytes: u64,
     /// The modelled time of waiting for the device.
     pub time: Duration,
 }
 
-/// What a page cache of limited size would make of the trace.
+/// The modelled cost with a page cache of limited size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelledMemory {
     /// The cache's size as a share of the baseline's store files, in percent.
     pub percent: u32,
     /// The cache's size in bytes.
     pub cache_bytes: u64,
-    /// For each device, what it would take.
+    /// The cost on each device.
     pub devices: Vec<ModelledReads>,
 }
 
-/// A model's answer beside a measurement on this machine.
+/// Modelled and measured times of cold reads on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceCheck {
-    /// What was replayed.
+    /// The workload.
     pub workload: String,
     /// Length of the files that were read, in bytes.
     pub store_bytes: u64,
-    /// The device as it was measured.
+    /// The measured device.
     pub device: DeviceRecord,
     /// The rows.
     pub rows: Vec<DeviceCheckRow>,
@@ -167,10 +203,10 @@ pub struct DeviceCheck {
 /// One way to read the trace cold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceCheckRow {
-    /// How it was read.
+    /// The way of reading.
     pub how: String,
-    /// What the model says.
+    /// The modelled time.
     pub modelled: Duration,
-    /// What was measured, one time for each copy.
+    /// The measured times, one for each copy.
     pub measured: Vec<Duration>,
 }

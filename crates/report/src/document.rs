@@ -1,28 +1,30 @@
 //! What a reader sees, before it is rendered: sections of articles, each with tables and notes.
 //!
-//! [`crate::sections`] makes a document of findings: every sentence is written there. [`crate::render`] makes text, a page or Markdown of a
-//! document: it decides how a table is laid out, and never what it says. Cells hold names as they were recorded; whoever renders them
-//! [escapes](plain_text) them.
+//! [`crate::sections`] turns findings into a document and writes every sentence. [`crate::render`] turns a document
+//! into text, Markdown or a page: it decides how a table is laid out, never what it says. Cells hold names as they were
+//! recorded; renderers [escape](plain_text) them.
 
-/// All that results have to say on one subject.
+use crate::number::fraction_len;
+
+/// The articles on one subject.
 #[derive(Debug, Clone)]
 pub struct Section {
     /// The subject.
     pub kind: SectionKind,
-    /// What holds for all of its articles, for a page. Plain.
+    /// A sentence that holds for all articles. Plain.
     pub about: Option<&'static str>,
-    /// Its parts, in the order of reading.
+    /// The articles, in reading order.
     pub articles: Vec<Article>,
 }
 
-/// What a section is about.
+/// The subject of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SectionKind {
     /// Published experiments, run again.
     Experiments,
     /// Each variant in one line.
     Summary,
-    /// Replays beside the same jobs by stock clients.
+    /// Replays and the same jobs by stock clients.
     Clients,
     /// Several repositories as one.
     Joined,
@@ -39,7 +41,7 @@ pub enum SectionKind {
 }
 
 impl SectionKind {
-    /// All kinds, in the order of reading.
+    /// All kinds, in reading order.
     pub const ALL: [SectionKind; 9] = [
         SectionKind::Experiments,
         SectionKind::Summary,
@@ -106,18 +108,18 @@ impl SectionKind {
     }
 }
 
-/// What is said of one repository or workload, or of all together.
+/// A part of a section: on one repository or workload, or on all together.
 #[derive(Debug, Clone, Default)]
 pub struct Article {
-    /// The repository that it is about, by which a page's filter chooses it; `None` for several.
+    /// The repository that it is about, for the filter of a page; `None` for several.
     pub repository: Option<String>,
-    /// The workload that it is about, by which a page's filter chooses it; `None` for several.
+    /// The workload that it is about, for the filter of a page; `None` for several.
     pub workload: Option<String>,
-    /// The name of its subject, for a page. Raw: may hold control characters.
+    /// The name of its subject, for a page. Raw: may contain control characters.
     pub title: String,
-    /// What it shows, for text; empty for an article that stands alone. Plain.
+    /// The heading in text; empty for none. Plain.
     pub heading: String,
-    /// What it consists of.
+    /// Its parts.
     pub blocks: Vec<Block>,
 }
 
@@ -126,12 +128,12 @@ pub struct Article {
 pub enum Block {
     /// A table.
     Table(Table),
-    /// Sentences, each on a line of its own. Plain.
+    /// Sentences, each on its own line. Plain.
     Notes(Vec<String>),
 }
 
 impl Article {
-    /// An article that stands alone: no heading, no subject.
+    /// An article without heading and subject.
     pub(crate) fn of(blocks: impl IntoIterator<Item = Block>) -> Self {
         Article { blocks: blocks.into_iter().collect(), ..Article::default() }
     }
@@ -167,6 +169,8 @@ pub enum Align {
     Words,
     /// Numbers: flush right, header too.
     Numbers,
+    /// Numbers whose decimal points are under each other.
+    Points,
 }
 
 /// A column of a [`Table`].
@@ -178,29 +182,52 @@ pub struct Column {
     pub align: Align,
 }
 
+impl Column {
+    /// A column of words.
+    pub(crate) fn words(name: impl Into<String>) -> Self {
+        Column { name: name.into(), align: Align::Words }
+    }
+
+    /// A column of numbers.
+    pub(crate) fn numbers(name: impl Into<String>) -> Self {
+        Column { name: name.into(), align: Align::Numbers }
+    }
+
+    /// A column of numbers whose decimal points are under each other.
+    pub(crate) fn points(name: impl Into<String>) -> Self {
+        Column { name: name.into(), align: Align::Points }
+    }
+}
+
+impl<N: AsRef<str>> From<&(N, Align)> for Column {
+    fn from((name, align): &(N, Align)) -> Self {
+        Column { name: name.as_ref().to_owned(), align: *align }
+    }
+}
+
 /// A table with one line of headers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What it holds, for readers who meet it alone.
+    /// Its caption, which makes sense without the surrounding text.
     pub caption: String,
     /// The columns.
     pub columns: Vec<Column>,
     /// Rows that belong together, such as those of a workload.
     pub groups: Vec<RowGroup>,
-    /// Whether text has an empty line between groups.
+    /// Whether text separates groups by empty lines.
     pub is_spaced: bool,
-    /// Sentences that belong to it, directly below. Plain.
+    /// Sentences directly below it. Plain.
     pub footer: Vec<String>,
-    /// Tables to show in its place where lines are too short for it, each below its caption; empty for the table itself, folded.
+    /// The tables that replace it if lines are too short, each below its caption; empty to fold this table instead.
     pub narrow: Vec<Table>,
-    /// How to show it in several tables where lines are limited; `None` for never.
+    /// How to split it into several tables if lines are limited; `None` for never.
     pub split: Option<ColumnSplit>,
 }
 
-/// How the columns of a table are distributed over several.
+/// How to distribute the columns of a table over several tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnSplit {
-    /// The number of leading columns that each of the tables begins with.
+    /// The number of leading columns that every table repeats.
     pub fixed: usize,
     /// The characters that the fixed columns usually need.
     pub fixed_width: usize,
@@ -211,7 +238,7 @@ pub struct ColumnSplit {
 /// Rows that belong together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowGroup {
-    /// The workload that the rows are of, by which a page's filter chooses them.
+    /// The workload of the rows, for the filter of a page.
     pub workload: Option<String>,
     /// The rows.
     pub rows: Vec<Row>,
@@ -220,20 +247,63 @@ pub struct RowGroup {
 /// A row of a [`Table`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    /// The label of the variant that it is about, by which a page's filter chooses it.
+    /// The label of the row's variant, for the filter of a page.
     pub variant: Option<String>,
     /// At most as many cells as there are columns.
-    pub cells: Vec<String>,
+    pub cells: Vec<Cell>,
+}
+
+/// A cell of a [`Table`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// All of its text.
+    pub text: String,
+    /// The part of the text that is good or bad news, if any.
+    pub toned: Option<TonedPart>,
+}
+
+/// A part of a cell's text that is good or bad news.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TonedPart {
+    /// Its range in the text, in bytes.
+    pub range: std::ops::Range<usize>,
+    /// Good or bad news.
+    pub tone: Tone,
+}
+
+/// Whether a difference is good or bad news. The words say it too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Good news.
+    Better,
+    /// Bad news.
+    Worse,
+    /// Neither.
+    Even,
+}
+
+impl Cell {
+    /// `before`, then a word of this tone, then `after`.
+    pub(crate) fn toned(before: &str, word: &str, after: &str, tone: Tone) -> Self {
+        let range = before.len()..before.len() + word.len();
+        let toned = (tone != Tone::Even).then_some(TonedPart { range, tone });
+        Cell { text: format!("{before}{word}{after}"), toned }
+    }
+}
+
+impl<T: AsRef<str>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Cell { text: text.as_ref().to_owned(), toned: None }
+    }
 }
 
 impl Table {
     /// An empty table with these columns.
-    pub(crate) fn new<N: AsRef<str>>(columns: &[(N, Align)]) -> Self {
-        let column = |(name, align): &(N, Align)| Column { name: name.as_ref().to_owned(), align: *align };
-        Table { columns: columns.iter().map(column).collect(), ..Table::default() }
+    pub(crate) fn new<C: Into<Column>>(columns: impl IntoIterator<Item = C>) -> Self {
+        Table { columns: columns.into_iter().map(Into::into).collect(), ..Table::default() }
     }
 
-    /// An empty table; the names of columns of numbers begin with `#`, which is left out.
+    /// An empty table; a `#` at the start of a name marks a column of numbers, and is dropped.
     pub(crate) fn with_columns(columns: &[&str]) -> Self {
         let column = |name: &&str| match name.strip_prefix('#') {
             Some(name) => Column { name: name.to_owned(), align: Align::Numbers },
@@ -244,8 +314,7 @@ impl Table {
 
     /// A table of words with these rows.
     pub fn of_words(columns: &[&str], rows: &[Vec<String>]) -> Self {
-        let columns: Vec<(&str, Align)> = columns.iter().map(|name| (*name, Align::Words)).collect();
-        let mut table = Table::new(&columns);
+        let mut table = Table::new(columns.iter().map(|name| Column::words(*name)));
         rows.iter().for_each(|row| table.row(row));
         table
     }
@@ -260,7 +329,7 @@ impl Table {
         Table { is_spaced: true, ..self }
     }
 
-    /// The tables that [`Self::split`] asks for where lines have `width` characters.
+    /// This table split by [`Self::split`] for lines of `width` characters.
     pub(crate) fn split_at(&self, width: usize) -> Vec<Table> {
         let Some(split) = self.split else { return vec![self.clone()] };
         let others = self.columns.len().saturating_sub(split.fixed);
@@ -272,9 +341,9 @@ impl Table {
         (split.fixed..self.columns.len()).step_by(each).map(part).collect()
     }
 
-    /// The same table with the columns for whose index `is_kept` holds, not to be split again.
+    /// The same table with only the columns that `is_kept` accepts, without further splitting.
     fn keep_columns(&self, is_kept: impl Fn(usize) -> bool) -> Table {
-        let kept = |cells: &[String]| {
+        let kept = |cells: &[Cell]| {
             let cells = cells.iter().enumerate().filter(|(index, _)| is_kept(*index));
             cells.map(|(_, cell)| cell.clone()).collect()
         };
@@ -289,7 +358,7 @@ impl Table {
         }
     }
 
-    /// Begins a group: of a workload, if one is named.
+    /// Begins a group, of `workload` if given.
     pub(crate) fn group(&mut self, workload: Option<String>) {
         self.groups.push(RowGroup { workload, rows: Vec::new() });
     }
@@ -298,7 +367,7 @@ impl Table {
     pub(crate) fn row<I>(&mut self, cells: I)
     where
         I: IntoIterator,
-        I::Item: AsRef<str>,
+        I::Item: Into<Cell>,
     {
         self.push(None, cells);
     }
@@ -307,7 +376,7 @@ impl Table {
     pub(crate) fn variant_row<I>(&mut self, variant: impl Into<String>, cells: I)
     where
         I: IntoIterator,
-        I::Item: AsRef<str>,
+        I::Item: Into<Cell>,
     {
         self.push(Some(variant.into()), cells);
     }
@@ -315,15 +384,26 @@ impl Table {
     fn push<I>(&mut self, variant: Option<String>, cells: I)
     where
         I: IntoIterator,
-        I::Item: AsRef<str>,
+        I::Item: Into<Cell>,
     {
         if self.groups.is_empty() {
             self.group(None);
         }
-        let cells = cells.into_iter().map(|cell| cell.as_ref().to_owned()).collect();
+        let cells = cells.into_iter().map(Into::into).collect();
         if let Some(group) = self.groups.last_mut() {
             group.rows.push(Row { variant, cells });
         }
+    }
+
+    /// The number of characters to leave free after `cell` of the column at `index`, to align the decimal points of a
+    /// column.
+    pub(crate) fn missing_fraction(&self, index: usize, cell: &str) -> usize {
+        if self.columns.get(index).is_none_or(|column| column.align != Align::Points) {
+            return 0;
+        }
+        let cells = self.rows().filter_map(|row| row.cells.get(index));
+        let longest = cells.map(|cell| fraction_len(&cell.text)).max().unwrap_or(0);
+        longest.saturating_sub(fraction_len(cell))
     }
 
     /// All rows.
@@ -337,8 +417,8 @@ impl Table {
     }
 }
 
-/// `text` with control characters as escapes (`\n`, `\u{1b}`), and those that turn the direction of reading: names come from files, a
-/// terminal must not obey them, and a reader must see the text that is there.
+/// `text` with control characters and characters that change the reading direction as escapes (`\n`, `\u{1b}`). Names
+/// come from files: a terminal must not obey them, and a reader must see the actual text.
 pub(crate) fn plain_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
@@ -365,7 +445,7 @@ mod tests {
 
     #[test]
     fn rows_join_the_last_group() {
-        let mut table = Table::new(&[("variant", Align::Words)]);
+        let mut table = Table::new([Column::words("variant")]);
         assert!(table.is_empty());
         table.row(["noise"]);
         table.group(Some("traverse".into()));

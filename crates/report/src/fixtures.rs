@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Helpers for tests.
 
 pub(crate) use repackbench_records::fixtures::{comparison, estimate, row};
 

@@ -1,24 +1,20 @@
-//! Numbers as people read them.
+//! Numbers as people read them: one function for each kind of number.
+//!
+//! | kind | functions |
+//! |---|---|
+//! | count | [`thousands`], [`counted`] |
+//! | bytes | [`megabytes`] in tables whose header has the unit, [`bytes`] elsewhere |
+//! | time | [`TimeScale`] for times that are compared, [`single_time`] and [`seconds`] elsewhere |
+//! | ratio | [`time_ratio`] and [`ratio_cell`] for times, [`size_ratio`] and [`three_decimals`] for sizes, [`multiple`] for either, [`four_decimals`] for data |
+//! | part of a whole | [`share`], [`exact_share`], [`percent`], [`signed_percent`] |
+//! | per second | [`rate`] |
 
 use std::time::Duration;
 
 use repackbench_records::RatioEstimate;
 
-/// Bytes as MB (10^6 bytes), without the unit: three significant digits, at most three decimals.
-pub(crate) fn megabytes(bytes: u64) -> String {
-    let megabytes = bytes as f64 / 1e6;
-    match megabytes {
-        0.0 => "0".to_owned(),
-        0.0..0.0005 => "<0.001".to_owned(),
-        0.0005..0.9995 => format!("{megabytes:.3}"),
-        0.9995..9.995 => format!("{megabytes:.2}"),
-        9.995..99.95 => format!("{megabytes:.1}"),
-        _ => thousands(bytes / 1_000_000 + u64::from(bytes % 1_000_000 >= 500_000)),
-    }
-}
-
-/// A whole number with a comma between thousands.
-pub(crate) fn thousands(number: u64) -> String {
+/// A whole number with a comma between thousands: `1,234`.
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -30,55 +26,38 @@ pub(crate) fn thousands(number: u64) -> String {
     text
 }
 
-/// A ratio of sizes, with three decimals; `-` where there is nothing to divide by.
-pub(crate) fn size_ratio(bytes: u64, of: u64) -> String {
-    if of == 0 { "-".to_owned() } else { three_decimals(bytes as f64 / of as f64) }
+/// A count with its noun: `1 block`, `1,234 blocks`.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
-/// A ratio of sizes that is known to exist.
-pub(crate) fn three_decimals(value: f64) -> String {
-    format!("{value:.3}")
-}
-
-/// A part of 1 in percent, with its unit.
-pub(crate) fn percent(part: f64, decimals: usize) -> String {
-    format!("{:.decimals$} %", part * 100.0)
-}
-
-/// A rate with three significant digits, at most two decimals.
-pub(crate) fn rate(rate: f64) -> String {
-    match rate {
-        99.95.. => format!("{rate:.0}"),
-        9.995.. => format!("{rate:.1}"),
-        _ => format!("{rate:.2}"),
+/// Bytes as MB (10^6 bytes), without the unit: three significant digits, at most three decimals.
+pub fn megabytes(bytes: u64) -> String {
+    let megabytes = bytes as f64 / 1e6;
+    match megabytes {
+        0.0 => "0".to_owned(),
+        0.0..0.0005 => "<0.001".to_owned(),
+        0.0005..0.9995 => format!("{megabytes:.3}"),
+        0.9995..9.995 => format!("{megabytes:.2}"),
+        9.995..99.95 => format!("{megabytes:.1}"),
+        _ => thousands(bytes / 1_000_000 + u64::from(bytes % 1_000_000 >= 500_000)),
     }
 }
 
-/// A ratio of times: two decimals, or as many as two significant digits need.
-pub(crate) fn time_ratio(ratio: f64) -> String {
-    match ratio {
-        0.0995.. => format!("{ratio:.2}"),
-        0.00995.. => format!("{ratio:.3}"),
-        _ => format!("{ratio:.4}"),
+/// Bytes with their unit, three significant digits: `512 B`, `5.90 kB` (10^3 bytes), `246 MB` (10^6 bytes).
+pub fn bytes(bytes: u64) -> String {
+    let kilobytes = bytes as f64 / 1e3;
+    match kilobytes {
+        999.5.. => format!("{} MB", megabytes(bytes)),
+        0.9995.. => format!("{} kB", three_digits(kilobytes)),
+        _ => format!("{bytes} B"),
     }
-}
-
-/// A part of 1 in percent with one decimal, and its sign: `-1.2`.
-pub(crate) fn signed_percent(part: f64) -> String {
-    let text = format!("{:+.1}", part * 100.0);
-    // No difference has no direction.
-    if text == "-0.0" { "+0.0".to_owned() } else { text }
-}
-
-/// A share in percent: one decimal below 10, none above.
-pub(crate) fn share(part: f64) -> String {
-    percent(part, if part < 0.0995 { 1 } else { 0 })
 }
 
 /// A unit of time with the decimals that show three significant digits of the smallest time of a group, so that all
 /// times of the group can be compared digit by digit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct TimeScale {
+pub struct TimeScale {
     unit: &'static str,
     units_per_second: f64,
     decimals: usize,
@@ -86,49 +65,144 @@ pub(crate) struct TimeScale {
 
 impl TimeScale {
     /// The scale for a group whose smallest time that is not zero is `smallest`.
-    pub(crate) fn for_smallest(smallest: Duration) -> Self {
-        let seconds = smallest.as_secs_f64();
+    pub fn for_smallest(smallest: Duration) -> Self {
+        Self::for_seconds(smallest.as_secs_f64())
+    }
+
+    fn for_seconds(seconds: f64) -> Self {
         let (unit, units_per_second) = match seconds {
             0.9995.. => ("s", 1.0),
             0.000_999_5.. => ("ms", 1e3),
             _ => ("us", 1e6),
         };
-        let decimals = match seconds * units_per_second {
-            99.95.. => 0,
-            9.995.. => 1,
-            _ => 2,
-        };
-        TimeScale { unit, units_per_second, decimals }
+        TimeScale { unit, units_per_second, decimals: decimals(seconds * units_per_second) }
     }
 
     /// `time` in this scale, with its unit.
-    pub(crate) fn show(self, time: Duration) -> String {
+    pub fn show(self, time: Duration) -> String {
+        self.show_seconds(time.as_secs_f64())
+    }
+
+    fn show_seconds(self, seconds: f64) -> String {
         let TimeScale { unit, units_per_second, decimals } = self;
-        format!("{:.decimals$} {unit}", time.as_secs_f64() * units_per_second)
+        format!("{:.decimals$} {unit}", seconds * units_per_second)
     }
 }
 
-/// One time by itself, with three significant digits and its unit.
-pub(crate) fn single_time(time: Duration) -> String {
-    TimeScale::for_smallest(time).show(time)
+/// One time by itself, three significant digits with the unit: `2.88 s`, `85.0 ms`, `45.7 us`.
+pub fn single_time(time: Duration) -> String {
+    seconds(time.as_secs_f64())
 }
 
-/// Pads numbers with blanks on the right so that, flush right, their decimal points stand under each other.
-pub(crate) fn align_points(numbers: &mut [String]) {
-    let fraction = |number: &str| number.find('.').map_or(0, |point| number.len() - point);
-    let widest = numbers.iter().map(|number| fraction(number)).max().unwrap_or(0);
-    for number in numbers {
-        let missing = widest - fraction(number);
-        number.extend(std::iter::repeat_n(' ', missing));
+/// [`single_time`] of seconds.
+pub fn seconds(seconds: f64) -> String {
+    match seconds {
+        1e15.. => format!("{seconds:e} s"),
+        _ => TimeScale::for_seconds(seconds).show_seconds(seconds),
     }
 }
 
-/// An estimate and its interval: `0.72 [0.70, 0.74]`.
-pub(crate) fn ratio_cell(estimate: &RatioEstimate) -> String {
+/// A ratio of times: two decimals, or as many as two significant digits need.
+pub fn time_ratio(ratio: f64) -> String {
+    match ratio {
+        0.0995.. => format!("{ratio:.2}"),
+        0.00995.. => format!("{ratio:.3}"),
+        _ => format!("{ratio:.4}"),
+    }
+}
+
+/// A ratio of times with its interval: `0.72 [0.70, 0.74]`.
+pub fn ratio_cell(estimate: &RatioEstimate) -> String {
     let ratio = time_ratio(estimate.ratio);
     match &estimate.interval {
         Some(interval) => format!("{ratio} [{}, {}]", time_ratio(interval.low), time_ratio(interval.high)),
         None => ratio,
+    }
+}
+
+/// A ratio of sizes, three decimals; `-` where there is nothing to divide by.
+pub fn size_ratio(bytes: u64, of: u64) -> String {
+    if of == 0 { "-".to_owned() } else { three_decimals(bytes as f64 / of as f64) }
+}
+
+/// A ratio of sizes that is known: three decimals, as sizes are exact.
+pub fn three_decimals(ratio: f64) -> String {
+    format!("{ratio:.3}")
+}
+
+/// A ratio for readers who compute with it: four decimals.
+pub fn four_decimals(ratio: f64) -> String {
+    format!("{ratio:.4}")
+}
+
+/// A multiple of any quantity: three significant digits, three decimals near 1, where sizes differ by little, and at most four.
+pub fn multiple(multiple: f64) -> String {
+    match multiple {
+        0.9..1.1 => format!("{multiple:.3}"),
+        0.0995.. => three_digits(multiple),
+        _ => format!("{multiple:.4}"),
+    }
+}
+
+/// A part of 1 in percent, with its unit.
+pub fn percent(part: f64, decimals: usize) -> String {
+    format!("{:.decimals$} %", part * 100.0)
+}
+
+/// A part of 1 in percent with one decimal and its sign, without the unit: `-1.2`.
+pub fn signed_percent(part: f64) -> String {
+    let text = format!("{:+.1}", part * 100.0);
+    // No difference has no direction.
+    if text == "-0.0" { "+0.0".to_owned() } else { text }
+}
+
+/// A share in percent: one decimal below 10, none above.
+pub fn share(part: f64) -> String {
+    percent(part, if part < 0.0995 { 1 } else { 0 })
+}
+
+/// A share in percent where nearly all and nearly none matter: one decimal, three within 0.1 % of the ends. Only all is 100 %,
+/// and only none is 0 %.
+pub fn exact_share(part: f64) -> String {
+    let is_near_end = !(0.001..=0.999).contains(&part);
+    percent(
+        part,
+        if part == 0.0 || part == 1.0 {
+            0
+        } else if is_near_end {
+            3
+        } else {
+            1
+        },
+    )
+}
+
+/// A rate, three significant digits and at most two decimals.
+pub fn rate(rate: f64) -> String {
+    three_digits(rate)
+}
+
+/// `value` as `show` writes it; a dash where there is none.
+pub fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), show)
+}
+
+/// The characters of a number from its decimal point on.
+pub(crate) fn fraction_len(number: &str) -> usize {
+    number.find('.').map_or(0, |point| number.len() - point)
+}
+
+/// Three significant digits, at most two decimals.
+fn three_digits(number: f64) -> String {
+    format!("{number:.*}", decimals(number))
+}
+
+/// The decimals that show three significant digits, at most two.
+fn decimals(number: f64) -> usize {
+    match number {
+        99.95.. => 0,
+        9.995.. => 1,
+        _ => 2,
     }
 }
 
@@ -159,11 +233,27 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn bytes_have_the_unit_that_fits() {
+        for (number, text) in [
+            (0, "0 B"),
+            (512, "512 B"),
+            (5_900, "5.90 kB"),
+            (13_200, "13.2 kB"),
+            (999_499, "999 kB"),
+            (999_500, "1.00 MB"),
+            (246_000_000, "246 MB"),
+        ] {
+            assert_eq!(bytes(number), text);
+        }
+    }
+
+    #[test]
+    fn counts_have_commas_and_nouns() {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (850_123, "850,123"), (1_000_000, "1,000,000")]
         {
             assert_eq!(thousands(number), text);
         }
+        assert_eq!([0, 1, 1234].map(|number| counted(number, "page", "pages")), ["0 pages", "1 page", "1,234 pages"]);
     }
 
     #[test]
@@ -174,10 +264,12 @@ mod tests {
         }
         assert_eq!(size_ratio(985, 1000), "0.985");
         assert_eq!(size_ratio(985, 0), "-");
+        let multiples = [0.0123, 0.5, 0.9876, 1.0, 2.5, 12.34, 123.4].map(multiple);
+        assert_eq!(multiples, ["0.0123", "0.50", "0.988", "1.000", "2.50", "12.3", "123"]);
     }
 
     #[test]
-    fn a_group_s_times_share_the_unit_of_the_smallest() {
+    fn times_of_a_group_share_the_unit_of_the_smallest() {
         let scale = TimeScale::for_smallest(Duration::from_millis(85));
         assert_eq!(scale.show(Duration::from_millis(85)), "85.0 ms");
         assert_eq!(scale.show(Duration::from_millis(1234)), "1234.0 ms");
@@ -187,6 +279,7 @@ mod tests {
             (Duration::from_micros(999_600), "1.00 s"),
             (Duration::from_micros(1234), "1.23 ms"),
             (Duration::from_nanos(45_670), "45.7 us"),
+            (Duration::from_nanos(300), "0.30 us"),
             (Duration::ZERO, "0.00 us"),
         ] {
             assert_eq!(single_time(time), text);
@@ -197,12 +290,7 @@ mod tests {
     fn parts_are_shown_in_percent() {
         assert_eq!([0.0123, -0.0123, -0.0001, 0.5].map(signed_percent), ["+1.2", "-1.2", "+0.0", "+50.0"]);
         assert_eq!([0.0, 0.0123, 0.0999, 0.5].map(share), ["0.0 %", "1.2 %", "10 %", "50 %"]);
-    }
-
-    #[test]
-    fn points_stand_under_each_other() {
-        let mut numbers = ["493", "38.0", "1.23", "<0.001"].map(str::to_owned);
-        align_points(&mut numbers);
-        assert_eq!(numbers, ["493    ", "38.0  ", "1.23 ", "<0.001"]);
+        let shares = [0.0, 0.000_123, 0.6, 0.731, 0.9996, 1.0].map(exact_share);
+        assert_eq!(shares, ["0 %", "0.012 %", "60.0 %", "73.1 %", "99.960 %", "100 %"]);
     }
 }

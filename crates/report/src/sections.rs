@@ -1,5 +1,7 @@
-//! What findings say: each file makes articles of one kind of finding. Every sentence of a report is written here.
+//! The text of documents: each file turns one kind of finding into articles. Every sentence of a report is written
+//! here.
 
+pub(crate) mod answer;
 pub(crate) mod budgets;
 mod chains;
 mod changes;
@@ -7,10 +9,11 @@ pub(crate) mod clients;
 pub(crate) mod comparisons;
 mod conversion;
 pub(crate) mod experiments;
-mod explanations;
+pub(crate) mod explanations;
 pub(crate) mod joined;
 mod memory_check;
 pub(crate) mod names;
+pub(crate) mod origin;
 mod published;
 mod self_test;
 mod serving;
@@ -41,13 +44,13 @@ pub use self::{
 };
 use crate::document::{Article, Section, SectionKind};
 
-/// All that `results` have to say, in the order of reading. Sections without articles are left out.
+/// The document of `results`, in reading order, without empty sections.
 pub fn document(results: &Results) -> Vec<Section> {
     let sections = SectionKind::ALL.map(|kind| section(kind, results));
     sections.into_iter().filter(|section| !section.articles.is_empty()).collect()
 }
 
-/// What `results` have to say on one subject.
+/// The section on one subject.
 fn section(kind: SectionKind, results: &Results) -> Section {
     let (about, articles) = match kind {
         SectionKind::Experiments => (None, experiments(&results.experiments)),
@@ -57,13 +60,13 @@ fn section(kind: SectionKind, results: &Results) -> Section {
         SectionKind::Comparisons => (None, comparisons(&results.comparisons)),
         SectionKind::Budgets => (Some(budgets::ABOUT), budgets(&results.budgets)),
         SectionKind::Explanations => (Some(explanations::ABOUT), explanations(&results.explanations)),
-        SectionKind::Traces => (None, recorded(&results.traces, |traces| self::traces(traces))),
+        SectionKind::Traces => (None, recorded(&results.traces, traces)),
         SectionKind::Sizes => (Some(sizes::ABOUT), recorded(&results.sizes, |lines| vec![sizes(&sized(lines))])),
     };
     Section { kind, about, articles }
 }
 
-/// What is said of `records`; nothing where there are none.
+/// The articles on `records`; none without records.
 fn recorded<T>(records: &[T], say: impl Fn(&[T]) -> Vec<Article>) -> Vec<Article> {
     if records.is_empty() { Vec::new() } else { say(records) }
 }

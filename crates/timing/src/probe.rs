@@ -5,7 +5,7 @@
 use std::{fs, io::Read, time::Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
-use repackbench_pagecache::number_behind;
+use repackbench_pagecache::number_after;
 use repackbench_records::{Disturbance, RunUsage};
 
 /// What a job, the calling thread's or several threads' together, used.
@@ -89,7 +89,7 @@ impl ReadCalls {
         let mut text = [0; 1024];
         let read = fs::File::open("/proc/self/io").and_then(|mut file| file.read(&mut text));
         let text = read.ok().and_then(|len| std::str::from_utf8(text.get(..len)?).ok());
-        ReadCalls(text.and_then(|text| number_behind(text, "syscr:")))
+        ReadCalls(text.and_then(|text| number_after(text, "syscr:")))
     }
 
     /// Those between the two looks: the first look's own call is not among them.
@@ -122,7 +122,7 @@ impl Memory {
 
 /// A size in `/proc/self/status`, in bytes.
 fn status(name: &str) -> Option<u64> {
-    number_behind(&fs::read_to_string("/proc/self/status").ok()?, name)?.checked_mul(1024)
+    number_after(&fs::read_to_string("/proc/self/status").ok()?, name)?.checked_mul(1024)
 }
 
 /// What the machine has done up to a moment.

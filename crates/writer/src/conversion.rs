@@ -21,7 +21,8 @@ pub struct Conversion {
     pub notes: Vec<String>,
 }
 
-/// Lets `build` fill a folder, syncs it, and renames it to the target of `job`. `sources` are folders that must not be written to.
+/// Lets `build` fill a folder, syncs it, and renames it to the target of `job`. `sources` are folders that must not be
+/// written to.
 pub(crate) fn build_beside(
     job: &ConvertJob<'_>,
     sources: &[PathBuf],

@@ -15,8 +15,8 @@ use crate::{
 /// Converts `source` into a new repository without a checkout, whose objects are stored as `layout` says.
 ///
 /// # Errors
-/// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed meanwhile. Nothing
-/// is left at the target then.
+/// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed
+/// meanwhile. Nothing is left at the target then.
 pub fn convert(
     source: &Repository,
     spec: &CodecSpec,
@@ -44,8 +44,8 @@ pub fn convert(
 /// Converts `source` as [`convert`] does, with deltas that `recomputer` searches for again.
 ///
 /// # Errors
-/// As [`git::recompute::convert_recomputed`] and [`hg::recompute::convert_recomputed`]; [`WriterError::Spec`] when `recomputer` is for
-/// the other version-control system.
+/// As [`git::recompute::convert_recomputed`] and [`hg::recompute::convert_recomputed`]; [`WriterError::Spec`] when
+/// `recomputer` is for the other version-control system.
 pub fn convert_recomputed(
     source: &Repository,
     spec: &CodecSpec,

@@ -1,4 +1,5 @@
-//! What choosing deltas anew needs of git and hg. This crate starts no program: whoever can start them implements this.
+//! What a new search for deltas needs of git and hg. This crate starts no program: crates that do implement these
+//! traits.
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -6,7 +7,7 @@ use repackbench_codec::CodecSpec;
 
 use crate::Result;
 
-/// A program that chooses all deltas of a repository anew.
+/// A program that searches for all deltas of a repository again.
 #[derive(Debug, Clone)]
 pub enum DeltaRecomputer {
     /// git, for Git repositories.
@@ -27,33 +28,34 @@ impl DeltaRecomputer {
     }
 }
 
-/// Chooses the deltas of Git packs anew.
+/// Recomputes the deltas of Git packs.
 pub trait GitDeltas: fmt::Debug + Send + Sync {
-    /// What decides the deltas that it chooses: the program's name and version.
+    /// What decides the resulting deltas: the name and version of the program.
     fn identity(&self) -> &str;
 
-    /// Replaces all packs of the bare repository `git_dir`, which holds zlib streams, by one whose deltas are searched for from scratch
-    /// by `threads` threads. Objects that nothing refers to are kept.
+    /// Replaces all packs of the bare repository `git_dir`, which holds zlib streams, by one pack whose deltas are
+    /// searched for from scratch on `threads` threads. Keeps objects that nothing refers to.
     ///
     /// # Errors
-    /// [`WriterError::Program`](crate::WriterError::Program) when the program fails, [`WriterError::Interrupted`](crate::WriterError::Interrupted)
-    /// when `is_cancelled`.
+    /// [`WriterError::Program`](crate::WriterError::Program) when the program fails,
+    /// [`WriterError::Interrupted`](crate::WriterError::Interrupted) when `is_cancelled` returns true.
     fn recompute(&self, git_dir: &Path, threads: usize, is_cancelled: &dyn Fn() -> bool) -> Result<()>;
 }
 
-/// Chooses the deltas of Mercurial revlogs anew.
+/// Recomputes the deltas of Mercurial revlogs.
 pub trait HgDeltas: fmt::Debug + Send + Sync {
-    /// What decides the deltas that it chooses under `spec`: the program's version, and what extends it.
+    /// What decides the resulting deltas under `spec`: the version of the program, and its extension.
     ///
     /// # Errors
-    /// [`WriterError::Program`](crate::WriterError::Program) when it cannot write under `spec`.
+    /// [`WriterError::Program`](crate::WriterError::Program) when the program cannot write under `spec`.
     fn identity(&self, spec: &CodecSpec) -> Result<String>;
 
-    /// Chooses every delta of `repository` anew and writes every chunk under `spec`, with these settings (`name=value`).
+    /// Recomputes every delta of `repository` and writes every chunk under `spec`, with these settings (`name=value`).
     ///
     /// # Errors
     /// [`WriterError::Program`](crate::WriterError::Program) when the program fails or cannot write under `spec`,
-    /// [`WriterError::Interrupted`](crate::WriterError::Interrupted) when `is_cancelled`. The repository must then be discarded.
+    /// [`WriterError::Interrupted`](crate::WriterError::Interrupted) when `is_cancelled` returns true. The caller must
+    /// discard the repository then.
     fn recompute(
         &self,
         repository: &Path,

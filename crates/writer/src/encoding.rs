@@ -1,4 +1,4 @@
-//! What a conversion writes with: the spec, and the dictionaries that belong to it.
+//! The spec of a conversion, with its dictionaries.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -31,10 +31,11 @@ impl Encoding {
         Encoding { spec: spec.clone(), assigned }
     }
 
-    /// `spec` with the dictionaries that `variant` was written with, each for the kinds that its table names.
+    /// `spec` with the dictionaries that `variant` was written with, each for the kinds that the dictionary table
+    /// lists.
     ///
     /// # Errors
-    /// When the dictionaries cannot be read.
+    /// The dictionaries cannot be read.
     pub fn of_variant(variant: &Repository, spec: &CodecSpec) -> Result<Self> {
         let (dictionaries, folder) = match variant {
             Repository::Git(git) => {
@@ -52,12 +53,12 @@ impl Encoding {
         &self.spec
     }
 
-    /// The same for loose objects.
+    /// The encoding of loose objects.
     pub(crate) fn for_loose_objects(&self) -> Self {
         Encoding { spec: self.spec.for_loose_objects(), assigned: self.assigned.clone() }
     }
 
-    /// The same without the dictionaries of deltas, for a store that has none.
+    /// The encoding without dictionaries for deltas, for a store that has no deltas.
     pub(crate) fn for_whole_objects(&self) -> Self {
         let of_whole = |number: u8| self.assigned.by_kind.iter().any(|(kind, of)| *of == number && !kind.is_delta);
         let numbered = self.assigned.dictionaries.iter().zip(0u8..);
@@ -79,8 +80,8 @@ impl Encoding {
         Ok(ChunkEncoder::for_choice(self.spec.choice(kind), None)?)
     }
 
-    /// A decoder for what the encoders write. Nothing is being timed here, so zlib streams are read by the fastest reader,
-    /// which for what other implementations wrote is a second opinion too.
+    /// A decoder for the output of the encoders. Nothing is timed here, so it reads zlib streams with the fastest
+    /// reader. If another implementation wrote the stream, that is a second opinion too.
     pub(crate) fn decoder(&self) -> ChunkDecoder {
         ChunkDecoder::new(ZlibReader::Libdeflate).with_dictionaries(&self.assigned.dictionaries)
     }
@@ -90,21 +91,21 @@ impl Encoding {
         KindEncoders::new(&self.spec, &self.assigned)
     }
 
-    /// A decoder for what they write.
+    /// A decoder for the output of the revlog encoders.
     pub(crate) fn revlog_decoder(&self) -> RevlogDecoder {
         RevlogDecoder::new(ZlibReader::Libdeflate).with_dictionaries(&self.assigned.dictionaries)
     }
 
-    /// The requirements that a Mercurial repository then has for its chunks.
+    /// The requirements that a Mercurial repository needs for chunks of this encoding.
     pub(crate) fn revlog_requirements(&self) -> impl Iterator<Item = &'static str> {
         let of_dictionaries = (!self.assigned.dictionaries.is_empty()).then_some(DICTIONARY_REQUIREMENT);
         self.spec.revlog_requirements().into_iter().chain(of_dictionaries)
     }
 
-    /// Writes the dictionaries into `folder`, which is made for them; nothing where there are none.
+    /// Creates `folder` and writes the dictionaries into it. Does nothing if there are no dictionaries.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// A file cannot be written.
     pub(crate) fn write_dictionaries(&self, folder: &Path) -> Result<()> {
         if self.assigned.dictionaries.is_empty() {
             return Ok(());
@@ -126,7 +127,7 @@ impl Encoding {
     }
 }
 
-/// The number of the dictionary of each kind, from the table in `folder`, which was read and found sound before.
+/// The number of the dictionary of each kind, from the table in `folder`, which was read and checked before.
 fn assigned_kinds(folder: &Path) -> Result<BTreeMap<ChunkKind, u8>> {
     let table = folder.join(TABLE_FILE);
     let text = fs::read_to_string(&table).map_err(|error| ReaderError::io("read", &table, error))?;

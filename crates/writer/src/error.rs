@@ -1,4 +1,4 @@
-//! The one error type of this crate.
+//! The error type of this crate.
 
 use std::{io, path::PathBuf};
 
@@ -17,24 +17,24 @@ pub enum WriterError {
     /// The operating system refused an operation on the output.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
-        /// What was tried, as an infinitive.
+        /// The operation that failed, as an infinitive.
         action: &'static str,
-        /// The file or folder it was tried on.
+        /// The file or folder.
         path: PathBuf,
-        /// The operating system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The output's place is taken, or must not be used.
+    /// The path of the output is taken, or must not be used.
     #[error("{}: {why}", path.display())]
     Output {
-        /// The output that was asked for.
+        /// The requested output.
         path: PathBuf,
         /// Why it cannot be written.
         why: String,
         /// Whether `--force` would help.
         force_helps: bool,
     },
-    /// A new chunk, or where it would lie, is more than the entry of a revlog can say.
+    /// The length or the offset of a new chunk does not fit the entry of a revlog.
     #[error("{}: revision {revision}: {what} would be {found}, at most {limit} can be written", path.display())]
     TooLarge {
         /// The source's index file.
@@ -43,46 +43,46 @@ pub enum WriterError {
         revision: usize,
         /// What is too large.
         what: &'static str,
-        /// The largest possible, in bytes.
+        /// The largest possible value, in bytes.
         limit: u64,
-        /// What it would be, in bytes.
+        /// The value that is needed, in bytes.
         found: u64,
     },
-    /// The spec asks for what cannot be done with this repository, or in this way.
+    /// The spec asks for something that this repository, or this kind of conversion, cannot have.
     #[error("{spec}: {why}")]
     Spec {
-        /// The spec, as it was typed.
+        /// The spec as the user typed it.
         spec: String,
         /// What is wrong with it.
         why: String,
     },
-    /// The user's hg or git could not be run, or failed.
+    /// The user's hg or git could not be started, or failed.
     #[error("{command}: {why}")]
     Program {
         /// The command line.
         command: String,
-        /// What it said last.
+        /// The last message of the program.
         why: String,
     },
-    /// The system refuses to start a thread without which the work cannot be done.
+    /// The system cannot start a thread without which the work cannot be done.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
-    /// The user stopped the work. Nothing is left of it.
+    /// The user stopped the work. Nothing of it is left.
     #[error("interrupted; nothing was written")]
     Interrupted,
-    /// What was encoded decodes to something else: a fault of the codec or of this machine's memory.
+    /// A new chunk decodes to other bytes than were encoded: a bug of the codec, or a fault of this machine's memory.
     #[error("{}: {what}: what was encoded decodes to other bytes ({detail}); nothing was written", path.display())]
     Unfaithful {
         /// The source file.
         path: PathBuf,
         /// The entry or object.
         what: String,
-        /// What the comparison found.
+        /// The difference.
         detail: String,
     },
 }
 
-/// Shorthand for this crate's results.
+/// Shorthand for the results of this crate.
 pub type Result<T> = std::result::Result<T, WriterError>;
 
 impl WriterError {

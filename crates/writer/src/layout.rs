@@ -1,7 +1,7 @@
-//! How a variant lies on disk, apart from its codec: what holds its objects, and in which order they lie in it.
+//! The layout of a variant on disk: which store holds its objects, and in which order.
 //!
-//! The codec changes what the bytes of an object are, the layout changes where they are. Both are axes of a benchmark, and a variant
-//! under the default layout is the one that there was before there was a choice.
+//! The codec decides the bytes of a stored object, the layout decides where they are. Both are axes of a benchmark. The
+//! default layout is that of the source.
 
 use std::{fmt, str::FromStr};
 
@@ -13,20 +13,20 @@ use crate::{Result, WriterError};
 /// What holds the objects of a variant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum StoreKind {
-    /// What holds them in the source: packs and loose objects of Git, revlogs of Mercurial. Typed `pack`.
+    /// The store of the source: packs and loose objects of Git, revlogs of Mercurial. Typed `pack`.
     #[default]
     AsFound,
-    /// A file for each object, none of them a delta. Typed `loose`.
+    /// One file per object, without deltas. Typed `loose`.
     Loose,
-    /// One B-tree with a record for each object, none of them a delta. Typed `btree`.
+    /// One B-tree with a record per object, without deltas. Typed `btree`.
     Btree,
 }
 
 impl StoreKind {
-    /// All of them.
+    /// All stores.
     pub const ALL: [StoreKind; 3] = [StoreKind::AsFound, StoreKind::Loose, StoreKind::Btree];
 
-    /// As it is typed.
+    /// The name that the user types.
     pub fn name(self) -> &'static str {
         match self {
             StoreKind::AsFound => "pack",
@@ -36,34 +36,35 @@ impl StoreKind {
     }
 }
 
-/// In which order the entries of each pack lie.
+/// The order of the entries in each pack.
 ///
-/// "Recency" is the order in which git itself writes a pack. What no reference reaches lies behind all else, as it lay to each
-/// other before. Bases lie before their deltas, unless [`Layout::reference_deltas`] allows otherwise.
+/// "Recency" is the order in which git itself writes a pack. Unreachable objects come last, in their old order. Bases
+/// come before their deltas, unless [`Layout::reference_deltas`] allows otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// As in the source. Typed `source`.
+    /// The order of the source. Typed `source`.
     #[default]
     Source,
-    /// As git would write them now. Typed `recency`.
+    /// The order in which git would write the entries now. Typed `recency`.
     Recency,
     /// Commits, tags, trees, blobs, each newest first. Typed `kind`.
     Kind,
-    /// By path, all versions of a file together, newest first; commits and tags before all. Typed `path`.
+    /// Commits and tags, then the rest by path: all versions of a file together, newest first. Typed `path`.
     Path,
-    /// What a checkout of `HEAD` reads, as it reads it: the commit, its trees, its files in the order of the index. Then recency.
-    /// Typed `checkout`.
+    /// The objects that a checkout of `HEAD` reads, in the order in which it reads them: the commit, its trees, its
+    /// files in index order. Then recency. Typed `checkout`.
     Checkout,
-    /// The commit of `HEAD` and all its trees together, then its files; each, and all the rest, by recency. Typed `trees-first`.
+    /// The commit of `HEAD` and all its trees together, then its files, then the rest; each by recency. Typed
+    /// `trees-first`.
     TreesFirst,
 }
 
 impl Order {
-    /// All of them.
+    /// All orders.
     pub const ALL: [Order; 6] =
         [Order::Source, Order::Recency, Order::Kind, Order::Path, Order::Checkout, Order::TreesFirst];
 
-    /// As it is typed.
+    /// The name that the user types.
     pub fn name(self) -> &'static str {
         match self {
             Order::Source => "source",
@@ -76,37 +77,37 @@ impl Order {
     }
 }
 
-/// How a variant lies on disk, apart from its codec.
+/// The layout of a variant on disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// What holds its objects.
+    /// The store of its objects.
     pub store: StoreKind,
-    /// In which order the entries of each pack lie.
+    /// The order of the entries in each pack.
     pub order: Order,
-    /// Whether a delta may lie before its base, which it then names by id: entries lie exactly in the wanted order, and some headers
-    /// are longer.
+    /// Whether a delta may come before its base, which it then names by id. The entries are then exactly in the wanted
+    /// order, and some headers are longer.
     pub reference_deltas: bool,
 }
 
-/// The version of the code that lays variants out. To be raised with every change of an order, of loose stores or of the B-tree, so that
-/// a variant that an older program laid out is not taken from the cache for one of this program's.
+/// The version of the code that lays out variants. Raise it with every change of an order, of loose stores or of the
+/// B-tree: otherwise the cache would return a variant that an older program laid out.
 const LAYOUT_VERSION: u32 = 1;
 
-/// The word that allows deltas to name bases behind them.
+/// The word that allows deltas before their bases.
 const REFERENCE_DELTAS: &str = "refs";
 
 impl Layout {
-    /// The layout of a store as it is found, with its packs in another order.
+    /// The layout of the source, with its packs in another order.
     pub fn in_order(order: Order) -> Self {
         Layout { order, ..Layout::default() }
     }
 
-    /// Whether it is that of the source.
+    /// Whether this is the layout of the source.
     pub fn is_default(&self) -> bool {
         *self == Layout::default()
     }
 
-    /// What goes behind a codec's name in the name of a file: `.loose`, `.checkout-refs`; nothing for the default.
+    /// The suffix of file names, after the name of the codec: `.loose`, `.checkout-refs`; empty for the default layout.
     pub fn file_suffix(&self) -> String {
         let mut suffix = String::new();
         if self.store != StoreKind::AsFound {
@@ -121,12 +122,12 @@ impl Layout {
         suffix
     }
 
-    /// `text`, which says what makes a variant, with this layout; as it is for the default.
+    /// Appends this layout to `text`, which describes a variant. The default layout adds nothing.
     pub(crate) fn added_to(&self, text: String) -> String {
         if self.is_default() { text } else { format!("{text}, {self}") }
     }
 
-    /// As [`added_to`](Layout::added_to), for the key of a variant: with the version of the code that lays it out.
+    /// As [`added_to`](Layout::added_to), for the cache key of a variant: adds the version of the layout code too.
     pub(crate) fn added_to_key(&self, text: String) -> String {
         if self.is_default() { text } else { format!("{}, layout {LAYOUT_VERSION}", self.added_to(text)) }
     }
@@ -134,7 +135,7 @@ impl Layout {
     /// Refuses a layout that `source` cannot have under `spec`.
     ///
     /// # Errors
-    /// [`WriterError::Spec`] with the layout and why not.
+    /// [`WriterError::Spec`] with the layout and the reason.
     pub fn check(&self, source: &Repository, spec: &CodecSpec) -> Result<()> {
         let why = match source {
             Repository::Hg(_) if self.store != StoreKind::AsFound => {
@@ -160,18 +161,18 @@ impl Layout {
         Err(self.refused(spec, why))
     }
 
-    /// Whether it asks for an order of packs that nothing in `source` can be in, as nothing is packed.
-    pub fn orders_nothing_of(&self, source: &Repository) -> bool {
+    /// Whether this layout orders packs, but `source` has no packs.
+    pub fn has_nothing_to_order(&self, source: &Repository) -> bool {
         match source {
             Repository::Git(source) => self.order != Order::Source && source.packs().is_empty(),
             Repository::Hg(_) => false,
         }
     }
 
-    /// Refuses all but the default for recomputed deltas.
+    /// Refuses every layout but the default for recomputed deltas.
     ///
     /// # Errors
-    /// [`WriterError::Spec`] with the layout and why not.
+    /// [`WriterError::Spec`] with the layout and the reason.
     pub fn check_recomputed(&self, spec: &CodecSpec) -> Result<()> {
         if self.is_default() {
             return Ok(());
@@ -197,7 +198,7 @@ impl fmt::Display for Order {
 }
 
 impl fmt::Display for Layout {
-    /// `store=loose`, `order=checkout,refs`; nothing for the default.
+    /// `store=loose`, `order=checkout,refs`; empty for the default layout.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let store = (self.store != StoreKind::AsFound).then(|| format!("store={}", self.store));
         let order = (self.order != Order::Source).then(|| format!("order={}", self.order));
@@ -242,7 +243,7 @@ impl FromStr for Layout {
     }
 }
 
-/// The one of `all` whose name was typed.
+/// The item of `all` whose name was typed.
 fn find<T: Copy>(typed: &str, all: &[T], name: fn(T) -> &'static str) -> Result<T> {
     all.iter().copied().find(|one| name(*one) == typed).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
@@ -255,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_can_be_typed() {
+    fn printed_layouts_parse_back() {
         let mut texts = Vec::new();
         for store in StoreKind::ALL {
             for order in Order::ALL {
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_refused_with_what_is() {
+    fn unknown_names_are_errors_that_list_the_known_ones() {
         let why = |typed: &str| typed.parse::<Layout>().unwrap_err().to_string();
         assert_eq!(why("store=tar"), "tar: expected one of pack, loose, btree");
         assert_eq!(why("order=size"), "size: expected one of source, recency, kind, path, checkout, trees-first");
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_changes_no_name() {
+    fn default_layout_adds_nothing_to_names_and_keys() {
         let layout = Layout::default();
         assert!(layout.is_default());
         assert_eq!((layout.to_string(), layout.file_suffix()), (String::new(), String::new()));

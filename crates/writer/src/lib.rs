@@ -1,6 +1,6 @@
-//! Re-emits a repository under a codec spec, with its delta structure untouched, and keeps the cache of variants.
+//! Rewrites a repository under a codec spec, with its delta structure untouched, and keeps the cache of variants.
 #![forbid(unsafe_code)]
-// What comes from a file is a claim: it must not be able to panic or to be cut short silently.
+// Values that come from a file are untrusted: they must neither cause a panic nor be truncated silently.
 #![cfg_attr(
     not(test),
     deny(
@@ -45,4 +45,4 @@ pub use output::{OutputPath, default_output};
 pub use payload_encoders::{PayloadBase, PayloadEncoders};
 pub use progress::{NoProgress, Progress, ProgressUnit};
 pub use variant::{cached_recomputed, cached_variant, fingerprint};
-pub use work_folder::{LeftFolders, WorkFolder, remove_left};
+pub use work_folder::{Leftovers, WorkFolder, remove_leftovers};

@@ -34,14 +34,15 @@ pub(crate) fn create_with_mode(path: &Path, mode: u32) -> Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(mode);
     let file = options.open(path).map_err(|e| WriterError::io("create", path, e))?;
-    // Set again, since the umask applies to `open`: in a repository for several users, hg gives files the mode of their folder.
+    // Set again, since the umask applies to `open`: in a repository for several users, hg gives files the mode of their
+    // folder.
     file.set_permissions(Permissions::from_mode(mode))
         .map_err(|e| WriterError::io("set the permissions of", path, e))?;
     Ok(file)
 }
 
-/// Copies a file with its permissions, and lets the owner write to the copy even if the original is read-only, as in a repository
-/// of another user or on a read-only medium.
+/// Copies a file with its permissions, and lets the owner write to the copy even if the original is read-only, as in a
+/// repository of another user or on a read-only medium.
 ///
 /// # Errors
 /// Those of [`fs::copy`].

@@ -1,8 +1,8 @@
-//! Where a variant is built and how it gets its final name.
+//! Builds the output of a conversion and gives it its final name.
 //!
-//! It is built in a folder beside that name, synced, and renamed. Until then nothing lies under the final name.
-//! Whatever stops the work, the folder is removed: by the run itself, or, if it was killed, by the next one that
-//! writes beside it.
+//! The output is built in a folder beside that name, synced, and renamed. Until then nothing exists under the final
+//! name. If the work stops early, the run removes the folder. If the run was killed, the next run that writes beside it
+//! does.
 
 use std::{
     ffi::OsString,
@@ -20,17 +20,18 @@ use repackbench_reader::{
 
 use crate::{
     Result, WriterError,
-    work_folder::{WorkFolder, remove_left},
+    work_folder::{WorkFolder, remove_leftovers},
 };
 
-/// The default output for `source` under `spec`: a sibling named after it and `suffix`, `repo.zstd-5`, `repo.zstd-5.loose`.
+/// The default output for `source` under `spec`: a sibling named after it and `suffix`, such as `repo.zstd-5` or
+/// `repo.zstd-5.loose`.
 pub fn default_output(source: &Path, spec: &CodecSpec, suffix: &str) -> Result<PathBuf> {
-    // By name and not by what symbolic links lead to, as the user sees it; only `..` has to be followed.
+    // The name as the user sees it, so symbolic links are not followed. Only `..` has to be resolved.
     let mut path = std::path::absolute(source).map_err(|e| WriterError::io("find", source, e))?;
     if path.components().any(|component| component == Component::ParentDir) {
         path = fs::canonicalize(source).map_err(|e| WriterError::io("find", source, e))?;
     }
-    // A work tree's .git or .hg goes by the work tree's name, and the variant lies beside that, not in it.
+    // For `.git` and `.hg`, the name of the work tree counts, and the variant goes beside the work tree.
     if path.file_name().is_some_and(|name| name == ".git" || name == ".hg") {
         path.pop();
     }
@@ -45,10 +46,10 @@ pub fn default_output(source: &Path, spec: &CodecSpec, suffix: &str) -> Result<P
     Ok(path.with_file_name(name))
 }
 
-/// How many files are synced at the same time. They wait for the disk and not for a processor.
+/// The number of files that are synced at the same time. The threads wait for the disk, not for a processor.
 const SYNC_THREADS: usize = 16;
 
-/// A folder under construction, and the name that it is to get.
+/// A folder under construction, and its final name.
 #[derive(Debug)]
 pub struct OutputPath {
     work: WorkFolder,
@@ -58,12 +59,12 @@ pub struct OutputPath {
 }
 
 impl OutputPath {
-    /// Makes a folder beside `target`, where what killed runs left is removed. With `force` an earlier repository
-    /// there is replaced when this one is finished.
+    /// Creates a folder beside `target`, after removing what killed runs left there. With `force`, an earlier
+    /// repository at `target` is replaced when the new one is complete.
     ///
     /// # Errors
-    /// `target` is taken and `force` is off, or it is something that `force` must not remove: anything but a
-    /// repository or an empty folder, or what holds one of `sources`.
+    /// `target` is taken and `force` is off, or `force` must not remove it: because it is neither a repository nor an
+    /// empty folder, or because it contains one of `sources`.
     pub fn create(target: &Path, force: bool, sources: &[PathBuf]) -> Result<Self> {
         let refuse = |why: &str, force_helps| {
             Err(WriterError::Output { path: target.to_owned(), why: why.to_owned(), force_helps })
@@ -77,8 +78,8 @@ impl OutputPath {
         let Ok(parent) = fs::canonicalize(parent) else {
             return refuse("the folder to write it into is not there", false);
         };
-        // Before the target is looked at, which a killed run may have moved aside.
-        remove_left(&parent);
+        // Before `target` is inspected, since a killed run may have moved it aside.
+        remove_leftovers(&parent);
         let target_absolute = parent.join(name);
         for source in sources {
             let source = fs::canonicalize(source).map_err(|e| WriterError::io("find", source, e))?;
@@ -93,7 +94,7 @@ impl OutputPath {
             Err(e) if e.kind() == io::ErrorKind::NotFound => false,
             Err(e) => return Err(WriterError::io("inspect", target, e)),
             Ok(_) if !force => return refuse("exists already", true),
-            Ok(metadata) => match keeps_from_replacing(&target_absolute, &metadata)? {
+            Ok(metadata) => match why_not_replaceable(&target_absolute, &metadata)? {
                 None => true,
                 Some(why) => return refuse(&why, false),
             },
@@ -109,7 +110,7 @@ impl OutputPath {
         &self.building
     }
 
-    /// Syncs everything that was built to disk, so that what gets the final name survives a crash.
+    /// Syncs everything that was built to disk, so that the output survives a crash once it has its final name.
     pub fn sync(&self) -> Result<()> {
         let mut folders = Vec::new();
         let mut files = Vec::new();
@@ -152,8 +153,8 @@ impl OutputPath {
     }
 }
 
-/// Syncs `paths`, many at a time: a file system then writes its journal once for several of them, and thousands of small files
-/// do not wait for the disk one after another.
+/// Syncs many of `paths` at a time. The file system then writes its journal once for several files, and thousands of
+/// small files do not wait for the disk one after another.
 fn sync_all(paths: &[PathBuf]) -> Result<()> {
     threads::map(SYNC_THREADS, paths, |path| sync(path)).map(drop)
 }
@@ -162,40 +163,41 @@ fn sync(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| WriterError::io("sync", path, e))
 }
 
-/// What `force` may replace besides bare repositories and empty folders.
+/// The reason why something is not replaced although `force` is on.
 const NOT_REPLACEABLE: &str = "exists and is neither a bare repository, a repository of Mercurial without a checkout, a tree of files \
      that convert wrote, nor an empty folder";
 
-/// Why `force` does not replace `target`; `None` if it does.
-fn keeps_from_replacing(target: &Path, metadata: &fs::Metadata) -> Result<Option<String>> {
+/// The reason why `force` does not replace `target`; `None` if it does.
+fn why_not_replaceable(target: &Path, metadata: &fs::Metadata) -> Result<Option<String>> {
     let failed = |e| WriterError::io("list", target, e);
     if !metadata.is_dir() {
         return Ok(Some(NOT_REPLACEABLE.to_owned()));
     }
     let is_git_directory =
         target.join("HEAD").is_file() && target.join("objects").is_dir() && target.join("refs").is_dir();
-    // A work tree's own git directory has an index as soon as there is anything in it to lose.
+    // The git directory of a work tree has an index as soon as there is work to lose.
     let has_work_tree = target.file_name().is_some_and(|name| name == ".git") || target.join("index").exists();
     if is_git_directory && !has_work_tree {
         return Ok(None);
     }
     if FileTree::is_at(target) {
-        return not_of_a_file_tree(target);
+        return why_not_a_file_tree(target);
     }
     let mut entries = fs::read_dir(target).map_err(failed)?;
     match (entries.next().transpose().map_err(failed)?, entries.next().is_none()) {
         (None, _) => Ok(None),
-        // A Mercurial repository without a checkout is nothing but its .hg.
+        // A Mercurial repository without a checkout consists only of `.hg`.
         (Some(first), true) if first.file_name() == ".hg" && first.path().join("requires").is_file() => {
-            somebodys_work(&first.path())
+            why_not_a_converted_hg_dir(&first.path())
         }
         _ => Ok(Some(NOT_REPLACEABLE.to_owned())),
     }
 }
 
-/// Names something in the folder of a tree of files that no conversion wrote: that is somebody's. Its descriptor alone is no proof, as
-/// anybody may have a file of that name: there have to be as many files as it says, and nothing else.
-fn not_of_a_file_tree(target: &Path) -> Result<Option<String>> {
+/// The reason why the folder `target` is not a tree of files that a conversion wrote. The descriptor alone is no proof,
+/// since any file can have its name: the folder has to hold exactly the number of files that it states, and nothing
+/// else.
+fn why_not_a_file_tree(target: &Path) -> Result<Option<String>> {
     let failed = |e| WriterError::io("list", target, e);
     for entry in fs::read_dir(target).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
@@ -220,11 +222,12 @@ fn not_of_a_file_tree(target: &Path) -> Result<Option<String>> {
     Ok((files != expected).then(|| format!("holds {files} files, and {expected} as its {DESCRIPTOR_FILE} says")))
 }
 
-/// What hg adds to a conversion's output when it only reads it.
+/// What hg adds to the output of a conversion when it only reads it.
 const DERIVED_BY_HG: [&str; 2] = ["cache", "wcache"];
 
-/// Names something in `hg_dir` that no conversion writes, such as shelved changes, a patch queue or the state of a checkout.
-fn somebodys_work(hg_dir: &Path) -> Result<Option<String>> {
+/// The reason why `hg_dir` is not the output of a conversion, such as shelved changes, a patch queue or the state of a
+/// checkout.
+fn why_not_a_converted_hg_dir(hg_dir: &Path) -> Result<Option<String>> {
     let failed = |e| WriterError::io("list", hg_dir, e);
     for entry in fs::read_dir(hg_dir).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();

@@ -1,4 +1,4 @@
-//! Encodes payloads as a conversion does, for those who have them already: nothing is decoded, compared or written.
+//! Encodes payloads as a conversion does, for callers that have them already. Nothing is decoded, compared or written.
 
 use repackbench_codec::{
     BaseUse, ChunkDecoder, ChunkKind, CodecSpec, DeltaBase, KindEncoders, RevlogDecoder, RevlogEncoder,
@@ -7,18 +7,18 @@ use repackbench_reader::{Repository, git::chunk::decode_delta_to_vec};
 
 use crate::{Encoding, Result};
 
-/// The encoders of one variant and, to check what they write, a decoder.
+/// The encoders of one variant, and a decoder to check their output.
 pub struct PayloadEncoders {
     container: Container,
     max_chain: Option<u32>,
 }
 
-/// What a delta is based on.
+/// The base of a delta.
 #[derive(Debug, Clone, Copy)]
 pub struct PayloadBase<'a> {
-    /// The base's content, and what the delta makes of it.
+    /// The content of the base, and the object that results from the delta.
     pub delta: DeltaBase<'a>,
-    /// How many deltas lead to that, this one among them.
+    /// The number of deltas from the whole object to that object, this delta included.
     pub chain_len: u32,
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Debug for PayloadEncoders {
 }
 
 impl PayloadEncoders {
-    /// Encoders for `spec` with the dictionaries that `variant` has.
+    /// Encoders for `spec` with the dictionaries of `variant`.
     ///
     /// # Errors
     /// The dictionaries cannot be read.
@@ -54,11 +54,11 @@ impl PayloadEncoders {
         Ok(PayloadEncoders { container, max_chain: spec.max_chain() })
     }
 
-    /// Appends the stored bytes of `payload` to `stored`, returns how many. `is_loose` says that it is a loose object's, `base` what
-    /// it is based on, which the spec may make use of.
+    /// Appends the stored bytes of `payload` to `stored`, and returns their number. `is_loose` says that the payload
+    /// belongs to a loose object; `base` is the base of a delta, which the spec may use.
     ///
     /// # Errors
-    /// When a codec fails.
+    /// A codec fails.
     pub fn encode(
         &mut self,
         kind: ChunkKind,
@@ -82,7 +82,7 @@ impl PayloadEncoders {
         })
     }
 
-    /// Whether `stored` decodes to `payload`, or to the object that it makes of `base`.
+    /// Whether `stored` decodes to `payload`, or to the object that `payload` makes of `base`.
     pub fn is_faithful(
         &mut self,
         stored: &[u8],

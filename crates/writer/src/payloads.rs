@@ -1,4 +1,4 @@
-//! Writes the payloads of a repository into files, for programs that measure codecs on files.
+//! Exports the payloads of a repository as files, for programs that measure codecs on files.
 
 use std::{
     collections::BTreeMap,
@@ -13,23 +13,24 @@ use repackbench_reader::{Chunk, ChunkKind, LeftOut, ObjectKind, Repository};
 
 use crate::{OutputPath, Progress, ProgressUnit, Result, WriterError, conversion::unchanged, convert::folders};
 
-/// The list of all payloads, beside their folders.
+/// The name of the list of all payloads, beside their folders.
 const LIST: &str = "payloads.tsv";
 
 /// The first line of the list.
 const LIST_HEADER: &str = "path\tkind\tform\tpayload_bytes\tstored_bytes\tsource\toffset\n";
 
-/// So many files are in one folder. A folder with hundreds of thousands is slow in many file systems and programs.
+/// The number of files in each folder. A folder of hundreds of thousands is slow in many file systems and programs.
 const FILES_IN_A_FOLDER: u64 = 1000;
 
-/// Which payloads are exported.
+/// The payloads to export. Whole objects and deltas of a kind count separately.
 #[derive(Debug, Clone)]
 pub struct PayloadSelection {
-    /// Only those of these kinds; all if there are none.
+    /// Only these kinds; empty for all.
     pub kinds: Vec<ObjectKind>,
-    /// Every n-th of each kind, whole and delta counted apart, from the n-th on. 1 means all.
+    /// Every n-th payload of each kind, starting with the n-th. 1 means all.
     pub every: u64,
-    /// No more of a kind, whole and delta counted apart, once these would be more payload bytes.
+    /// The most payload bytes of each kind. The payload that would exceed it and all later ones of the kind are not
+    /// exported.
     pub limit: Option<u64>,
 }
 
@@ -42,26 +43,26 @@ impl Default for PayloadSelection {
 /// What an export wrote of one kind, whole or delta.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExportedKind {
-    /// How many payloads there are of it in the repository.
+    /// The number of such payloads in the repository.
     pub found: u64,
-    /// How many were written.
+    /// The number of payloads that were written.
     pub payloads: u64,
-    /// Their payload bytes: the lengths of the files.
+    /// Payload bytes of those: the lengths of the files.
     pub payload_bytes: u64,
-    /// Their stored bytes in the repository.
+    /// Stored bytes of those in the repository.
     pub stored_bytes: u64,
 }
 
-/// What an export wrote.
+/// The result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// By kind.
+    /// The exported payloads by kind.
     pub kinds: BTreeMap<ChunkKind, ExportedKind>,
     /// Selected payloads above [`BLOCK_LEN`], which are not written.
     pub left_out: LeftOut,
 }
 
-/// The name of the folder that holds the payloads of `kind`: `blob-delta`.
+/// The name of the folder for payloads of `kind`, such as `blob-delta`.
 pub fn folder_of(kind: ChunkKind) -> String {
     format!("{}-{}", kind.object, form_of(kind))
 }
@@ -72,12 +73,13 @@ fn form_of(kind: ChunkKind) -> &'static str {
 
 /// Writes the selected payloads of `repository` as files into a new folder `target`, which may exist if it is empty.
 ///
-/// One file holds one payload: `blob-delta/0012/0012345`, numbered from 0 in store order, a thousand to a folder. `payloads.tsv`
-/// lists them all. It is built beside `target` and renamed, but not synced: it can be made again.
+/// Each file holds one payload: `blob-delta/0012/0012345`, numbered from 0 in store order, a thousand in each folder.
+/// `payloads.tsv` lists them all. The folder is built beside `target` and renamed, but not synced: an export can be
+/// repeated.
 ///
 /// # Errors
-/// `target` is taken, the repository is damaged or changed meanwhile, a file cannot be written, or the user stopped it. Nothing is
-/// left then.
+/// `target` is taken, the repository is damaged or changes meanwhile, a file cannot be written, or the user stops the
+/// export. Nothing is left then.
 pub fn export_payloads(
     repository: &Repository,
     selection: &PayloadSelection,
@@ -99,7 +101,7 @@ pub fn export_payloads(
     Ok((exported, output.publish()?))
 }
 
-/// This command replaces nothing, so that no message may offer it.
+/// The command replaces nothing, so no message may suggest `--force`.
 fn without_force(error: WriterError) -> WriterError {
     match error {
         WriterError::Output { path, why, .. } => WriterError::Output { path, why, force_helps: false },
@@ -107,10 +109,10 @@ fn without_force(error: WriterError) -> WriterError {
     }
 }
 
-/// Whether `target` is there and empty.
+/// Whether `target` exists and is an empty folder.
 ///
 /// # Errors
-/// It is there and not an empty folder.
+/// `target` exists and is something else.
 fn is_empty_folder(target: &Path) -> Result<bool> {
     if fs::symlink_metadata(target).is_err() {
         return Ok(false);
@@ -124,10 +126,10 @@ fn is_empty_folder(target: &Path) -> Result<bool> {
     }
 }
 
-/// About how many bytes the repository's chunks have: an amount for the progress.
+/// The approximate stored bytes of the repository, as the total of the progress bar.
 fn stored_bytes(repository: &Repository) -> Result<u64> {
     match repository {
-        // A pack that cannot be inspected cannot be read either, which is said then.
+        // A pack that cannot be inspected cannot be read either, and reading reports that.
         Repository::Git(git) => {
             Ok(git.packs().iter().map(|files| fs::metadata(&files.pack).map_or(0, |m| m.len())).sum())
         }
@@ -135,7 +137,7 @@ fn stored_bytes(repository: &Repository) -> Result<u64> {
     }
 }
 
-/// An export in the making.
+/// An export in progress.
 struct Export<'a> {
     repository: &'a Repository,
     selection: &'a PayloadSelection,
@@ -165,7 +167,7 @@ impl<'a> Export<'a> {
             true => Err(WriterError::Interrupted),
             false => self.write(chunk, payload),
         };
-        // Nothing is being timed here.
+        // Nothing is timed here.
         let left_out = repository.for_each_payload(ZlibReader::Libdeflate, &mut wanted, &mut visit)?;
         let path = self.out.join(LIST);
         self.list.flush().map_err(|e| WriterError::io("write", path, e))?;
@@ -205,7 +207,7 @@ impl<'a> Export<'a> {
     }
 }
 
-/// Appends `field` to a line of a list whose fields are separated by tabs.
+/// Appends `field` to a line whose fields are separated by tabs.
 fn escape(field: &[u8], line: &mut Vec<u8>) {
     for byte in field {
         match byte {
@@ -232,7 +234,7 @@ struct Found {
 }
 
 impl Tally {
-    /// Whether the selection has `chunk`.
+    /// Whether `selection` includes `chunk`.
     fn selects(&mut self, selection: &PayloadSelection, chunk: &Chunk<'_>) -> bool {
         if !selection.kinds.is_empty() && !selection.kinds.contains(&chunk.kind.object) {
             return false;
@@ -243,7 +245,7 @@ impl Tally {
             return false;
         }
         if chunk.payload_len > BLOCK_LEN as u64 {
-            // Left out and counted; it uses nothing of the limit up.
+            // It is counted as left out, and uses up nothing of the limit.
             return true;
         }
         let bytes = found.selected_bytes.saturating_add(chunk.payload_len);
@@ -279,13 +281,13 @@ mod tests {
         let mut tally = Tally::default();
         let mut select = |object, payload_len| tally.selects(&selection, &chunk(object, payload_len));
         let blobs: Vec<bool> = [10, 10, 10, 15, 1, 1, 1, 0].map(|len| select(ObjectKind::Blob, len)).into();
-        // The third one selected would go beyond 25 bytes, so that none follows.
+        // The third selected payload would exceed 25 bytes, so no more are selected.
         assert_eq!(blobs, [false, true, false, true, false, false, false, false]);
         assert_eq!([1, 1].map(|len| select(ObjectKind::Tree, len)), [false, true]);
     }
 
     #[test]
-    fn kinds_that_are_not_asked_for_are_not_selected() {
+    fn only_the_requested_kinds_are_selected() {
         let selection = PayloadSelection { kinds: vec![ObjectKind::Tree], ..PayloadSelection::default() };
         let mut tally = Tally::default();
         assert!(!tally.selects(&selection, &chunk(ObjectKind::Blob, 1)));
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_stay_fields() {
+    fn separators_in_fields_are_escaped() {
         let mut line = Vec::new();
         escape(b"a\tb\nc\\d\r\xff", &mut line);
         assert_eq!(line, b"a\\tb\\nc\\\\d\\r\xff");

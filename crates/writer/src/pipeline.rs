@@ -1,4 +1,4 @@
-//! Batches of chunks, converted on several threads and handed over in order.
+//! Converts batches of chunks on several threads and hands them over in order.
 
 use std::{
     collections::BTreeMap,
@@ -13,13 +13,13 @@ use repackbench_reader::threads;
 
 use crate::{JobControl, Progress, Result, WriterError};
 
-/// About how many bytes of new chunks may wait while one slow batch holds the order up.
+/// The approximate number of bytes of new chunks that may wait while one slow batch delays the others.
 const WAITING_BYTES: u64 = 64 << 20;
 
-/// A buffer larger than this is given back to the allocator when its batch is written.
+/// A larger buffer is freed once its batch is written.
 const LARGEST_SPARE: usize = 4 << 20;
 
-/// The new chunks of a batch, one behind the other.
+/// The new chunks of a batch, one after another.
 #[derive(Debug, Default)]
 pub(crate) struct EncodedBatch {
     pub(crate) stored: Vec<u8>,
@@ -44,28 +44,28 @@ impl EncodedBatch {
     }
 }
 
-/// What the threads of a pipeline do.
+/// The work of the threads of a pipeline.
 pub(crate) trait BatchConverter: Sync {
-    /// What is converted in one go.
+    /// The unit of work.
     type Batch: Sync;
-    /// One thread's contexts and buffers.
+    /// The contexts and buffers of one thread.
     type Contexts;
 
-    /// Bytes that wait for their turn once the batch is done, about.
+    /// The approximate number of bytes that wait for their turn once the batch is converted.
     fn cost(&self, batch: &Self::Batch) -> u64;
 
-    /// Sets up a thread.
+    /// The contexts and buffers of a new thread.
     fn contexts(&self) -> Result<Self::Contexts>;
 
-    /// Converts `batch` into `encoded`, replacing what is there.
+    /// Converts `batch` into `encoded`, and replaces the previous content.
     fn convert(&self, contexts: &mut Self::Contexts, batch: &Self::Batch, encoded: &mut EncodedBatch) -> Result<()>;
 }
 
-/// Converts `batches` on several threads, and calls `write` on this thread with each batch and its new chunks, in order. If no
-/// thread can be started, this thread converts the batches one after another.
+/// Converts `batches` on several threads, and calls `write` on this thread with each batch and its new chunks, in
+/// order. If no thread can be started, this thread converts the batches one after another.
 ///
 /// # Errors
-/// The error of the first batch that has one, whichever fails first in time, and [`WriterError::Interrupted`].
+/// The error of the first batch in order that fails, whichever fails first in time; [`WriterError::Interrupted`].
 pub(crate) fn run<C: BatchConverter>(
     converter: &C,
     batches: &[C::Batch],
@@ -95,7 +95,7 @@ struct Run<'a, C: BatchConverter> {
     schedule: Schedule,
 }
 
-/// What threads and writer share.
+/// The state that threads and writer share.
 #[derive(Default)]
 struct Schedule {
     next: AtomicUsize,
@@ -107,19 +107,19 @@ struct Schedule {
 #[derive(Default)]
 struct Written {
     batches: usize,
-    /// What batches cost that were begun and are not written.
+    /// The total cost of the batches that were started and are not written yet.
     waiting_bytes: u64,
     stopped: bool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A thread that panics ends the conversion anyway: the scope hands its panic on.
+    // If a thread panics, the conversion ends anyway: the scope propagates the panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Schedule {
-    /// Waits until there is room for batch `number`, or it is the next to be written; `false` if there is no point any
-    /// more.
+    /// Waits until there is room for batch `number`, or it is the next to be written. Returns `false` if the writer has
+    /// stopped.
     fn wait_for_turn(&self, number: usize, cost: u64) -> bool {
         let mut written = lock(&self.written);
         while !written.stopped && number != written.batches && written.waiting_bytes + cost > WAITING_BYTES {
@@ -135,7 +135,7 @@ impl Schedule {
     }
 }
 
-/// Stops the threads when the writer leaves, for whatever reason.
+/// Stops the threads when the writer returns, for whatever reason.
 struct StopOnDrop<'a>(&'a Schedule);
 
 impl Drop for StopOnDrop<'_> {
@@ -152,7 +152,7 @@ impl<C: BatchConverter> Run<'_, C> {
         let next = || self.schedule.next.fetch_add(1, Ordering::Relaxed);
         let mut contexts = match self.converter.contexts() {
             Ok(contexts) => contexts,
-            // The writer receives it as the outcome of the batch that it waits for.
+            // The writer receives the error as the outcome of the batch that it waits for.
             Err(error) => return drop(sender.send((next(), Err(error)))),
         };
         loop {
@@ -187,7 +187,7 @@ impl<C: BatchConverter> Run<'_, C> {
                 }
                 match receiver.recv() {
                     Ok((received, outcome)) => drop(waiting.insert(received, outcome)),
-                    // Only a thread that panicked leaves a batch out; the scope is about to hand that panic on.
+                    // A batch is missing only if its thread panicked; the scope is about to propagate that panic.
                     Err(_) => return Ok(()),
                 }
             }?;
@@ -232,7 +232,8 @@ mod tests {
     use super::*;
     use crate::NoProgress;
 
-    /// Batches are bytes; each becomes a chunk of itself, later ones sooner, and some fail.
+    /// Each batch is a byte, and becomes a chunk of that byte. Later batches finish sooner, and those in `failing`
+    /// fail.
     struct Delayed {
         failing: &'static [u8],
     }
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_arrive_in_order_whatever_order_they_are_made_in() {
+    fn chunks_arrive_in_order_of_batches() {
         let mut seen = Vec::new();
         let mut write = |batch: &u8, encoded: &EncodedBatch| {
             assert_eq!(encoded.chunks().collect::<Vec<_>>(), [&[*batch][..]]);
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_in_order_is_the_one_that_is_told() {
+    fn error_is_that_of_the_first_failing_batch_in_order() {
         let batches: Vec<u8> = (0..10).collect();
         for _ in 0..5 {
             let error =

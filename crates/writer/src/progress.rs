@@ -1,37 +1,37 @@
-//! How a long conversion tells of its progress, and is told to stop.
+//! Reports the progress of long work, and lets the user stop it.
 
-/// What a step counts.
+/// The unit in which a step counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressUnit {
     /// Bytes of the source.
     Bytes,
-    /// Things that are done one after another: loose objects, blocks of runs.
+    /// Things that are processed one after another: loose objects, blocks of runs.
     Items,
 }
 
-/// Told what is being done and how far it is. Called from several threads.
+/// Receives what is being done and how far it is. Called from several threads.
 pub trait Progress: Sync {
-    /// A step begins: what it does, and how many bytes or items it will go through.
+    /// Starts a step: what it does, and how many bytes or items it will process.
     fn start(&self, step: &str, total: u64, unit: ProgressUnit);
 
-    /// So many more of the step's unit are done.
+    /// `amount` more units of the step are done.
     fn advance(&self, amount: u64);
 
-    /// The step is over.
+    /// The step is finished.
     fn finish(&self);
 
-    /// Something that the user should know before it is done.
+    /// A note for the user that should not wait until the work is finished.
     fn note(&self, note: &str) {
         let _ = note;
     }
 
-    /// Whether the user wants the work to stop: asked every few milliseconds.
+    /// Whether the user wants to stop the work. Called every few milliseconds.
     fn is_cancelled(&self) -> bool {
         false
     }
 }
 
-/// Tells nobody.
+/// Reports to nobody.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProgress;
 

@@ -1,4 +1,4 @@
-//! Variants of a repository through the cache.
+//! Makes variants of a repository through the cache.
 
 use std::{fs, path::Path};
 
@@ -12,10 +12,10 @@ use crate::{
     git, hg,
 };
 
-/// A name for the state that `source` is in: two repositories with the same one hold the same history and chunks.
+/// A hash of the state of `source`: two repositories with the same fingerprint hold the same history and chunks.
 ///
 /// # Errors
-/// When `source` cannot be read.
+/// `source` cannot be read.
 pub fn fingerprint(source: &Repository) -> Result<VariantKey> {
     key(source, "", "")
 }
@@ -23,8 +23,8 @@ pub fn fingerprint(source: &Repository) -> Result<VariantKey> {
 /// The variant of `source` under `spec` and `layout`, made now or taken from `cache`.
 ///
 /// # Errors
-/// [`GetOrMakeError::Make`] with the error of [`convert`], or with [`ReaderError::Changed`] when the source is no longer in the state
-/// that the cache key describes; [`GetOrMakeError::Cache`] when the cache fails.
+/// [`GetOrMakeError::Make`] with the error of [`convert`], or with [`ReaderError::Changed`] when the source is no
+/// longer in the state that the cache key describes; [`GetOrMakeError::Cache`] when the cache fails.
 pub fn cached_variant(
     cache: &Cache,
     source: &Repository,
@@ -96,7 +96,7 @@ fn git_recomputed(
         folder: source.git_dir(),
         spec: recomputed(spec),
     };
-    Ok(request.get_or_make(cache)?.after(first.making()))
+    Ok(request.get_or_make(cache)?.after(first.making_cost()))
 }
 
 fn hg_recomputed(
@@ -127,15 +127,16 @@ fn key(source: &Repository, spec: &str, encoder: &str) -> Result<VariantKey> {
     }
 }
 
-/// Names and versions of the libraries that encode: another release may compress differently, and so may another of ours.
+/// Names and versions of the libraries that encode. Another release of a library, or of this program, may compress
+/// differently.
 fn encoder() -> String {
     let libraries = catalogue().into_iter().map(|codec| format!("{} {}", codec.implementation, codec.version));
     libraries.collect::<Vec<_>>().join(", ")
 }
 
-/// A variant that is wanted.
+/// A request for a variant.
 struct Request<'a> {
-    /// Looks at the source as it is now.
+    /// Computes the key of the variant from the present state of the source.
     key: &'a dyn Fn() -> Result<VariantKey>,
     /// Converts the source into a new folder.
     convert: &'a dyn Fn(&Path) -> Result<()>,
@@ -151,15 +152,15 @@ impl Request<'_> {
         cache.get_or_make(&key, &origin, |target| self.convert_under_key(&key, target))
     }
 
-    /// Where the variant comes from, in words that hold in whatever folder they are read.
+    /// The origin of the variant. Its path is absolute, since it is read from other folders.
     fn origin(&self) -> Result<VariantOrigin> {
         let source = fs::canonicalize(self.folder).map_err(|error| ReaderError::io("resolve", self.folder, error))?;
         Ok(VariantOrigin { source, spec: self.spec.clone(), format_version: FORMAT_VERSION })
     }
 
-    /// Converts the source into `target`, provided that what is converted is what `key` names. The key was computed before
-    /// the conversion began to watch the source, which may have changed in between: the variant would be whole, and the
-    /// wrong one.
+    /// Converts the source into `target`, and checks that the source is still what `key` describes. The key is computed
+    /// before the conversion starts to watch the source. A change in between would give a complete variant under the
+    /// wrong key.
     fn convert_under_key(&self, key: &VariantKey, target: &Path) -> Result<()> {
         (self.convert)(target)?;
         if (self.key)()? != *key {
@@ -174,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_that_changed_since_its_key_was_computed_is_not_filed_under_it() {
+    fn source_changed_after_its_key_was_computed_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let repository = folder.path().join("repo.git");
         for name in ["objects", "refs/heads"] {

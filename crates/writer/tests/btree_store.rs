@@ -1,4 +1,4 @@
-//! B-tree files: what is written is found again, and what is damaged is an error and nothing else.
+//! Tests of B-tree files: objects read back as written, and every damage is an error without a panic.
 
 mod support;
 
@@ -47,7 +47,7 @@ fn reads_as_written(hash: Kind, count: usize, spec: &str, levels: u16) {
             assert_eq!(store.read(&id, &mut read).unwrap(), Some(*kind), "{id}");
             assert_eq!(&read, content, "{id}");
         }
-        store.forget();
+        store.clear_caches();
         let place = store.place(&id).unwrap().unwrap();
         assert_eq!(store.kind_and_size(&place).unwrap(), (*kind, content.len() as u64));
         assert!(store.contains(&id).unwrap());
@@ -70,7 +70,7 @@ fn reads_as_written(hash: Kind, count: usize, spec: &str, levels: u16) {
 }
 
 #[test]
-fn trees_of_no_to_three_levels_are_read_as_they_were_written() {
+fn trees_of_zero_to_three_levels_read_back() {
     reads_as_written(Kind::Sha1, 0, "zlib:6", 0);
     reads_as_written(Kind::Sha1, 1, "zlib:6", 1);
     reads_as_written(Kind::Sha256, 5, "zstd:3", 1);
@@ -79,7 +79,7 @@ fn trees_of_no_to_three_levels_are_read_as_they_were_written() {
 }
 
 #[test]
-fn the_number_of_threads_changes_no_byte() {
+fn output_identical_across_threads() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path(), Kind::Sha1, &objects(300));
     let bytes = |threads| fs::read(convert(&source, "zlib:6", threads, "variant").join("objects").join(BTREE_FILE));
@@ -89,9 +89,9 @@ fn the_number_of_threads_changes_no_byte() {
 }
 
 #[test]
-fn what_is_unused_is_counted_to_the_byte() {
+fn unused_bytes_are_counted_exactly() {
     let folder = tempfile::tempdir().unwrap();
-    // Values of 1 + 2 + 6 + 9 + 4 and 3 + 2 + 6 + 9 + ... bytes: a head, a stored chunk.
+    // The values are a head and a stored chunk: 1 + 2 + 6 + 9 + 4 bytes, and 3 + 2 + 6 + 9 + ... bytes.
     for (content, in_page) in [(vec![7; 9], true), (noise(1, 5000), false)] {
         let source = source(&folder.path().join(format!("{in_page}")), Kind::Sha1, &[(ObjectKind::Blob, content)]);
         let btree = open(&convert(&source, "store", 1, "variant"));
@@ -109,7 +109,7 @@ fn what_is_unused_is_counted_to_the_byte() {
     }
 }
 
-/// What reading all of a variant comes to: the ids of sound objects, or what is wrong.
+/// Reads all of a variant. Returns the ids of its objects, or the first damage.
 fn read_all(variant: &Path) -> Result<Vec<ObjectId>, String> {
     let repository = GitRepository::open(variant).map_err(|error| error.to_string())?;
     let verification = verify_objects(&repository, 1).map_err(|error| error.to_string())?;
@@ -119,7 +119,7 @@ fn read_all(variant: &Path) -> Result<Vec<ObjectId>, String> {
     }
 }
 
-/// Looks every one of `ids` up, as a workload does; the first error.
+/// Looks up each of `ids`, as a workload does. Returns the first error.
 fn look_up(variant: &Path, ids: &[ObjectId]) -> Result<(), String> {
     let repository = GitRepository::open(variant).map_err(|error| error.to_string())?;
     let mut store = ObjectStore::open(&repository, ZlibReader::Stock).map_err(|error| error.to_string())?;
@@ -131,7 +131,7 @@ fn look_up(variant: &Path, ids: &[ObjectId]) -> Result<(), String> {
     Ok(())
 }
 
-/// A variant to be damaged, with the bytes that it has while it is whole.
+/// A variant to damage, and its original bytes.
 struct Victim {
     _folder: tempfile::TempDir,
     variant: PathBuf,
@@ -158,7 +158,7 @@ impl Victim {
         }
     }
 
-    /// What reading all comes to with `bytes` put at `at`.
+    /// Writes `bytes` at offset `at` and reads everything. Returns the error.
     fn with(&self, at: usize, bytes: &[u8]) -> String {
         let mut damaged = self.bytes.clone();
         damaged[at..at + bytes.len()].copy_from_slice(bytes);
@@ -167,25 +167,25 @@ impl Victim {
         read_all(&self.variant).expect_err("damage")
     }
 
-    /// Where the value of the first object that `is_wanted` is, and where its page starts.
+    /// The place of the first value that `is_wanted` accepts.
     fn value(&self, is_wanted: impl Fn(&BtreePlace) -> bool) -> BtreePlace {
         self.write(&self.bytes);
         places(&open(&self.variant)).into_iter().map(|(_, place)| place).find(is_wanted).unwrap()
     }
 
-    /// Where the page starts that is a leaf (2) or a branch (1).
+    /// The offset of the first page of this kind: a leaf (2) or a branch (1).
     fn page(&self, flag: u8) -> usize {
         (2..).map(|number| number * PAGE_LEN).find(|at| self.bytes[at + 10] == flag).unwrap()
     }
 }
 
 #[test]
-fn every_page_may_be_damaged_and_nothing_but_an_error_comes_of_it() {
+fn damage_of_any_page_gives_an_error_or_no_change() {
     let victim = Victim::new(30);
     let pages = victim.bytes.len() / PAGE_LEN;
     let (mut found, mut tried) = (0, 0);
     for page in 0..pages {
-        // Header and first pointers byte by byte, the rest here and there.
+        // Every byte of the header and the first pointers, and some of the rest.
         for at in (0..20).chain((20..PAGE_LEN).step_by(211)) {
             for flip in [0x01, 0xff] {
                 let at = page * PAGE_LEN + at;
@@ -199,7 +199,7 @@ fn every_page_may_be_damaged_and_nothing_but_an_error_comes_of_it() {
                         found += 1;
                         assert!(message.contains(BTREE_FILE), "byte {at} ^ {flip:#x}: {message}");
                     }
-                    // Where nothing lies, nothing is lost.
+                    // The byte was unused.
                     Ok(ids) => assert_eq!(ids, victim.ids, "byte {at} ^ {flip:#x}"),
                 }
             }
@@ -209,7 +209,7 @@ fn every_page_may_be_damaged_and_nothing_but_an_error_comes_of_it() {
 }
 
 #[test]
-fn a_file_that_is_cut_short_or_too_long_is_refused_when_it_is_opened() {
+fn files_of_the_wrong_length_are_refused_on_opening() {
     let victim = Victim::new(60);
     let lens = (0..victim.bytes.len()).step_by(PAGE_LEN).chain([1, 4095, 8191, victim.bytes.len() - 1]);
     for len in lens {
@@ -223,7 +223,7 @@ fn a_file_that_is_cut_short_or_too_long_is_refused_when_it_is_opened() {
 }
 
 #[test]
-fn values_that_are_no_whole_objects_are_named() {
+fn values_other_than_whole_objects_are_errors() {
     let victim = Victim::new(60);
     let value = victim.value(|place| place.is_in_page && place.len > 20);
     let at = value.offset as usize;
@@ -237,7 +237,7 @@ fn values_that_are_no_whole_objects_are_named() {
 }
 
 #[test]
-fn lengths_that_lie_are_not_believed() {
+fn wrong_lengths_are_errors() {
     let victim = Victim::new(60);
     let value = victim.value(|place| place.is_in_page && place.len > 20);
     // A payload of 2^63 bytes, and one of 63 MiB.
@@ -246,7 +246,7 @@ fn lengths_that_lie_are_not_believed() {
         let message = victim.with(value.offset as usize, length);
         assert!(message.contains(&format!("at offset {}", value.offset)), "{message}");
     }
-    // The node of the leaf's first key: at the end of the page.
+    // The node of the leaf's first key is at the end of the page.
     let leaf = victim.page(2);
     let pointer = |at: usize| usize::from(u16::from_le_bytes([victim.bytes[at], victim.bytes[at + 1]]));
     let node = leaf + pointer(leaf + PAGE_HEADER_LEN);
@@ -257,7 +257,7 @@ fn lengths_that_lie_are_not_believed() {
     );
     let message = victim.with(node + 6, &u16::MAX.to_le_bytes());
     assert!(message.contains("expected a key of 20 bytes, found one of 65535"), "{message}");
-    // A value on overflow pages that goes beyond the file, one whose pages are fewer, and one of another value's pages.
+    // Overflow pages that go beyond the end of the file, and an overflow page with another number.
     let large = victim.value(|place| !place.is_in_page);
     let first = large.offset as usize - PAGE_HEADER_LEN;
     let message = victim.with(first + 12, &1_000_000_u32.to_le_bytes());
@@ -267,7 +267,7 @@ fn lengths_that_lie_are_not_believed() {
 }
 
 #[test]
-fn trees_that_go_in_circles_or_out_of_the_file_are_refused() {
+fn cycles_and_pages_beyond_the_file_are_errors() {
     let victim = Victim::new(200);
     let branch = victim.page(1);
     let number = (branch / PAGE_LEN) as u32;
@@ -277,14 +277,14 @@ fn trees_that_go_in_circles_or_out_of_the_file_are_refused() {
     assert!(message.contains("expected a leaf page"), "{message}");
     let message = victim.with(branch + first, &u32::MAX.to_le_bytes());
     assert!(message.contains("found page 4294967295"), "{message}");
-    // Two keys that lead to one leaf.
+    // Two keys that lead to the same leaf.
     let child: [u8; 4] = victim.bytes[branch + first..branch + first + 4].try_into().unwrap();
     let message = victim.with(branch + second, &child);
     assert!(message.contains("expected keys that ascend"), "{message}");
 }
 
 #[test]
-fn meta_pages_have_to_agree_and_to_be_possible() {
+fn invalid_or_differing_meta_pages_are_errors() {
     let victim = Victim::new(60);
     for page in [0, PAGE_LEN] {
         for (at, what) in [(16, "beefc0de"), (20, "format version 1"), (40, "pages of 4096 bytes"), (92, "one value")] {
@@ -293,7 +293,7 @@ fn meta_pages_have_to_agree_and_to_be_possible() {
         }
         let message = victim.with(page + 144, &[victim.bytes[page + 144] ^ 2]);
         assert!(message.contains(&format!("expected transaction {}, found", page / PAGE_LEN)), "{message}");
-        // Fields that mean nothing to the reader have to agree all the same.
+        // Fields that the reader does not use have to agree too.
         for at in [24, 32, 48, 87] {
             let message = victim.with(page + at, &[victim.bytes[page + at] ^ 1]);
             let expected = format!("{BTREE_FILE} at offset {}: expected 0x", PAGE_LEN + at);
@@ -304,14 +304,14 @@ fn meta_pages_have_to_agree_and_to_be_possible() {
             assert!(message.contains(BTREE_FILE), "{at}: {message}");
         }
     }
-    // Both say that there are more keys.
+    // Both meta pages claim more keys.
     let mut damaged = victim.bytes.clone();
     damaged[120] += 1;
     damaged[PAGE_LEN + 120] += 1;
     victim.write(&damaged);
     let message = read_all(&victim.variant).unwrap_err();
     assert!(message.contains("expected 61 objects, as its meta pages say, found 60"), "{message}");
-    // Both say that there are fewer leaves, fewer overflow pages.
+    // Both meta pages claim fewer leaves or fewer overflow pages.
     for (at, what) in [(104, "expected a tree of"), (112, "overflow pages, as its meta pages say")] {
         let mut damaged = victim.bytes.clone();
         damaged[at] -= 1;
@@ -324,11 +324,11 @@ fn meta_pages_have_to_agree_and_to_be_possible() {
 
 /// However many keys there are, no more is read than the file holds.
 #[test]
-fn values_that_lie_on_one_another_s_pages_are_refused() {
+fn overlapping_overflow_pages_are_errors() {
     let victim = Victim::new(60);
     let large = victim.value(|place| !place.is_in_page);
     let first = large.offset / PAGE_LEN as u64;
-    // The node whose value begins there: its length is four bytes, its key 20.
+    // The node whose value starts there: the length has four bytes, the key 20.
     let is_node = |at: &usize| {
         let number = &victim.bytes[at + NODE_HEADER_LEN + 20..][..8];
         victim.bytes[at + 4..at + 8] == [1, 0, 20, 0] && number == first.to_le_bytes()
@@ -347,9 +347,9 @@ fn values_that_lie_on_one_another_s_pages_are_refused() {
     assert!(message.contains(&expected), "{message}");
 }
 
-/// A page that lies in the reader's page cache is not read again, and a trace does not say so.
+/// A page in the reader's page cache is not read again, so the trace does not list it twice.
 #[test]
-fn a_trace_holds_each_leaf_once() {
+fn trace_lists_each_leaf_once() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path(), Kind::Sha1, &objects(200));
     let variant = convert(&source, "store", 1, "variant");
@@ -372,10 +372,10 @@ fn a_trace_holds_each_leaf_once() {
 }
 
 #[test]
-fn what_is_no_file_is_not_opened() {
+fn only_regular_files_are_opened() {
     let victim = Victim::new(10);
     fs::remove_file(&victim.file).unwrap();
-    // Opening a pipe would wait.
+    // Opening a pipe would block.
     assert!(Command::new("mkfifo").arg(&victim.file).status().unwrap().success());
     let message = read_all(&victim.variant).unwrap_err();
     assert!(message.contains(BTREE_FILE) && message.contains("found a named pipe"), "{message}");
@@ -385,7 +385,7 @@ fn what_is_no_file_is_not_opened() {
 }
 
 #[test]
-fn loose_stores_hold_the_same_objects_and_are_converted_again() {
+fn loose_stores_hold_the_same_objects_and_convert_again() {
     let folder = tempfile::tempdir().unwrap();
     let objects = objects(100);
     let source = source(folder.path(), Kind::Sha1, &objects);
@@ -402,14 +402,14 @@ fn loose_stores_hold_the_same_objects_and_are_converted_again() {
 }
 
 #[test]
-fn a_damaged_source_leaves_nothing_behind() {
+fn damaged_sources_leave_no_output() {
     let folder = tempfile::tempdir().unwrap();
     let objects = objects(40);
     let source = source(folder.path(), Kind::Sha1, &objects);
     let (kind, content) = &objects[7];
     let hex = object_id(Kind::Sha1, *kind, content).to_string();
     let file = source.git_dir().join("objects").join(&hex[..2]).join(&hex[2..]);
-    // A sound object under another's name.
+    // A valid object under the name of another.
     let (kind, content) = &objects[8];
     let other = object_id(Kind::Sha1, *kind, content).to_string();
     fs::copy(source.git_dir().join("objects").join(&other[..2]).join(&other[2..]), &file).unwrap();

@@ -1,4 +1,5 @@
-//! Conversions of repositories whose revlogs are built here byte by byte, from the format and not by this project's writer.
+//! Tests of conversions of Mercurial repositories. Their revlogs are built here byte by byte from the format, not by
+//! the writer of this project.
 
 use std::{
     fs,
@@ -20,14 +21,14 @@ fn plain(spec: &str) -> Encoding {
     Encoding::plain(&spec.parse().unwrap())
 }
 
-/// A revision to be: its payload, and its base if that is a delta.
+/// A revision to build: its payload, and its base if the payload is a delta.
 struct Revision {
     payload: Vec<u8>,
     base: Option<usize>,
 }
 
-/// Index and data of a revlog under `spec`. Text lengths are what payloads claim for full texts, and 500 for deltas, which
-/// nothing here applies. Flags, links and the bytes behind the node are filled with what a conversion must not touch.
+/// Index and data of a revlog under `spec`. The text length is the payload length of a full text, and 500 for a delta,
+/// which nothing here applies. Flags, links and the bytes after the node have values that a conversion must not change.
 fn revlog(revisions: &[Revision], header: u32, spec: &str, gap: u64) -> (Vec<u8>, Vec<u8>) {
     let mut encoder = RevlogEncoder::new(&spec.parse().unwrap()).unwrap();
     let (mut index, mut data) = (Vec::new(), Vec::new());
@@ -57,7 +58,7 @@ fn revlog(revisions: &[Revision], header: u32, spec: &str, gap: u64) -> (Vec<u8>
     (index, data)
 }
 
-/// Short and long payloads, empty ones, ones that begin like chunk headers, ones that do not shrink.
+/// Payloads of several kinds: short, long, empty, with the start of a chunk header, incompressible.
 fn revisions(count: usize) -> Vec<Revision> {
     let mut noise = 1_u32;
     let mut byte = move || {
@@ -120,9 +121,9 @@ fn store_file(repository: &Path, name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_layout_comes_out_as_it_would_have_been_written() {
+fn every_revlog_layout_converts_to_the_expected_bytes() {
     for header in [1 | GENERAL_DELTA | INLINE, 1 | GENERAL_DELTA | FILELOG_META, 1 | GENERAL_DELTA] {
-        // A few, in one batch; and enough for a revlog that is cut up.
+        // A few revisions, in one batch, and enough for a revlog that is cut into batches.
         for count in [1, 9, 12_000] {
             let revisions = revisions(count);
             let source = Repository::new(REQUIRES)
@@ -144,7 +145,7 @@ fn every_layout_comes_out_as_it_would_have_been_written() {
 }
 
 #[test]
-fn gaps_between_chunks_are_closed() {
+fn gaps_between_chunks_are_removed() {
     let revisions = revisions(30);
     for gap in [1, 300 << 10] {
         let source =
@@ -156,7 +157,7 @@ fn gaps_between_chunks_are_closed() {
 }
 
 #[test]
-fn bytes_behind_the_last_chunk_are_left_aside_with_a_note() {
+fn trailing_bytes_are_dropped_with_a_note() {
     let revisions = revisions(30);
     let (index, data) = revlog(&revisions, 1 | GENERAL_DELTA, "zlib:6", 0);
     let longer = [data.as_slice(), b"a torso"].concat();
@@ -171,7 +172,7 @@ fn bytes_behind_the_last_chunk_are_left_aside_with_a_note() {
 }
 
 #[test]
-fn an_empty_revlog_stays_empty() {
+fn empty_revlog_stays_empty() {
     let source = Repository::new(REQUIRES).with_revlog("00changelog", (Vec::new(), Vec::new()));
     let made = source.convert(&source.path(), "zstd:3", 2).unwrap();
     assert_eq!(store_file(&made, "00changelog.i"), b"");
@@ -179,8 +180,8 @@ fn an_empty_revlog_stays_empty() {
 }
 
 #[test]
-fn requirements_say_what_compresses_and_stay_as_they_are_where_that_does_not_change() {
-    // Not in hg's order, which a conversion that changes nothing keeps.
+fn requirements_change_only_if_the_compression_does() {
+    // Not in hg's order, which a conversion without changes keeps.
     let source = Repository::new("store\nrevlogv1\nfncache\n").with_revlog("00changelog", (Vec::new(), Vec::new()));
     let requires = |spec: &str| {
         let made = source.convert(&source.path(), spec, 1).unwrap();
@@ -198,7 +199,7 @@ fn requirements_say_what_compresses_and_stay_as_they_are_where_that_does_not_cha
 }
 
 #[test]
-fn what_is_no_revlog_is_copied_with_its_mode_and_work_tree_files_are_not() {
+fn store_files_keep_their_modes_and_checkout_files_are_dropped() {
     let source = Repository::new(REQUIRES).with_revlog("data/f", revlog(&revisions(3), 1 | INLINE, "zlib:6", 0));
     let hg_dir = source.path().join(".hg");
     fs::create_dir_all(hg_dir.join("largefiles")).unwrap();
@@ -225,10 +226,10 @@ fn what_is_no_revlog_is_copied_with_its_mode_and_work_tree_files_are_not() {
 }
 
 #[test]
-fn a_chunk_that_does_not_decode_is_named_and_nothing_is_left() {
+fn damaged_chunk_is_named_and_nothing_is_left() {
     for count in [9, 12_000] {
         let (index, mut data) = revlog(&revisions(count), 1 | GENERAL_DELTA, "zlib:6", 0);
-        // Within the last chunk that is a full text: a zlib stream.
+        // A byte of the last chunk that is a full text, and so a zlib stream.
         let revision = (count - 1) / 7 * 7;
         let entry = &index[revision * 64..];
         let offset = u64::from_be_bytes(entry[..8].try_into().unwrap()) >> 16;
@@ -244,7 +245,7 @@ fn a_chunk_that_does_not_decode_is_named_and_nothing_is_left() {
 }
 
 #[test]
-fn a_full_text_of_another_length_than_its_entry_says_is_refused() {
+fn full_text_with_another_length_than_its_entry_is_an_error() {
     let (mut index, data) = revlog(&revisions(1), 1 | GENERAL_DELTA, "zlib:6", 0);
     index[15] += 1;
     let source = Repository::new(REQUIRES).with_revlog("data/f", (index, data));
@@ -252,7 +253,7 @@ fn a_full_text_of_another_length_than_its_entry_says_is_refused() {
     assert!(error.contains("revision 0: expected a full text of"), "{error}");
 }
 
-/// A zstd frame of `blocks` blocks of 128 KiB each, every one of which repeats one byte.
+/// A zstd frame of `blocks` blocks of 128 KiB each. Every block repeats one byte.
 fn bomb(blocks: usize) -> Vec<u8> {
     // RFC 8878: magic number, no content size, a window of 128 KiB.
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38];
@@ -264,14 +265,14 @@ fn bomb(blocks: usize) -> Vec<u8> {
     frame
 }
 
-/// In this test's own child, which has little memory.
+/// Set in the child process of this test, which has little memory.
 const CHILD: &str = "REPACKBENCH_TEST_LITTLE_MEMORY";
 
 #[test]
-fn a_payload_without_memory_for_it_is_an_error_that_says_where_it_lies() {
+fn payload_beyond_available_memory_is_an_error_with_its_place() {
     const BLOCKS: usize = 16_000;
     if std::env::var_os(CHILD).is_none() {
-        let name = "a_payload_without_memory_for_it_is_an_error_that_says_where_it_lies";
+        let name = "payload_beyond_available_memory_is_an_error_with_its_place";
         let mut child = Command::new("bash");
         child.args(["-c", "ulimit -v 500000; exec \"$0\" --exact \"$1\""]).arg(std::env::current_exe().unwrap());
         let output = child.arg(name).env(CHILD, "1").output().unwrap();
@@ -279,7 +280,7 @@ fn a_payload_without_memory_for_it_is_an_error_that_says_where_it_lies() {
         assert!(output.status.success() && said.contains("1 passed"), "{said}");
         return;
     }
-    // The text is within the ceiling, whatever the machine has, and memory is short all the same.
+    // The text is below the ceiling, whatever memory the machine has, but memory runs out nevertheless.
     Ceiling::new(Some(64 << 30), 1).set();
     let chunk = bomb(BLOCKS);
     let (mut index, _) = revlog(&revisions(1), 1 | GENERAL_DELTA, "store", 0);
@@ -291,7 +292,7 @@ fn a_payload_without_memory_for_it_is_an_error_that_says_where_it_lies() {
     assert_eq!(fs::read_dir(source.folder.path()).unwrap().count(), 1);
 }
 
-/// Wants the work to stop as soon as some of it is done.
+/// Wants to stop the work after the first progress.
 #[derive(Default)]
 struct StopsEarly(AtomicBool);
 
@@ -310,7 +311,7 @@ impl Progress for StopsEarly {
 }
 
 #[test]
-fn an_interrupted_conversion_leaves_nothing() {
+fn interrupted_conversion_leaves_nothing() {
     let source =
         Repository::new(REQUIRES).with_revlog("data/f", revlog(&revisions(12_000), 1 | GENERAL_DELTA, "store", 0));
     let opened = HgRepository::open(&source.path()).unwrap();
@@ -322,7 +323,7 @@ fn an_interrupted_conversion_leaves_nothing() {
 }
 
 #[test]
-fn force_replaces_a_repository_without_a_checkout_and_nothing_else() {
+fn force_replaces_only_repositories_without_a_checkout() {
     let source = Repository::new(REQUIRES).with_revlog("data/f", revlog(&revisions(3), 1 | INLINE, "zlib:6", 0));
     let opened = HgRepository::open(&source.path()).unwrap();
     let made = source.convert(&source.path(), "zstd:3", 1).unwrap();
@@ -332,7 +333,7 @@ fn force_replaces_a_repository_without_a_checkout_and_nothing_else() {
     };
     assert!(matches!(again(false), Err(WriterError::Output { force_helps: true, .. })));
     again(true).unwrap();
-    // hg leaves caches behind where it reads.
+    // hg leaves caches where it reads.
     fs::create_dir(made.join(".hg/wcache")).unwrap();
     again(true).unwrap();
     for work in ["somebody's work", ".hg/patches", ".hg/dirstate"] {
@@ -350,8 +351,8 @@ fn force_replaces_a_repository_without_a_checkout_and_nothing_else() {
 }
 
 #[test]
-fn what_this_file_builds_decodes() {
-    // Otherwise the comparisons above could compare nonsense with nonsense.
+fn built_revlogs_decode() {
+    // Otherwise the comparisons above could compare garbage with garbage.
     let (index, data) = revlog(&revisions(8), 1 | GENERAL_DELTA, "zlib:6", 0);
     let mut decoder = RevlogDecoder::new(ZlibReader::Stock);
     let mut start = 0;

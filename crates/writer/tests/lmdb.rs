@@ -1,4 +1,5 @@
-//! B-tree files beside LMDB itself: it finds in ours what our reader finds, and our reader finds in its what was put there.
+//! Compares B-tree files with LMDB itself: LMDB reads files that this project writes, and the reader of this project
+//! reads files that LMDB writes.
 
 mod support;
 
@@ -15,19 +16,20 @@ use repackbench_reader::git::btree::{
 
 use support::{convert, objects, open, places, source};
 
-/// Keys and values, by key.
+/// Keys and values, sorted by key.
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Room for what LMDB writes, in bytes: address space, and nothing of the disk.
+/// The size of LMDB's map in bytes. It takes address space, but no disk space.
 const MAP_LEN: usize = 64 << 20;
 
-/// LMDB's view of the file at `path`, which has to lie in a folder of the test's own.
+/// Opens the file at `path` with LMDB. The file has to be in a folder of the test's own.
 fn environment(path: &Path, flags: EnvFlags, map_len: Option<usize>) -> Env {
     let mut options = EnvOpenOptions::new();
     if let Some(len) = map_len {
         options.map_size(len);
     }
-    // SAFETY: LMDB maps the file. Nobody else knows of it or writes to it while it is mapped, so that no lock is needed either.
+    // SAFETY: LMDB maps the file. No other process or thread knows the file or writes to it while it is mapped, so no
+    // lock is needed either.
     unsafe { options.flags(flags | EnvFlags::NO_SUB_DIR | EnvFlags::NO_LOCK).open(path) }.unwrap()
 }
 
@@ -41,20 +43,20 @@ fn main_tree(env: &Env) -> Database<'_, Bytes, Bytes> {
     opened.unwrap().unwrap_commit().unwrap()
 }
 
-/// Levels, branch, leaf and overflow pages, and keys, as LMDB tells them.
+/// Levels, branch, leaf and overflow pages, and keys, as LMDB reports them.
 fn counts(stat: &DatabaseStat) -> [u64; 5] {
     assert_eq!(stat.page_size as usize, PAGE_LEN);
     [stat.depth as usize, stat.branch_pages, stat.leaf_pages, stat.overflow_pages, stat.entries]
         .map(|count| count as u64)
 }
 
-/// The same as our reader tells them.
+/// The same numbers as our reader reports them.
 fn our_counts(btree: &BtreeFile) -> [u64; 5] {
     let Tree { levels, branch_pages, leaf_pages, overflow_pages, keys, .. } = btree.tree();
     [levels.into(), branch_pages, leaf_pages, overflow_pages, keys]
 }
 
-/// What our reader finds when it goes through the whole tree, and by looking up each key.
+/// The pairs that our reader finds. Each is read in a walk over the tree, and its key looked up.
 fn pairs(btree: &BtreeFile) -> Pairs {
     let mut piece = Vec::new();
     let mut pair = |(id, place)| {
@@ -67,7 +69,7 @@ fn pairs(btree: &BtreeFile) -> Pairs {
     places(btree).into_iter().map(&mut pair).collect()
 }
 
-/// What LMDB finds in the file at `path`, in the same two ways, and what it says of the tree.
+/// The pairs that LMDB finds in the same two ways, and its statistics of the tree.
 fn by_lmdb(path: &Path) -> (Pairs, [u64; 5]) {
     let env = environment(path, EnvFlags::READ_ONLY, None);
     let tree = main_tree(&env);
@@ -87,7 +89,7 @@ fn by_lmdb(path: &Path) -> (Pairs, [u64; 5]) {
 }
 
 #[test]
-fn lmdb_finds_every_key_and_value_in_what_is_written() {
+fn lmdb_finds_every_key_and_value_of_our_files() {
     for (hash, count, spec, levels) in [
         (Kind::Sha1, 0, "zlib:6", 0),
         (Kind::Sha1, 1, "zlib:6", 1),
@@ -107,7 +109,7 @@ fn lmdb_finds_every_key_and_value_in_what_is_written() {
     }
 }
 
-/// What LMDB makes of `pairs`, given one after the other: a compacted copy, in which nothing is free.
+/// Writes `pairs` with LMDB, one after another. Returns a compacted copy without free pages.
 fn written_by_lmdb(folder: &Path, pairs: &[(Vec<u8>, Vec<u8>)], flags: PutFlags) -> BtreeFile {
     let (path, copy) = (folder.join("written"), folder.join("copy"));
     let env = environment(&path, EnvFlags::empty(), Some(MAP_LEN));
@@ -118,7 +120,8 @@ fn written_by_lmdb(folder: &Path, pairs: &[(Vec<u8>, Vec<u8>)], flags: PutFlags)
     }
     txn.commit().unwrap();
     env.copy_to_path(&copy, CompactionOption::Enabled).unwrap();
-    // Its first meta page is that of an empty tree, and the second counts. Ours say the same, and our reader insists on it.
+    // The first meta page of LMDB is that of an empty tree, and the second is valid. Our reader requires both to agree,
+    // as in our files.
     let mut bytes = fs::read(&copy).unwrap();
     bytes.copy_within(PAGE_LEN + META_AT..PAGE_LEN + TRANSACTION_AT, META_AT);
     fs::write(&copy, bytes).unwrap();
@@ -126,7 +129,7 @@ fn written_by_lmdb(folder: &Path, pairs: &[(Vec<u8>, Vec<u8>)], flags: PutFlags)
 }
 
 #[test]
-fn what_lmdb_writes_is_read_and_in_the_order_of_keys_it_takes_as_many_pages() {
+fn files_of_lmdb_are_read_and_have_as_many_pages_in_key_order() {
     for (count, levels) in [(1, 1), (400, 2), (2500, 3)] {
         let folder = tempfile::tempdir().unwrap();
         let source = source(folder.path(), Kind::Sha1, &objects(count));
@@ -138,7 +141,7 @@ fn what_lmdb_writes_is_read_and_in_the_order_of_keys_it_takes_as_many_pages() {
         assert!(pairs(&theirs) == expected, "{count} objects: other keys or values");
         assert_eq!(our_counts(&theirs), our_counts(&ours), "{count} objects");
 
-        // In an order that has nothing to do with the keys: that of values.
+        // In the order of values, which is unrelated to that of keys.
         let in_order = expected.clone();
         expected.sort_by(|(_, one), (_, other)| one.cmp(other));
         let scattered = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Whatever the shape of a pack, a conversion keeps each entry's payload and its base: distances follow the new offsets.
+//! Property tests of pack conversions: each entry keeps its payload and its base, whatever the shape of the pack.
 
 use std::{fs, path::Path};
 
@@ -20,7 +20,7 @@ use repackbench_writer::{
     },
 };
 
-/// What a pack's entries are to be: a payload, and for a delta which earlier entry is its base, by place or by id.
+/// A pack entry to build: its payload, and for a delta an earlier entry as its base, named by distance or by id.
 #[derive(Debug, Clone)]
 struct Entry {
     payload: Vec<u8>,
@@ -28,7 +28,7 @@ struct Entry {
 }
 
 fn entries() -> impl Strategy<Value = Vec<Entry>> {
-    // Noise and runs, so that stored lengths, and with them distances, cross the widths that a distance can have.
+    // Noise and runs, so that stored lengths, and with them distances, have various widths.
     let payload = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..300),
         (any::<u8>(), 0usize..20_000).prop_map(|(byte, len)| vec![byte; len]),
@@ -63,7 +63,7 @@ fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Writes the pack and an index of version 1 into `folder`, and gives back the position of each entry's base.
+/// Writes the pack and an index of version 1 into `folder`, and returns the position of each entry's base.
 fn write_pack(entries: &[Entry], folder: &Path) -> (PackFiles, Vec<Option<usize>>) {
     let mut pack = b"PACK\0\0\0\x02".to_vec();
     pack.extend_from_slice(&(entries.len() as u32).to_be_bytes());
@@ -124,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn bases_and_payloads_survive(
+    fn bases_and_payloads_are_preserved(
         entries in entries(),
         spec in prop::sample::select(vec!["zlib:9", "store", "zstd:1", "lz4", "libdeflate:1"]),
         threads in 1usize..4,
@@ -167,9 +167,10 @@ proptest! {
     }
 }
 
-/// Packs of the same entries in different orders become one. Times make a pack one of unreachable objects, which it is only if both are.
+/// Packs of the same entries in different orders become the same pack. Object times make it a cruft pack, so it has
+/// times only if both packs have.
 #[test]
-fn a_pack_that_two_become_has_times_only_if_both_have() {
+fn merged_pack_has_times_only_if_both_sources_have() {
     let payloads = [&b"one"[..], b"two"].map(|payload| Entry { payload: payload.to_vec(), base: None });
     let encoding = Encoding::plain(&"zlib:6".parse().unwrap());
     for (has_times, expected) in
@@ -203,7 +204,7 @@ fn a_pack_that_two_become_has_times_only_if_both_have() {
     }
 }
 
-/// An order that somebody wants.
+/// An arbitrary order.
 struct Wanted {
     positions: Vec<u32>,
     reference_deltas: bool,
@@ -228,13 +229,14 @@ impl EntryOrder for Wanted {
     }
 }
 
-/// Which entry of the source stands at `place` of `pack`.
+/// The source position of the entry at `place` of `pack`.
 fn entry_at(pack: &PackFile, table: &EntryTable, place: usize, len: usize) -> usize {
     let id = pack.index().oid_at_index(table.index_position(place).unwrap()).to_owned();
     (0..len).find(|position| id_of(*position) == id).unwrap()
 }
 
-/// Without an order, entries stand as before; where deltas may precede their bases, as they are wanted; else behind their bases.
+/// Without an order, entries keep their places. If deltas may precede their bases, they are in the wanted order.
+/// Otherwise they come after their bases.
 fn check_order(order: Option<&Wanted>, written: &[usize], bases: &[Option<usize>]) -> Result<(), TestCaseError> {
     match order {
         None => prop_assert!(written.is_sorted(), "{:?}", written),

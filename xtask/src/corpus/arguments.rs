@@ -1,4 +1,4 @@
-//! What `cargo xtask corpus` is told.
+//! The command line of `cargo xtask corpus`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -68,14 +68,14 @@ pub(super) fn parse(words: &[OsString]) -> Outcome<Arguments> {
     Ok(arguments)
 }
 
-/// Splits `NAME=PATH`. git is run in other folders, so the path becomes absolute.
+/// Splits `NAME=PATH`. The path becomes absolute, because git runs in other folders.
 fn source(word: Option<&OsString>) -> Option<(String, PathBuf)> {
     let (name, path) = word?.to_str()?.split_once('=')?;
     Some((name.to_owned(), std::path::absolute(path).ok()?))
 }
 
 impl Arguments {
-    /// Refuses names that the manifest does not have: a misspelt one would pass for fetched.
+    /// Rejects names that the manifest does not have, because a misspelt name would seem to be fetched.
     pub(super) fn check_names(&self, manifest: &Manifest) -> Outcome<()> {
         let known = |name: &str| manifest.repositories.iter().any(|entry| entry.name == name);
         let names = self.names.iter().chain(self.sources.iter().map(|(name, _)| name));
@@ -88,7 +88,7 @@ impl Arguments {
         }
     }
 
-    /// Whether the entry is one of those that are asked for.
+    /// Whether the entry was asked for.
     pub(super) fn wants(&self, entry: &Entry) -> bool {
         self.names.is_empty() || self.names.contains(&entry.name)
     }

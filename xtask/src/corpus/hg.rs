@@ -1,4 +1,4 @@
-//! Making a Mercurial repository of a Git repository, with a stated release of hg.
+//! Converts a Git repository to Mercurial with a given release of hg.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,16 +6,18 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Trouble;
-use super::fetch::{MISLEADING, failed, remove};
+use super::fetch::MISLEADING;
 use super::manifest::{Conversion, Converted, Entry};
 use crate::environment::isolated;
+use crate::files::{failed, remove_folder};
 use crate::mercurial;
 use crate::process::{Failure, output};
 
-/// What a conversion was made of and by which hg, below its folder. What is there of another commit or release is not what is meant.
+/// The file in a converted repository that names its commit and the release of hg. A conversion with another note is
+/// not used.
 const NOTE: &str = ".hg/corpus";
 
-/// Converts what `source` holds, the entry's commit, into `folder`, unless an earlier call did, and gives what came of it.
+/// Converts the entry's commit from `source` into `folder`, unless an earlier call did. Returns facts about the result.
 pub(super) fn convert(
     entry: &Entry,
     conversion: &Conversion,
@@ -24,7 +26,7 @@ pub(super) fn convert(
 ) -> Result<Converted, Trouble> {
     let name = &entry.name;
     let note = format!("{} by hg {}\n", entry.commit, conversion.hg);
-    // Without hg nothing was found that differs.
+    // Without hg there is nothing to compare, which is not a difference.
     let program = mercurial::newest().map_err(|Failure(message)| Trouble::NotConverted(message))?;
     if folder.exists() {
         check_note(folder, &note)?;
@@ -37,14 +39,14 @@ pub(super) fn convert(
         }
         eprintln!("{name}: converting with hg {}", conversion.hg);
         let unfinished = folder.with_extension("unfinished");
-        remove(&unfinished)?;
+        remove_folder(&unfinished)?;
         let mut convert = hg(&program);
-        // Deltas are chosen by their compressed lengths too, so the engine is a part of what is meant.
+        // hg also chooses deltas by their compressed lengths, so the compression engine has to be fixed.
         convert.args(["--config", "extensions.convert=", "--config", "format.revlog-compression=zlib"]);
         convert.args(["convert", "--quiet", "--datesort", "--source-type", "git", "--dest-type", "hg"]);
         if let Err(Failure(message)) = output(convert.arg(source).arg(&unfinished)) {
-            remove(&unfinished)?;
-            // Above the reason there are thousands of warnings.
+            remove_folder(&unfinished)?;
+            // Thousands of warnings may precede the reason.
             let reason = message.lines().last().unwrap_or_default();
             return Err(Trouble::Failed(format!("hg convert: {reason}")));
         }
@@ -58,7 +60,7 @@ pub(super) fn convert(
     Ok(Converted { changesets, tip: node.to_owned() })
 }
 
-/// Sees that an earlier call made `folder` of the commit and by the hg that `expected` tells.
+/// Checks that an earlier call made `folder` from the commit and with the hg in `expected`.
 fn check_note(folder: &Path, expected: &str) -> Result<(), Trouble> {
     let found = fs::read_to_string(folder.join(NOTE)).unwrap_or_default();
     if found == expected {
@@ -71,7 +73,7 @@ fn check_note(folder: &Path, expected: &str) -> Result<(), Trouble> {
     )]))
 }
 
-/// hg as it is without any configuration, and the git that it calls likewise: renames are found by git's rules.
+/// An hg command without any configuration. The git that it calls has none either, because git's rules find renames.
 fn hg(program: &OsStr) -> Command {
     let mut command = isolated(program);
     command.envs([("HGRCPATH", ""), ("HGPLAIN", "1"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC")]);

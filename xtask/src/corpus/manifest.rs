@@ -1,4 +1,4 @@
-//! What the corpus is: repositories by URL and commit, and the figures that they give on every machine.
+//! The manifest of the corpus: repositories by URL and commit, and figures that are the same on every machine.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -7,20 +7,22 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::files::failed;
 use crate::process::{Failure, Outcome};
 
-/// The manifest's file. Fields that it does not know are refused: a figure under a misspelt name would never be compared.
+/// The content of the manifest file. Unknown fields are errors, because a figure under a misspelt name would never be
+/// compared.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Manifest {
-    /// For whoever opens the file.
+    /// Notes for people who open the file.
     about: Vec<String>,
     /// The codec specs whose stored bytes are compared.
     pub(super) specs: Vec<String>,
     pub(super) repositories: Vec<Entry>,
 }
 
-/// One repository. Figures that nobody has measured yet are absent.
+/// One repository. Figures that have not been measured yet are absent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
@@ -28,25 +30,26 @@ pub(super) struct Entry {
     pub(super) kind: Kind,
     pub(super) role: Role,
     pub(super) url: String,
-    /// The one commit that is meant, as its full id: what it reaches is the repository.
+    /// The full id of the commit. The repository consists of everything that it reaches.
     pub(super) commit: String,
-    /// Which commit that is, and what else has to be known of it, such as where its role is stated.
+    /// A description of the commit, and other remarks, such as where its role is stated.
     pub(super) note: String,
-    /// What becomes of it before it is measured: a Mercurial repository.
+    /// How to convert it to Mercurial before it is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) conversion: Option<Conversion>,
-    /// How many Git objects the commit reaches, itself included.
+    /// The number of Git objects that the commit reaches, including itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) objects: Option<u64>,
-    /// The length of all payloads before compression. Of Git they are the objects' contents, each whole.
+    /// The length of all payloads before compression. For Git, the payloads are the contents of the objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) payload_bytes: Option<u64>,
-    /// The length of all chunks under each spec: of Git each object whole, without its header, of Mercurial as hg chose the deltas.
+    /// The length of all chunks under each spec. For Git, each object is stored whole, without its header; for
+    /// Mercurial, the deltas are those that hg chose.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) stored_bytes: BTreeMap<String, u64>,
 }
 
-/// What a repository is an example of.
+/// The kind of repository that an entry is an example of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
@@ -60,7 +63,7 @@ pub(super) enum Kind {
     Program,
 }
 
-/// Whether specs were chosen by what they do to it.
+/// Whether codec specs were chosen on this repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Role {
@@ -68,7 +71,7 @@ pub(super) enum Role {
     HeldOut,
 }
 
-/// A Mercurial repository that hg makes of a Git repository. What deltas it has is the choice of that release of hg.
+/// A conversion of the Git repository to Mercurial. The release of hg decides which deltas the result has.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Conversion {
@@ -81,7 +84,7 @@ pub(super) struct Conversion {
     pub(super) tip: Option<String>,
 }
 
-/// What was found of an entry.
+/// The figures measured for an entry.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) objects: u64,
@@ -89,41 +92,41 @@ pub(super) struct Measured {
     pub(super) sizes: Option<Sizes>,
 }
 
-/// What hg made.
+/// Facts about a converted repository.
 #[derive(Debug)]
 pub(super) struct Converted {
     pub(super) changesets: u64,
     pub(super) tip: String,
 }
 
-/// The bytes of a repository's chunks.
+/// The total lengths of a repository's payloads and chunks.
 #[derive(Debug)]
 pub(super) struct Sizes {
     pub(super) payload_bytes: u64,
-    /// By spec.
+    /// By codec spec.
     pub(super) stored_bytes: BTreeMap<String, u64>,
 }
 
 impl Manifest {
-    /// Reads the file, and checks what makes no sense.
+    /// Reads and checks the file.
     pub(super) fn read(path: &Path) -> Outcome<Self> {
-        let failed = |error: &dyn Display| Failure(format!("{}: {error}", path.display()));
+        let failed = |error: &dyn Display| failed(path, error);
         let text = fs::read(path).map_err(|error| failed(&error))?;
         let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| failed(&error))?;
         manifest.check().map_err(|error| failed(&error))?;
         Ok(manifest)
     }
 
-    /// The file's text.
+    /// The text of the file.
     pub(super) fn text(&self) -> Outcome<String> {
         let text = serde_json::to_string_pretty(self).map_err(|error| Failure(error.to_string()))?;
         Ok(text + "\n")
     }
 
-    /// Replaces the file, whole or not at all.
+    /// Replaces the file atomically.
     pub(super) fn write(&self, path: &Path) -> Outcome<()> {
         let unfinished = path.with_extension("unfinished");
-        let failed = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
+        let failed = |error: std::io::Error| failed(path, &error);
         fs::write(&unfinished, self.text()?).map_err(failed)?;
         fs::rename(&unfinished, path).map_err(failed)
     }
@@ -131,7 +134,7 @@ impl Manifest {
     fn check(&self) -> Result<(), String> {
         for (index, entry) in self.repositories.iter().enumerate() {
             let name = &entry.name;
-            // It becomes the name of a folder, beside which others with endings are made.
+            // The name becomes that of a folder, and of other folders with an ending.
             let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
             if name.is_empty() || name.starts_with('-') || !name.chars().all(is_plain) {
                 return Err(format!("expected a name of letters, digits and hyphens, found {name:?}"));
@@ -139,7 +142,7 @@ impl Manifest {
             if self.repositories.iter().take(index).any(|earlier| earlier.name == *name) {
                 return Err(format!("{name} is there twice"));
             }
-            // git takes what begins with a hyphen for an option.
+            // git would take a URL that begins with a hyphen for an option.
             if entry.url.is_empty() || entry.url.starts_with('-') {
                 return Err(format!("{name}: expected a URL, found {:?}", entry.url));
             }
@@ -154,7 +157,7 @@ impl Manifest {
 }
 
 impl Entry {
-    /// What differs from the figures here, each with both; figures that are absent differ from nothing.
+    /// The figures that differ, each with the expected and the found value. Absent figures do not differ.
     pub(super) fn differences(&self, found: &Measured) -> Vec<String> {
         let mut differences = Vec::new();
         let mut compare = |what: &str, expected: Option<&dyn Display>, found: &dyn Display| {
@@ -177,7 +180,7 @@ impl Entry {
         differences
     }
 
-    /// How many of the figures found stand here to be compared with.
+    /// How many of the found figures the entry has, so that they can be compared.
     pub(super) fn comparable(&self, found: &Measured) -> usize {
         let conversion = self.conversion.as_ref().filter(|_| found.converted.is_some());
         let converted = conversion.map_or(0, |it| usize::from(it.changesets.is_some()) + usize::from(it.tip.is_some()));
@@ -188,8 +191,10 @@ impl Entry {
         usize::from(self.objects.is_some()) + converted + sizes
     }
 
-    /// Takes over what was found. Sizes that were not measured are dropped if anything else shows that they are another commit's or another
-    /// conversion's. Says whether they were.
+    /// Replaces the figures by those found.
+    ///
+    /// Sizes that were not measured are dropped if another figure shows that they belong to another commit or
+    /// conversion. Returns whether they were dropped.
     pub(super) fn update(&mut self, found: Measured) -> bool {
         let conversion = self.conversion.as_ref().zip(found.converted.as_ref());
         let is_same = self.objects == Some(found.objects)
@@ -217,20 +222,20 @@ impl Entry {
         }
     }
 
-    /// Whether both mean the same repository.
-    pub(super) fn means_the_same(&self, other: &Entry) -> bool {
+    /// Whether both entries describe the same repository.
+    pub(super) fn is_same_repository(&self, other: &Entry) -> bool {
         let hg = |entry: &Entry| entry.conversion.as_ref().map(|conversion| conversion.hg.clone());
         self.name == other.name && self.commit == other.commit && hg(self) == hg(other)
     }
 }
 
-/// A figure of the manifest, as something to print.
+/// A figure of the manifest, for printing.
 fn shown<T: Display>(figure: Option<&T>) -> Option<&dyn Display> {
     figure.map(|figure| figure as &dyn Display)
 }
 
 impl Kind {
-    /// As the manifest writes it.
+    /// The name in the manifest.
     pub(super) fn name(self) -> &'static str {
         match self {
             Kind::Kernel => "kernel",
@@ -246,7 +251,7 @@ impl Kind {
 }
 
 impl Role {
-    /// As the manifest writes it.
+    /// The name in the manifest.
     pub(super) fn name(self) -> &'static str {
         match self {
             Role::ChosenOn => "chosen-on",

@@ -1,6 +1,7 @@
-//! `cargo xtask corpus`: fetch the repositories that figures are measured on, and see that they are what they were.
+//! `cargo xtask corpus`: fetches the repositories that figures are measured on, and checks that they have not changed.
 //!
-//! The manifest names them before anything is tuned on them: [`manifest`] says what it holds, METHODOLOGY.md how it is meant.
+//! The manifest names them before anything is tuned on them. [`manifest`] describes its contents, METHODOLOGY.md its
+//! purpose.
 
 mod arguments;
 mod fetch;
@@ -9,29 +10,30 @@ mod manifest;
 mod sizes;
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::files;
 use crate::process::{self, Failure, Outcome, cargo};
 use arguments::Arguments;
 use manifest::{Entry, Manifest, Measured};
 use sizes::Check;
 
-/// Try again: there was nothing to compare.
+/// The exit code if nothing could be compared: EX_TEMPFAIL, try again.
 const TEMPORARY_FAILURE: u8 = 75;
 
-/// Why there is nothing good to say of an entry.
+/// Why an entry could not be compared, or did not match.
 #[derive(Debug)]
 enum Trouble {
-    /// It is not here, and what git said.
+    /// The repository could not be fetched. Holds git's message.
     NotFetched(String),
-    /// The Git repository is here, and not the hg that is to convert it.
+    /// The Git repository is there, but not the hg to convert it.
     NotConverted(String),
-    /// It is here and is not what the manifest says.
+    /// The repository is not as the manifest says.
     Differs(Vec<String>),
-    /// Something that has to work did not.
+    /// An operation failed that should not fail.
     Failed(String),
 }
 
@@ -41,7 +43,7 @@ impl From<Failure> for Trouble {
     }
 }
 
-/// Runs the chore; prints a line for each repository on stdout.
+/// Runs the chore. Prints a line for each repository on stdout.
 pub(crate) fn run(words: &[OsString]) -> Outcome<ExitCode> {
     let arguments = arguments::parse(words)?;
     let manifest = Manifest::read(&arguments.manifest)?;
@@ -50,15 +52,15 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<ExitCode> {
         manifest.repositories.iter().filter(|entry| arguments.wants(entry)).for_each(list);
         return Ok(ExitCode::SUCCESS);
     }
-    fs::create_dir_all(&arguments.out).map_err(|error| fetch::failed(&arguments.out, &error))?;
-    let _alone = alone_in(&arguments.out)?;
+    files::make_folder(&arguments.out)?;
+    let _lock = lock(&arguments.out)?;
     let program = if arguments.check { Some(program(&arguments)?) } else { None };
     let (mut looked_at, mut sound) = (0, true);
     for entry in manifest.repositories.iter().filter(|entry| arguments.wants(entry)) {
         let found = measure(entry, &manifest.specs, &arguments, program.as_deref());
         looked_at += usize::from(!matches!(found, Err(Trouble::NotFetched(_) | Trouble::NotConverted(_))));
         let (line, is_sound) = match found {
-            // At once: the next repository may take an hour, and may be interrupted.
+            // Written at once, because the next repository may take an hour and may be interrupted.
             Ok(found) if arguments.update => update(entry, found, &arguments.manifest)?,
             found => judge(entry, found),
         };
@@ -75,7 +77,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<ExitCode> {
     }
 }
 
-/// Prints what the manifest says of an entry.
+/// Prints what the manifest says about an entry.
 fn list(entry: &Entry) {
     let objects = entry.objects.map_or("unknown".to_owned(), |objects| objects.to_string());
     let (kind, role) = (entry.kind.name(), entry.role.name());
@@ -83,16 +85,16 @@ fn list(entry: &Entry) {
     println!("{name:16} {kind:19} {role:9} {objects:>9} objects  {commit}  {url}");
 }
 
-/// The program that makes variants: the one that is named, or this checkout's.
+/// The program that makes variants: the given one, or this checkout's.
 fn program(arguments: &Arguments) -> Outcome<PathBuf> {
     if let Some(program) = &arguments.program {
-        return std::path::absolute(program).map_err(|error| fetch::failed(program, &error));
+        return std::path::absolute(program).map_err(|error| files::failed(program, &error));
     }
     process::run(cargo().args(["build", "--release", "--locked", "--package", "repackbench-cli"]))?;
     Ok(crate::target_dir().join("release").join("repackbench"))
 }
 
-/// Fetches an entry, converts it if it is one of Mercurial, and with a program measures its variants.
+/// Fetches an entry, converts it if it is a Mercurial one, and measures its variants if a program is given.
 fn measure(
     entry: &Entry,
     specs: &[String],
@@ -100,7 +102,7 @@ fn measure(
     program: Option<&Path>,
 ) -> Result<Measured, Trouble> {
     let folder = arguments.out.join(&entry.name);
-    // What is meant bears the entry's name; the Git repository that it is converted from stands beside it.
+    // The repository to measure has the entry's name. The Git repository that it is converted from is beside it.
     let git = if entry.conversion.is_some() { folder.with_extension("git") } else { folder.clone() };
     let objects = fetch::fetch(entry, arguments.source(entry), &git)?;
     let converted = match &entry.conversion {
@@ -117,10 +119,10 @@ fn measure(
     Ok(Measured { objects, converted, sizes })
 }
 
-/// Waits until no other call works in the folder `out`, and keeps others from it as long as the file is open.
-fn alone_in(out: &Path) -> Outcome<File> {
+/// Waits until no other call uses the folder `out`, and locks it as long as the file is open.
+fn lock(out: &Path) -> Outcome<File> {
     let path = out.join("lock");
-    let failed = |error: io::Error| fetch::failed(&path, &error);
+    let failed = |error: io::Error| files::failed(&path, &error);
     let lock = File::create(&path).map_err(failed)?;
     match lock.try_lock() {
         Ok(()) => {}
@@ -133,11 +135,11 @@ fn alone_in(out: &Path) -> Outcome<File> {
     Ok(lock)
 }
 
-/// Puts what was found of an entry into the manifest as it is by now: it may have been edited since it was read. Gives what to say of it, and
-/// whether it was put there.
+/// Writes the figures of an entry into the current manifest, which may have been edited since it was read. Returns the
+/// line to print, and whether the figures were written.
 fn update(entry: &Entry, found: Measured, path: &Path) -> Outcome<(String, bool)> {
     let mut manifest = Manifest::read(path)?;
-    let Some(now) = manifest.repositories.iter_mut().find(|now| now.means_the_same(entry)) else {
+    let Some(now) = manifest.repositories.iter_mut().find(|now| now.is_same_repository(entry)) else {
         return Ok(("not updated: by now the manifest names another commit, another hg or none".to_owned(), false));
     };
     let (differences, comparable, objects) = (now.differences(&found), now.comparable(&found), found.objects);
@@ -151,7 +153,7 @@ fn update(entry: &Entry, found: Measured, path: &Path) -> Outcome<(String, bool)
     Ok((format!("updated: {objects} objects; {before}{dropped}"), true))
 }
 
-/// What to say of an entry, and whether it is as the manifest says.
+/// The line to print about an entry, and whether the entry is as the manifest says or could not be compared.
 fn judge(entry: &Entry, found: Result<Measured, Trouble>) -> (String, bool) {
     let found = match found {
         Ok(found) => found,
@@ -170,11 +172,13 @@ fn judge(entry: &Entry, found: Result<Measured, Trouble>) -> (String, bool) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::manifest::{Kind, Role};
     use super::*;
 
     #[test]
-    fn the_manifest_has_every_kind_and_is_written_as_updates_write_it() {
+    fn manifest_has_every_kind_and_canonical_text() {
         let path = arguments::default_manifest();
         let manifest = Manifest::read(&path).expect("the manifest");
         let count = |wanted: Kind| manifest.repositories.iter().filter(|entry| entry.kind == wanted).count();

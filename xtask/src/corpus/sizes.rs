@@ -1,7 +1,8 @@
-//! The bytes of a repository's chunks under each spec, such that they come out the same wherever the repository came from.
+//! Measures the bytes of a repository's chunks under each spec, independently of where the repository came from.
 //!
-//! Which objects a pack has as deltas, and on which bases, was chosen by the server or the git that made it. So sizes are taken of a variant
-//! without deltas: in a B-tree each object is compressed whole and on its own. What hg chose is decided by its release.
+//! The server or the git that made a pack has chosen its deltas and their bases. So sizes are measured on a variant
+//! without deltas: in a B-tree, each object is compressed whole and on its own. The deltas of hg depend only on its
+//! release.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,20 +12,20 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::Trouble;
-use super::fetch::{failed, remove};
 use super::manifest::Sizes;
+use crate::files::{failed, make_folder, remove_folder};
 use crate::process::output;
 
-/// What is made of a repository to measure it.
+/// How to measure a repository.
 pub(super) struct Check<'a> {
     /// The program `repackbench`.
     pub(super) program: &'a Path,
     pub(super) specs: &'a [String],
-    /// How many objects of Git there have to be; `None` of Mercurial.
+    /// The expected number of Git objects; `None` for Mercurial.
     pub(super) objects: Option<u64>,
 }
 
-/// The sums of a variant's chunks.
+/// Totals over a variant's chunks.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sums {
     chunks: u64,
@@ -33,16 +34,16 @@ struct Sums {
 }
 
 impl Check<'_> {
-    /// Makes each variant of `repository` in the folder `scratch`, one after another, and removes it.
+    /// Makes the variants of `repository` in the folder `scratch`, one at a time, and removes each after measuring it.
     pub(super) fn measure(&self, name: &str, repository: &Path, scratch: &Path) -> Result<Sizes, Trouble> {
         let mut stored_bytes = BTreeMap::new();
         let mut payload = None;
         for spec in self.specs {
             eprintln!("{name}: measuring {spec}");
-            remove(scratch)?;
-            fs::create_dir_all(scratch).map_err(|error| failed(scratch, &error))?;
+            remove_folder(scratch)?;
+            make_folder(scratch)?;
             let sums = self.variant(repository, spec, scratch);
-            remove(scratch)?;
+            remove_folder(scratch)?;
             let sums = sums?;
             if let Some(objects) = self.objects.filter(|objects| *objects != sums.chunks) {
                 return Err(Trouble::Failed(format!("expected {objects} objects under {spec}, found {}", sums.chunks)));
@@ -76,7 +77,7 @@ impl Check<'_> {
     }
 }
 
-/// All chunks of a record of `size`, whatever their kind.
+/// The totals over all kinds of chunks in a record of `size`.
 fn sums(record: &Value) -> Option<Sums> {
     let mut sums = Sums::default();
     for kind in record.get("size")?.get("objects")?.as_object()?.values() {
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_of_all_kinds_and_forms_are_added_and_none_is_passed_by() {
+    fn totals_include_all_kinds_and_forms() {
         let sizes = |stored: u64| serde_json::json!({"entries": 1, "payload_bytes": 7, "stored_bytes": stored});
         let record = serde_json::json!({"size": {"objects": {
             "blob": {"whole": sizes(100), "delta": sizes(20)},

@@ -1,20 +1,20 @@
-//! Tests of git's that have to fail on variants, each with its reason.
+//! The tests of git that are expected to fail on variants, each with its reason.
 
 use std::collections::BTreeMap;
 
 use crate::process::{Failure, Outcome};
 
-/// Reasons, as lines that begin with `#`, each before the tests that it explains: `SCRIPT: TITLE`.
+/// Lines `SCRIPT: TITLE`, one for each test. A line that begins with `#` is the reason for the tests below it.
 const TEXT: &str = include_str!("explained.txt");
 
-/// Each test's reason.
+/// The reasons, by script and title.
 #[derive(Debug)]
 pub(super) struct Explained {
     reasons: BTreeMap<(String, String), String>,
 }
 
 impl Explained {
-    /// All that are known.
+    /// The list of this checkout.
     pub(super) fn known() -> Outcome<Self> {
         Explained::of(TEXT)
     }
@@ -36,7 +36,7 @@ impl Explained {
         Ok(Explained { reasons })
     }
 
-    /// Whether a test has to fail.
+    /// Whether a test is expected to fail.
     pub(super) fn has(&self, script: &str, test: &str) -> bool {
         self.reasons.contains_key(&(script.to_owned(), test.to_owned()))
     }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_test_stands_below_its_reason() {
+    fn tests_follow_their_reason() {
         let explained = Explained::of("# A reason.\nt1-a.sh: title: more\n\n# Another.\nt2-b.sh: other\n").unwrap();
         assert!(explained.has("t1-a.sh", "title: more"));
         assert!(!explained.has("t2-b.sh", "title: more"));

@@ -1,16 +1,16 @@
-//! The loose objects that a script left, which say whether its repositories were variants.
+//! Counts the loose objects that a script left: they show whether its repositories were variants.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use super::failed;
+use crate::files::failed;
 use crate::process::Outcome;
 
-/// The first byte of a loose object as zlib writes it.
+/// The first byte of a loose object that zlib wrote.
 const ZLIB: u8 = 0x78;
 
-/// How many loose objects there are.
+/// Numbers of loose objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LooseObjects {
     pub(super) all: usize,
@@ -18,7 +18,8 @@ pub(super) struct LooseObjects {
 }
 
 impl LooseObjects {
-    /// Those in all object stores below `folder`. Tests leave folders and files that nobody may read; they are left out.
+    /// Counts the loose objects in all object stores below `folder`. Unreadable files and folders, which tests leave,
+    /// are skipped.
     pub(super) fn below(folder: &Path) -> Outcome<Self> {
         let mut found = LooseObjects::default();
         let mut folders = vec![folder.to_owned()];
@@ -46,7 +47,7 @@ impl LooseObjects {
     }
 }
 
-/// Whether a path ends as those of loose objects do: a folder of two digits and a file of all others.
+/// Whether a path ends like that of a loose object: a folder of two hexadecimal digits and a file of the others.
 fn is_loose(path: &Path) -> bool {
     let hex = |name: Option<&std::ffi::OsStr>, lengths: &[usize]| {
         let name = name.and_then(|name| name.to_str()).unwrap_or_default();
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loose_objects_are_told_apart_by_their_first_byte() {
+    fn loose_objects_are_counted_by_first_byte() {
         let folder = tempfile::tempdir().unwrap();
         let objects = folder.path().join("a").join("objects").join("0f");
         fs::create_dir_all(&objects).unwrap();

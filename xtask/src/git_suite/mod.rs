@@ -1,4 +1,5 @@
-//! `cargo xtask git-suite`: git's own tests, with the stand-in for zlib loaded into every git. `docs/git-suite.md` says what is compared.
+//! `cargo xtask git-suite`: runs git's own tests with the stand-in for zlib preloaded into every git. See
+//! `docs/git-suite.md`.
 
 mod explained;
 mod loose;
@@ -7,7 +8,6 @@ mod script;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{Display, Write};
-use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,6 +15,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::files::{entries, make_folder, remove_folder};
+use crate::git_source::scripts_folder;
 use crate::process::{Failure, Outcome};
 use crate::tests::build::{Built, Features, Targets, build};
 use explained::Explained;
@@ -26,24 +28,24 @@ usage: cargo xtask git-suite --git-source DIR [--zlib ZLIB]... [--writing SPEC].
   DIR is a checkout of git that was built, SCRIPT the beginning of a file's name in its t. Unless some are named, objects are
   read by every zlib and written as zstd:5, by the scripts about packs, objects, fetches, clones and gc";
 
-/// Beginnings of the names of scripts about packs, objects, fetches, clones, bitmaps and gc.
+/// Prefixes of the names of scripts about packs, objects, fetches, clones, bitmaps and gc.
 const SCRIPTS: [&str; 12] =
     ["t0410", "t1006", "t1007", "t1050", "t1060", "t1450", "t53", "t55", "t56", "t65", "t77", "t9300"];
 
 const ZLIBS: [&str; 5] = ["host", "stock", "zlib-rs", "zlib-ng", "libdeflate"];
 const WRITING: &str = "zstd:5";
 
-/// A script that takes longer than this has failed, in seconds.
+/// The longest time that a script may take, in seconds.
 const LONGEST: &str = "1800";
 
-/// What git runs under.
+/// How git runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Nothing of ours: what the others are compared with.
+    /// Without the stand-in. The other modes are compared with this one.
     Plain,
-    /// The stand-in, with this zlib behind it.
+    /// With the stand-in, which uses this zlib.
     Reading(String),
-    /// The stand-in, and every repository that git makes is a variant under this codec spec.
+    /// With the stand-in; every repository that git makes is a variant under this codec spec.
     Writing(String),
 }
 
@@ -56,7 +58,7 @@ impl Mode {
         }
     }
 
-    /// The words before a command, and the variables that it gets.
+    /// The words to put before a command, and its additional environment variables.
     fn starter(&self, program: &Path) -> (Vec<OsString>, Vec<(&'static str, String)>) {
         let exec = |option: &str, value: &str| {
             let words = [program.as_os_str(), "exec".as_ref(), option.as_ref(), value.as_ref(), OsStr::new("--")];
@@ -71,7 +73,7 @@ impl Mode {
 }
 
 struct Arguments {
-    /// `t` in git's sources.
+    /// The folder `t` of git's sources.
     folder: PathBuf,
     modes: Vec<Mode>,
     scripts: Vec<String>,
@@ -97,7 +99,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
 
 fn parse(words: &[OsString]) -> Outcome<Arguments> {
     let usage = || Failure(USAGE.to_owned());
-    let (mut source, mut modes, mut beginnings) = (None, Vec::new(), Vec::new());
+    let (mut source, mut modes, mut prefixes) = (None, Vec::new(), Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(usage);
@@ -106,7 +108,7 @@ fn parse(words: &[OsString]) -> Outcome<Arguments> {
             Some("--git-source") => source = Some(PathBuf::from(value()?)),
             Some("--zlib") => modes.push(Mode::Reading(text(value()?)?)),
             Some("--writing") => modes.push(Mode::Writing(text(value()?)?)),
-            Some(name) if !name.starts_with('-') => beginnings.push(name.to_owned()),
+            Some(name) if !name.starts_with('-') => prefixes.push(name.to_owned()),
             _ => return Err(usage()),
         }
     }
@@ -114,44 +116,38 @@ fn parse(words: &[OsString]) -> Outcome<Arguments> {
         modes.extend(ZLIBS.map(|zlib| Mode::Reading(zlib.to_owned())));
         modes.push(Mode::Writing(WRITING.to_owned()));
     }
-    if beginnings.is_empty() {
-        beginnings = SCRIPTS.map(str::to_owned).to_vec();
+    if prefixes.is_empty() {
+        prefixes = SCRIPTS.map(str::to_owned).to_vec();
     }
     let source = source.ok_or_else(usage)?;
-    let built = source.join("bin-wrappers").join("git");
-    if !built.exists() {
-        return Err(Failure(format!("{}: not found: run `make` there, git's tests take a built git", built.display())));
-    }
-    let folder = source.join("t");
-    let folder = fs::canonicalize(&folder).map_err(|error| failed(&folder, &error))?;
-    let scripts = scripts(&folder, &beginnings)?;
+    let folder = scripts_folder(&source, "t", "tests")?;
+    let scripts = scripts(&folder, &prefixes)?;
     Ok(Arguments { folder, modes, scripts })
 }
 
-/// The scripts in `folder` whose names begin so.
-fn scripts(folder: &Path, beginnings: &[String]) -> Outcome<Vec<String>> {
+/// The scripts in `folder` whose names have one of the prefixes.
+fn scripts(folder: &Path, prefixes: &[String]) -> Outcome<Vec<String>> {
     let mut scripts = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
-        let name = entry.map_err(|error| failed(folder, &error))?.file_name().to_string_lossy().into_owned();
-        let is_script = Path::new(&name).extension().is_some_and(|extension| extension == "sh");
-        if is_script && beginnings.iter().any(|beginning| name.starts_with(beginning.as_str())) {
-            scripts.push(name);
+    for path in entries(folder)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_script = path.extension().is_some_and(|extension| extension == "sh");
+        if is_script && prefixes.iter().any(|prefix| name.starts_with(prefix.as_str())) {
+            scripts.push(name.into_owned());
         }
     }
-    scripts.sort();
     if scripts.is_empty() {
-        return Err(Failure(format!("{}: no script begins with {}", folder.display(), beginnings.join(" or "))));
+        return Err(Failure(format!("{}: no script begins with {}", folder.display(), prefixes.join(" or "))));
     }
     Ok(scripts)
 }
 
-/// What became of the tests of each script.
+/// The results of each script.
 type Runs = BTreeMap<String, ScriptRun>;
 
-/// Runs all scripts, as many at once as there are processors.
+/// Runs all scripts, with one thread for each processor.
 fn run_all(arguments: &Arguments, mode: &Mode, built: &Built) -> Outcome<Runs> {
     let scratch = crate::target_dir().join("git-suite");
-    fs::create_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+    make_folder(&scratch)?;
     let next = AtomicUsize::new(0);
     let runs = Mutex::new(Ok(Runs::new()));
     let work = || {
@@ -173,31 +169,31 @@ fn run_all(arguments: &Arguments, mode: &Mode, built: &Built) -> Outcome<Runs> {
             scope.spawn(work);
         }
     });
-    fs::remove_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+    remove_folder(&scratch)?;
     runs.into_inner().map_err(|_| Failure("a thread panicked".into()))?
 }
 
 fn run_script(folder: &Path, name: &str, mode: &Mode, built: &Built, scratch: &Path) -> Outcome<ScriptRun> {
     let output = scratch.join(name);
-    fs::create_dir_all(&output).map_err(|error| failed(&output, &error))?;
+    make_folder(&output)?;
     let (mut words, variables) = mode.starter(&built.programs.join("repackbench"));
     words.extend(["timeout", LONGEST, "sh", name].map(OsString::from));
     let mut words = words.into_iter();
     let mut command = Command::new(words.next().unwrap_or_default());
     command.args(words).current_dir(folder).envs(variables).env("TEST_OUTPUT_DIRECTORY", &output);
-    // git's tests have programs of their own that read objects.
+    // git's tests include programs that read objects.
     command.env("REPACKBENCH_READER", "1");
-    // Its repositories stay where they are, to be counted.
+    // Keeps the repositories, whose objects are counted.
     command.arg("--debug");
-    // Git's own check of the memory allocator is preloaded, too, in the place of whatever was.
+    // Git's check of the memory allocator would replace what LD_PRELOAD names.
     command.env("TEST_NO_MALLOC_CHECK", "1");
     let mut run = script::run(&mut command)?;
     run.loose = LooseObjects::below(&output)?;
-    fs::remove_dir_all(&output).map_err(|error| failed(&output, &error))?;
+    remove_folder(&output)?;
     Ok(run)
 }
 
-/// A table of all modes, and below it what differs from plain git.
+/// A table of all modes. The tests that differ from plain git follow each row.
 struct Report {
     text: String,
     unexplained: usize,
@@ -227,15 +223,15 @@ impl Report {
         self.text.push('\n');
     }
 
-    /// Adds a mode's row, and the tests whose outcome is another than under plain git without an explanation.
+    /// Adds the row of a mode, and the tests that differ from plain git without an explanation.
     fn add(&mut self, mode: &Mode, plain: &Runs, runs: &Runs, explained: &Explained) {
-        let (mut of_known, mut unknown) = (0, String::new());
+        let (mut known, mut unknown) = (0, String::new());
         let mut count = 0;
         for (script, run) in runs {
             let under_plain = plain.get(script);
             for (test, verdict) in run.differing(under_plain) {
                 if matches!(mode, Mode::Writing(_)) && explained.has(script, test) {
-                    of_known += 1;
+                    known += 1;
                     continue;
                 }
                 count += 1;
@@ -244,12 +240,8 @@ impl Report {
                 let _ = writeln!(unknown, "    {script}: {test}: {was} under plain git, here {is}");
             }
         }
-        self.row(mode, runs, of_known, count);
+        self.row(mode, runs, known, count);
         self.text.push_str(&unknown);
         self.unexplained += count;
     }
-}
-
-fn failed(path: &Path, error: &dyn Display) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! One script of git's tests, and what it says of each test, in the Test Anything Protocol.
+//! Runs a script of git's tests and parses its output, which is in the Test Anything Protocol.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -6,14 +6,14 @@ use std::process::{Command, Stdio};
 use super::loose::LooseObjects;
 use crate::process::{self, Failure, Outcome};
 
-/// What became of a test.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Passed,
     Failed,
-    /// It lacks something on this machine.
+    /// The machine lacks something that the test needs.
     Skipped,
-    /// It fails, as git's authors know.
+    /// A failure that git's authors expect.
     KnownBreakage,
 }
 
@@ -28,14 +28,14 @@ impl Verdict {
     }
 }
 
-/// What stands for a script that did not come to its end.
+/// The title that stands for a script that did not finish.
 const SCRIPT_ITSELF: &str = "(the script itself)";
 
-/// The tests of a script by their titles.
+/// The results of a script's tests, by title.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ScriptRun {
     tests: BTreeMap<String, Verdict>,
-    /// What it left in its repositories.
+    /// The loose objects in the repositories that it left.
     pub(super) loose: LooseObjects,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn run(command: &mut Command) -> Outcome<ScriptRun> {
 }
 
 impl ScriptRun {
-    /// From what a script printed.
+    /// Parses the output of a script.
     fn of(text: &str) -> Self {
         let mut run = ScriptRun::default();
         let mut has_ended = false;
@@ -66,7 +66,7 @@ impl ScriptRun {
         run
     }
 
-    /// Some titles exist twice: the second gets a number.
+    /// Adds a result. A title that already exists gets a number.
     fn insert(&mut self, title: &str, verdict: Verdict) {
         let mut name = title.to_owned();
         let mut number = 1;
@@ -89,7 +89,7 @@ impl ScriptRun {
         self.tests.get(test).copied()
     }
 
-    /// The tests with another outcome than in `plain`; without one where the test was not run.
+    /// The tests whose result differs from that in `plain`, with the result here; `None` if the test did not run.
     pub(super) fn differing<'a>(
         &'a self,
         plain: Option<&'a ScriptRun>,
@@ -102,7 +102,7 @@ impl ScriptRun {
     }
 }
 
-/// A line such as `not ok 3 - the title # TODO known breakage`: title and verdict.
+/// Parses a line such as `not ok 3 - the title # TODO known breakage` into title and verdict.
 fn parse(line: &str) -> Option<(&str, Verdict)> {
     let (is_ok, rest) = match line.strip_prefix("ok ") {
         Some(rest) => (true, rest),
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_the_protocol_are_read() {
+    fn protocol_lines_are_parsed() {
         assert_eq!(parse("ok 1 - setup"), Some(("setup", Verdict::Passed)));
         assert_eq!(parse("not ok 12 - a - b"), Some(("a - b", Verdict::Failed)));
         assert_eq!(parse("ok 3 # skip push over http (missing CURL)"), Some(("push over http", Verdict::Skipped)));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_without_its_number_of_tests_has_failed() {
+    fn script_without_final_count_has_failed() {
         assert_eq!(ScriptRun::of("ok 1 - setup\n").verdict(SCRIPT_ITSELF), Some(Verdict::Failed));
         let whole = ScriptRun::of("ok 1 - setup\nok 2 - setup\n# passed all 2 test(s)\n1..2\n");
         assert_eq!((whole.count(), whole.failed()), (2, 0));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_plain_git_is_found_in_both_directions() {
+    fn differences_are_found_in_both_directions() {
         let plain = ScriptRun::of("ok 1 - a\nnot ok 2 - b\nok 3 - c\nnot ok 4 - d\n1..4\n");
         let other = ScriptRun::of("not ok 1 - a\nok 2 - b\nnot ok 3 - d\n1..3\n");
         let differing: Vec<_> = other.differing(Some(&plain)).collect();

@@ -5,18 +5,18 @@ use std::ffi::OsString;
 use super::run::Surroundings;
 use crate::process::{Failure, Outcome};
 
-/// What was typed.
+/// The parsed arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
-    /// Parts of the names of tests; all tests where there are none.
+    /// Parts of the names of tests; empty for all tests.
     pub(crate) names: Vec<String>,
-    /// Whether to run the tests in all surroundings that have to be survived.
+    /// Whether to run the tests in every environment of the stress run.
     pub(crate) stress: bool,
-    /// The runs of a stress run that are wanted, counted from 1; all where there are none.
+    /// The numbers of the stress runs to make, counted from 1; empty for all.
     pub(crate) runs: Vec<usize>,
-    /// How many tests run at once; libtest's choice where it is `None`.
+    /// How many tests run at once; `None` for libtest's default.
     pub(crate) threads: Option<u32>,
-    /// The seed of a random order; by name where it is `None`.
+    /// The seed of a random order; `None` for the order by name.
     pub(crate) seed: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// What of it the test binaries are told.
+    /// The options that apply to the test binaries.
     pub(crate) fn surroundings(&self) -> Surroundings {
         Surroundings { threads: self.threads, seed: self.seed, ..Surroundings::default() }
     }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_options_may_be_mixed() {
+    fn names_and_options_can_be_mixed() {
         let expected = Arguments {
             names: vec!["serve".to_owned(), "hg::".to_owned()],
             threads: Some(8),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_are_wrong_are_named() {
+    fn errors_name_the_wrong_option() {
         for (words, expected) in [
             (&["--tests"][..], "no option --tests"),
             (&["--threads"], "--threads takes a value"),

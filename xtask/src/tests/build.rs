@@ -1,4 +1,4 @@
-//! Building tests, and what cargo says it built.
+//! Builds tests, and reads from cargo's messages what it built.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,60 +9,60 @@ use serde_json::Value;
 use super::Variables;
 use crate::process::{self, Failure, Outcome, cargo};
 
-/// The feature of the codec that the default build leaves out, in each package that has it.
+/// The feature of the codec that the default build leaves out, for each package that has it.
 const FEATURES: &str = "repackbench-codec/zlib-ng,repackbench-preload-codecs/zlib-ng,repackbench-cli/zlib-ng";
 
-/// With which features to build.
+/// The features to build with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Features {
-    /// With every codec.
+    /// Every codec.
     All,
-    /// As users build it.
+    /// The features of the default build.
     Default,
 }
 
 impl Features {
-    /// What the tests are told that load what was built: they cannot see how.
+    /// The environment variable for tests that load built libraries and cannot see the features.
     pub(crate) fn variable(self) -> Option<(&'static str, OsString)> {
         (self == Features::All).then(|| ("REPACKBENCH_TEST_ZLIB_NG", "yes".into()))
     }
 }
 
-/// Which test targets to build. Packages are never selected: see the module above.
+/// The test targets to build. Packages are never selected; see the parent module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Targets {
     /// Every test, and the libraries that tests load.
     All,
-    /// The unit tests, if `lib`, and the integration tests of these names, with the libraries.
+    /// Some tests, and the libraries that tests load.
     Named {
-        /// Whether unit tests are among them.
+        /// Whether to build all unit tests.
         lib: bool,
-        /// The integration tests.
+        /// The names of the integration tests.
         tests: Vec<String>,
     },
 }
 
-/// A program of tests.
+/// A test program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TestBinary {
-    /// Its package.
+    /// The name of its package.
     pub(crate) package: String,
-    /// Its target: the package's library or program for unit tests.
+    /// The name of its target; for unit tests, the package's library or program.
     pub(crate) target: String,
     /// Whether it is an integration test.
     pub(crate) is_integration: bool,
-    /// The program.
+    /// The path of the program.
     pub(crate) executable: PathBuf,
-    /// The package's folder, in which cargo runs tests.
+    /// The folder of the package, in which tests run.
     pub(crate) folder: PathBuf,
 }
 
-/// What a build made.
+/// The result of a build.
 #[derive(Debug, Default)]
 pub(crate) struct Built {
-    /// The test programs, by package and target.
+    /// The test programs, sorted by package and target.
     pub(crate) binaries: Vec<TestBinary>,
-    /// The folder of programs and libraries that are no tests.
+    /// The folder with the programs and libraries that are not tests.
     pub(crate) programs: PathBuf,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn build(targets: &Targets, features: Features, variables: &Variables
     build_in(&crate::target_dir(), cargo, targets, features, variables)
 }
 
-/// Builds `targets` by the `cargo` of some checkout, in its folder `target`; what it says goes to the terminal.
+/// Builds `targets` with the `cargo` of some checkout, in its folder `target`. Diagnostics go to the terminal.
 pub(crate) fn build_in(
     target: &Path,
     cargo: impl Fn() -> Command,
@@ -95,7 +95,7 @@ pub(crate) fn build_in(
     Ok(built)
 }
 
-/// Runs cargo and gives what it prints on stdout; the rest goes to the terminal.
+/// Runs cargo and returns its standard output. Its stderr goes to the terminal.
 fn messages(command: &mut Command) -> Outcome<String> {
     let shown = process::shown(command);
     eprintln!("$ {shown}");
@@ -107,7 +107,8 @@ fn messages(command: &mut Command) -> Outcome<String> {
     String::from_utf8(output.stdout).map_err(|error| failed(&error))
 }
 
-/// The words of cargo that build `targets`. Libraries have to be asked for by `build`: `test` makes of them only what tests link.
+/// The cargo commands that build `targets`. The libraries need `build`, because `test` builds only the form that tests
+/// link.
 fn selections(targets: &Targets) -> Vec<Vec<String>> {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     match targets {
@@ -128,7 +129,7 @@ fn selections(targets: &Targets) -> Vec<Vec<String>> {
 }
 
 impl Built {
-    /// Takes over what cargo's messages say, of which each is a line of JSON.
+    /// Adds the test programs in cargo's messages, which are lines of JSON.
     fn read(&mut self, messages: &str) -> Outcome<()> {
         for line in messages.lines().filter(|line| line.starts_with('{')) {
             let message: Value =
@@ -149,7 +150,6 @@ fn test_binary(message: &Value) -> Option<TestBinary> {
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
     let kinds = message["target"]["kind"].as_array()?;
     Some(TestBinary {
-        // `path+file:///folder#version` or `path+file:///folder#name@version`: the folder's name may not be the package's.
         package: package_name(message["package_id"].as_str()?)?.to_owned(),
         target: message["target"]["name"].as_str()?.to_owned(),
         is_integration: kinds.iter().any(|kind| kind == "test"),
@@ -158,7 +158,8 @@ fn test_binary(message: &Value) -> Option<TestBinary> {
     })
 }
 
-/// The package's name in a package id: `path+file:///FOLDER#NAME@VERSION`, or without the name where it is the folder's.
+/// The name in a package id: `path+file:///FOLDER#NAME@VERSION`, or `path+file:///FOLDER#VERSION` if the folder has the
+/// same name.
 fn package_name(id: &str) -> Option<&str> {
     let (path, fragment) = id.rsplit_once('#')?;
     match fragment.split_once('@') {
@@ -179,7 +180,7 @@ mod tests {
 "#;
 
     #[test]
-    fn tests_and_libraries_are_found_in_what_cargo_says() {
+    fn test_programs_are_found_in_messages_of_cargo() {
         let mut built = Built::default();
         built.read(MESSAGES).unwrap();
         let found: Vec<(&str, &str, bool)> =
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_is_built() {
+    fn only_selected_targets_are_built() {
         let words = |targets| selections(&targets).iter().map(|words| words.join(" ")).collect::<Vec<String>>();
         let e2e = || vec!["e2e".to_owned()];
         assert_eq!(words(Targets::All), ["build --lib --bins --tests"]);

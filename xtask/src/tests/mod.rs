@@ -1,8 +1,9 @@
-//! `cargo xtask test`: see that what the tests call is there, build every test, run them, and say where the time went.
+//! `cargo xtask test`: installs what the tests need, builds and runs all tests, and reports where the time went.
 //!
-//! One build serves all: cargo chooses the features of dependencies by what is built together, so that each further selection of
-//! packages would compile hundreds of crates again. It has the feature of the codec that the default build leaves out; what the
-//! default build says in its place is tested at the end.
+//! There is one build for all tests. cargo chooses the features of dependencies by the packages that are built
+//! together, so each further selection of packages would compile hundreds of crates again. The build has the feature of
+//! the codec that the default build leaves out. The messages of the default build about that codec are tested at the
+//! end.
 
 mod arguments;
 pub(crate) mod build;
@@ -27,10 +28,10 @@ use crate::needs::Machine;
 use crate::process::{self, Failure, Outcome, cargo};
 use crate::{cmake, mercurial};
 
-/// The variables that the build and the tests need: where cmake, hg and the built libraries are.
+/// Environment variables for the build and the tests: the paths of cmake, hg and the built libraries.
 type Variables = Vec<(&'static str, OsString)>;
 
-/// The test targets that say what the default build refuses.
+/// The test targets that test what the default build refuses.
 const DEFAULT_BUILD: [&str; 2] = ["preload", "spec"];
 
 /// Runs the chore.
@@ -42,7 +43,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     let mut times = Times::default();
     let variables = times.of(Part::Needs, install)?;
     let scratch = ScratchSpace::choose()?;
-    let starter = permissions::without_the_power_to_ignore_them();
+    let starter = permissions::starter_that_respects_them();
     let surroundings = Surroundings { variables: scratch.variables(), starter, ..arguments.surroundings() };
     let _writable_again = permissions::WritableAgain(crate::target_dir().join("tmp").join("fixtures"));
     let outcome = if arguments.names.is_empty() {
@@ -54,9 +55,9 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     outcome
 }
 
-/// Makes what is missing, and gives the variables that say where it is.
+/// Installs what is missing, and returns the environment variables with the paths.
 fn install() -> Outcome<Variables> {
-    Machine::this().install_what_is_missing()?;
+    Machine::this().install_missing()?;
     let mut variables = mercurial::install()?;
     variables.extend(cmake::install()?);
     process::run(cargo().args(["fetch", "--locked"]))?;
@@ -93,12 +94,12 @@ fn run_matching(
     report(failures)
 }
 
-/// `variables`, and those that say what the tests find of what cargo builds with none of them.
+/// Adds the variables for tests that load programs and libraries which cargo does not build with the tests.
 fn with_staged(variables: &Variables, staged: &Staged, features: Features) -> Variables {
     variables.iter().cloned().chain([staged.variable()]).chain(features.variable()).collect()
 }
 
-/// Runs each binary, and gives the names of tests that failed. One that fails stops no other.
+/// Runs each binary and returns the names of failed tests. A failure does not stop the other binaries.
 fn run_binaries(
     binaries: &[TestBinary],
     names: &[String],

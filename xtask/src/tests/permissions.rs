@@ -1,4 +1,4 @@
-//! The fixtures that all tests read are protected by their permissions, which have to hold for root, too.
+//! Makes file permissions apply to root, too: they protect the fixtures that all tests share.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,10 +6,12 @@ use std::process::Command;
 
 use crate::process;
 
-/// The words that start a program which heeds permissions, for root; none for others, who do so anyway, and where there is no setpriv.
-pub(super) fn without_the_power_to_ignore_them() -> Vec<OsString> {
-    let powers = "-dac_override,-dac_read_search";
-    let words = ["setpriv", "--bounding-set", powers, "--inh-caps", powers];
+/// The words to put before a command so that it respects permissions when root runs it.
+///
+/// Empty for other users, who respect them anyway, and if there is no setpriv.
+pub(super) fn starter_that_respects_them() -> Vec<OsString> {
+    let dropped = "-dac_override,-dac_read_search";
+    let words = ["setpriv", "--bounding-set", dropped, "--inh-caps", dropped];
     let is_root = process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
     if is_root && process::succeeds(Command::new(words[0]).args(&words[1..]).arg("true")) {
         words.map(OsString::from).into()
@@ -18,7 +20,7 @@ pub(super) fn without_the_power_to_ignore_them() -> Vec<OsString> {
     }
 }
 
-/// A folder that is made writable when this is dropped, so that cargo can remove it.
+/// Makes a folder writable on drop, so that cargo can remove it.
 pub(super) struct WritableAgain(pub(super) PathBuf);
 
 impl Drop for WritableAgain {

@@ -1,4 +1,4 @@
-//! Running a program of tests, and reading what it says of each.
+//! Runs a test program and reads the result of each test from its output.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -8,22 +8,23 @@ use std::time::Duration;
 
 use super::Variables;
 use super::build::TestBinary;
-use crate::process::{Failure, Outcome};
+use crate::files::failed;
+use crate::process::Outcome;
 
-/// What a test run is surrounded by.
+/// The environment of a test run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Surroundings {
-    /// How many tests run at once; libtest's choice where it is `None`.
+    /// How many tests run at once; `None` for libtest's default.
     pub(crate) threads: Option<u32>,
-    /// The seed of a random order; by name where it is `None`.
+    /// The seed of a random order; `None` for the order by name.
     pub(crate) seed: Option<u64>,
-    /// The words that the program is started by, such as `setpriv` and its options.
+    /// The words before the program, such as `setpriv` and its options.
     pub(crate) starter: Vec<OsString>,
-    /// Variables of the environment that are set, or unset where there is no value.
+    /// Environment variables to set, or to unset if there is no value.
     pub(crate) variables: Vec<(OsString, Option<OsString>)>,
 }
 
-/// What became of a test.
+/// The result of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TestRun {
     pub(crate) name: String,
@@ -33,23 +34,23 @@ pub(crate) struct TestRun {
     pub(crate) time: Option<Duration>,
 }
 
-/// What became of a program's tests.
+/// The results of a test program.
 #[derive(Debug, Default)]
 pub(crate) struct BinaryRun {
     pub(crate) tests: Vec<TestRun>,
-    /// Whether the program itself says that all went well.
+    /// Whether the program exited with 0.
     pub(crate) has_succeeded: bool,
 }
 
 impl TestBinary {
-    /// How a test of it is named among all.
+    /// The name of a test with its package and target.
     pub(crate) fn full_name(&self, test: &str) -> String {
         format!("{} {} {test}", self.package, self.target)
     }
 }
 
 impl BinaryRun {
-    /// The names of the tests that failed; of the program where it ended otherwise than by a failed test.
+    /// The names of failed tests. If the program failed without a failed test, the name stands for the program itself.
     pub(crate) fn failed(&self) -> BTreeSet<String> {
         let failed = self.tests.iter().filter(|test| !test.has_passed);
         let mut names: BTreeSet<String> = failed.map(|test| test.name.clone()).collect();
@@ -60,7 +61,7 @@ impl BinaryRun {
     }
 }
 
-/// Runs the tests of `binary` whose names contain one of `names`, or all. What it prints goes to `shown`.
+/// Runs the tests of `binary` whose names contain one of `names`, or all. The output is copied to `shown`.
 pub(crate) fn run_binary(
     binary: &TestBinary,
     names: &[String],
@@ -70,7 +71,7 @@ pub(crate) fn run_binary(
 ) -> Outcome<BinaryRun> {
     let mut command = command(binary, surroundings, variables);
     command.args(names).stdin(Stdio::null()).stdout(Stdio::piped());
-    let failed = |error: std::io::Error| Failure(format!("{}: {error}", binary.executable.display()));
+    let failed = |error: std::io::Error| failed(&binary.executable, &error);
     writeln!(shown, "\n$ {} {} {}", binary.package, binary.target, names.join(" ")).map_err(failed)?;
     let mut running = command.spawn().map_err(failed)?;
     let mut run = BinaryRun::default();
@@ -96,7 +97,7 @@ fn command(binary: &TestBinary, surroundings: &Surroundings, variables: &Variabl
             None => command.env_remove(name),
         };
     }
-    // Times and random order are options that the test harness of a stable toolchain has, and shows only if told so.
+    // Times and random order are unstable options, which a stable toolchain accepts only with RUSTC_BOOTSTRAP.
     command.env("RUSTC_BOOTSTRAP", "1").args(["-Z", "unstable-options", "--report-time"]);
     if let Some(threads) = surroundings.threads {
         command.arg(format!("--test-threads={threads}"));
@@ -107,7 +108,7 @@ fn command(binary: &TestBinary, surroundings: &Surroundings, variables: &Variabl
     command
 }
 
-/// A line such as `test part::name ... ok <0.123s>`.
+/// Parses a line such as `test part::name ... ok <0.123s>`.
 fn parse(line: &str) -> Option<TestRun> {
     let (name, said) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
     let (outcome, time) = match said.split_once(" <") {
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_the_harness_are_read() {
+    fn harness_lines_are_parsed() {
         let read = |line| parse(line).map(|run| (run.name, run.has_passed, run.is_ignored, run.time));
         let ms = |millis| Some(Duration::from_millis(millis));
         assert_eq!(read("test a::b ... ok <1.250s>"), Some(("a::b".into(), true, false, ms(1250))));
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ends_by_a_signal_has_failed() {
+    fn program_killed_by_a_signal_has_failed() {
         let run = BinaryRun { tests: Vec::new(), has_succeeded: false };
         assert_eq!(run.failed().into_iter().collect::<Vec<_>>(), ["(the program itself)"]);
         let passed = parse("test a ... ok");

@@ -1,23 +1,24 @@
-//! Which test targets hold the tests of a name: found in the sources, so that nothing else is built.
+//! Finds the test targets that contain the tests of a name, by searching the sources, so that nothing else is built.
 //!
-//! A name selects what libtest's own filter does: a test whose path, `module::function`, contains it. Modules are told by files and
-//! by `mod` lines, functions by the attribute above them; where a macro makes the function, the text of its call is enough.
-//! Building one target too many costs time, and runs nothing that does not match.
+//! A name selects tests as libtest's filter does: those whose path, `module::function`, contains it. Modules are
+//! recognized by files and `mod` lines, functions by the attribute above them. For a function that a macro makes, a
+//! match in the macro's call is enough. Selecting a target too many only costs the time to build it, because tests that
+//! do not match are not run.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::{Targets, TestBinary};
+use crate::files::{entries, read_text};
 use crate::process::{Failure, Outcome};
 
-/// Where packages lie below the workspace's root.
+/// The folders of packages below the workspace's root.
 const GROUPS: [&str; 2] = ["crates", "integrations"];
 
-/// Packages that lie there by themselves.
-const ALONE: [&str; 2] = ["benches", "xtask"];
+/// Packages directly below the root.
+const AT_ROOT: [&str; 2] = ["benches", "xtask"];
 
-/// The test targets that may hold tests of some name: the package's folder, and the target's name for integration tests.
+/// The test targets that may contain tests of some names: packages by folder, and integration tests also by target.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selection {
     units: BTreeSet<PathBuf>,
@@ -30,7 +31,7 @@ impl Selection {
         Targets::Named { lib: !self.units.is_empty(), tests: tests.into_iter().collect() }
     }
 
-    /// Whether `binary` is one of them.
+    /// Whether `binary` is selected.
     pub(crate) fn has(&self, binary: &TestBinary) -> bool {
         if binary.is_integration {
             self.integration.contains(&(binary.folder.clone(), binary.target.clone()))
@@ -40,7 +41,7 @@ impl Selection {
     }
 }
 
-/// Finds the targets of the workspace at `root` that may hold tests called by one of `names`.
+/// Finds the targets of the workspace at `root` that may contain tests with one of `names`.
 pub(crate) fn find(root: &Path, names: &[String]) -> Outcome<Selection> {
     let mut selection = Selection::default();
     for package in packages(root)? {
@@ -65,7 +66,7 @@ pub(crate) fn find(root: &Path, names: &[String]) -> Outcome<Selection> {
 }
 
 fn packages(root: &Path) -> Outcome<Vec<PathBuf>> {
-    let mut packages: Vec<PathBuf> = ALONE.iter().map(|name| root.join(name)).collect();
+    let mut packages: Vec<PathBuf> = AT_ROOT.iter().map(|name| root.join(name)).collect();
     for group in GROUPS {
         packages.extend(entries(&root.join(group))?);
     }
@@ -74,7 +75,7 @@ fn packages(root: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(packages)
 }
 
-/// Every Rust source below `folder`; none if there is no such folder.
+/// Every Rust source below `folder`; empty if the folder does not exist.
 fn sources(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let mut sources = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -91,12 +92,7 @@ fn sources(folder: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(sources)
 }
 
-fn entries(folder: &Path) -> Outcome<Vec<PathBuf>> {
-    let failed = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    fs::read_dir(folder).map_err(failed)?.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
-}
-
-/// The modules that a file below `root` stands for: `a/b.rs` and `a/b/mod.rs` are `a`, `b`.
+/// The path of the module in a file below `root`: `a`, `b` for `a/b.rs` and `a/b/mod.rs`.
 fn module_path(root: &Path, file: &Path) -> Vec<String> {
     let below = file.strip_prefix(root).unwrap_or(file).with_extension("");
     let mut modules: Vec<String> = below.iter().map(|component| component.to_string_lossy().into_owned()).collect();
@@ -106,10 +102,9 @@ fn module_path(root: &Path, file: &Path) -> Vec<String> {
     modules
 }
 
-/// Whether a file with these modules may hold a test whose path contains one of `names`.
+/// Whether a file with this module path may contain a test whose path contains one of `names`.
 fn may_hold(file: &Path, modules: &[String], names: &[String]) -> Outcome<bool> {
-    let text = fs::read_to_string(file).map_err(|error| Failure(format!("{}: {error}", file.display())))?;
-    Ok(text_may_hold(&text, modules, names))
+    Ok(text_may_hold(&read_text(file)?, modules, names))
 }
 
 fn text_may_hold(text: &str, modules: &[String], names: &[String]) -> bool {
@@ -128,7 +123,7 @@ fn text_may_hold(text: &str, modules: &[String], names: &[String]) -> bool {
     })
 }
 
-/// Whether some line below the attribute of a test, or of a macro's call, names it.
+/// Whether `part` occurs in a function below a test attribute, or in a line of a macro's call.
 fn is_test(text: &str, part: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let mut is_below = false;
@@ -154,7 +149,7 @@ mod tests {
     ";
 
     #[test]
-    fn tests_are_found_by_function_module_file_and_macro() {
+    fn tests_are_found_by_function_module_or_macro() {
         let has = |name: &str| text_may_hold(SOURCE, &["serve".to_owned()], &[name.to_owned()]);
         for name in ["it_panics", "panics", "serve", "serve::", "inner::it_panics", "serve::inner", "no_config"] {
             assert!(has(name), "{name}");
@@ -166,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn files_stand_for_modules() {
+    fn files_map_to_modules() {
         let of = |file: &str| module_path(Path::new("/w/src"), Path::new(file)).join("::");
         assert_eq!(of("/w/src/lib.rs"), "");
         assert_eq!(of("/w/src/git/mod.rs"), "git");
@@ -175,8 +170,8 @@ mod tests {
     }
 
     #[test]
-    fn a_test_of_this_workspace_is_found_where_it_is() {
-        let found = find(crate::workspace_root(), &["files_stand_for_modules".to_owned()]).unwrap();
+    fn test_of_this_workspace_is_found() {
+        let found = find(crate::workspace_root(), &["files_map_to_modules".to_owned()]).unwrap();
         assert_eq!(found.targets(), Targets::Named { lib: true, tests: Vec::new() });
         assert_eq!(found.units.into_iter().collect::<Vec<_>>(), [crate::workspace_root().join("xtask")]);
         let missing = find(crate::workspace_root(), &[format!("no_such_{}", "test")]);

@@ -1,4 +1,4 @@
-//! The folder of built programs and libraries, by a name that every test can use.
+//! Gives the folder of built programs and libraries a path that every test can use.
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,12 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::process::{Failure, Outcome};
+use crate::files::failed;
+use crate::process::Outcome;
 
-/// The variable that names the folder for the tests that start or load what cargo builds with no test.
+/// The variable with the folder, for tests that use programs or libraries which cargo does not build with them.
 const VARIABLE: &str = "REPACKBENCH_TEST_BUILT";
 
-/// The folder itself, or a link to it where its path has a space or a colon, which LD_PRELOAD takes for the end of a name.
+/// The folder itself, or a link to it if its path has a space or a colon, which separate names in LD_PRELOAD.
 #[derive(Debug)]
 pub(crate) struct Staged {
     folder: PathBuf,
@@ -19,31 +20,32 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    /// Makes the link, in `place`, if there has to be one.
-    pub(crate) fn new(built: &Path, place: &Path) -> Outcome<Self> {
+    /// Makes a link in the folder `links` if `built` needs one.
+    pub(crate) fn new(built: &Path, links: &Path) -> Outcome<Self> {
         if can_be_named(built) {
             return Ok(Staged { folder: built.to_owned(), is_link: false });
         }
         // The folder for temporary files may have such a path, too.
-        let place = if can_be_named(place) { place } else { Path::new("/tmp") };
-        // A run that was killed may have left a link of this name: numbers of processes come again.
+        let links = if can_be_named(links) { links } else { Path::new("/tmp") };
+        // A killed run may have left a link of this name, since process ids are reused.
         let mut number = 0;
         loop {
-            let folder = place.join(format!("repackbench-built-{}-{number}", std::process::id()));
+            let folder = links.join(format!("repackbench-built-{}-{number}", std::process::id()));
             match symlink(built, &folder) {
                 Ok(()) => return Ok(Staged { folder, is_link: true }),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && number < 100 => number += 1,
-                Err(error) => return Err(Failure(format!("{}: {error}", folder.display()))),
+                Err(error) => return Err(failed(&folder, &error)),
             }
         }
     }
 
-    /// What the tests are told.
+    /// The environment variable for the tests.
     pub(crate) fn variable(&self) -> (&'static str, OsString) {
         (VARIABLE, self.folder.clone().into_os_string())
     }
 }
 
+/// Whether the path can be part of LD_PRELOAD.
 fn can_be_named(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(|byte| b": \t\n".contains(byte))
 }
@@ -63,8 +65,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_path_that_cannot_be_named_gets_a_link() {
-        // Not where TMPDIR says, whose path may have a space itself.
+    fn only_paths_with_separators_get_a_link() {
+        // Not in TMPDIR, whose path may have a space, too.
         let place = tempfile::tempdir_in("/tmp").unwrap();
         let (plain, odd) = (place.path().join("plain"), place.path().join("with a space"));
         for folder in [&plain, &odd] {

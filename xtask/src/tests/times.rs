@@ -1,4 +1,4 @@
-//! Where the time of a test run went: by part, and the slowest tests.
+//! Reports where the time of a test run went: by part, and the slowest tests.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -12,13 +12,13 @@ const SLOWEST: usize = 10;
 /// A part of a test run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Installing what the tests need.
+    /// Installing needed programs.
     Needs,
     /// Compiling.
     Compiling,
-    /// Tests of a crate's own code, and of one crate by its public items.
+    /// Unit tests, and integration tests of one crate.
     Crates,
-    /// Tests that drive the program.
+    /// Tests that run the program.
     EndToEnd,
 }
 
@@ -36,7 +36,7 @@ impl Part {
     }
 }
 
-/// What took how long.
+/// The elapsed times of parts and tests.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     parts: Vec<(Part, Duration)>,
@@ -45,7 +45,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Does `work` and counts its time as `part`'s.
+    /// Runs `work` and adds its time to `part`.
     pub(crate) fn of<T>(&mut self, part: Part, work: impl FnOnce() -> T) -> T {
         let started = Instant::now();
         let result = work();
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slowest_come_first_and_parts_add_up() {
+    fn slowest_tests_come_first_and_parts_add_up() {
         let binary = |package: &str, is_integration| TestBinary {
             package: package.to_owned(),
             target: "t".to_owned(),

@@ -1,4 +1,4 @@
-//! What comes of records.
+//! Comparisons of made-up records.
 
 use repackbench_records::{Disturbance, RunPlace, Verdict, fixtures::record};
 
@@ -9,7 +9,7 @@ fn near(found: f64, expected: f64) {
 }
 
 #[test]
-fn a_ratio_is_taken_within_blocks_against_the_geometric_mean_of_the_baseline_s_runs() {
+fn ratio_is_to_geometric_mean_of_baseline_within_block() {
     let mut records = Vec::new();
     // The second and third block run on a machine that is 10 and 100 times slower: within blocks nothing changes.
     for (block, slow) in [(0, 1), (1, 10), (2, 100)] {
@@ -35,7 +35,7 @@ fn a_ratio_is_taken_within_blocks_against_the_geometric_mean_of_the_baseline_s_r
 }
 
 #[test]
-fn blocks_that_lack_a_run_or_have_no_time_give_no_pair() {
+fn incomplete_blocks_give_no_pair() {
     let mut records = Vec::new();
     for block in 0..4 {
         records.push(record("checkout", Role::Baseline, 1, block, if block == 0 { 0 } else { 100 }));
@@ -52,7 +52,7 @@ fn blocks_that_lack_a_run_or_have_no_time_give_no_pair() {
 }
 
 #[test]
-fn the_workload_s_records_say_which_time_is_compared() {
+fn records_name_the_compared_time() {
     let with_system_time = |role, row, user_ns, sys_ns, compared_time| {
         let mut record = record("checkout", role, row, 0, user_ns);
         record.sample.sys_ns = sys_ns;
@@ -77,7 +77,7 @@ fn the_workload_s_records_say_which_time_is_compared() {
 }
 
 #[test]
-fn records_of_different_clocks_are_different_comparisons() {
+fn different_clocks_are_compared_separately() {
     let session = |number, compared_time, writing_ns| {
         let mut records = steady("checkout", 9, 1.0, &[0.5]);
         for record in &mut records {
@@ -90,7 +90,7 @@ fn records_of_different_clocks_are_different_comparisons() {
     let times = [ComparedTime::User, ComparedTime::CpuWithoutWriting, ComparedTime::UserOfCommand];
     let sessions = [session(1, times[0], None), session(2, times[1], Some(10)), session(3, times[2], None)];
     let mut records = sessions.concat();
-    // Stopped before its baseline was measured: it stands with what has the same clock.
+    // A session stopped before its baseline was measured joins those with the same clock.
     let stopped = Record { place: RunPlace { session: 4, ..records[2].place }, ..records[2].clone() };
     records.push(Record { compared_time: times[1], ..stopped });
     let comparisons = compare_records(&records);
@@ -138,7 +138,7 @@ fn six_blocks_give_an_interval() {
     near(widest_half_width(&comparison).unwrap(), (0.75_f64.ln() - 0.70_f64.ln()) / 2.0);
 }
 
-/// `blocks` blocks of each workload in which variants take so many times what the baseline takes.
+/// `blocks` blocks of a workload in which variants take these multiples of the baseline's time.
 fn steady(workload: &str, blocks: u32, again: f64, variants: &[f64]) -> Vec<Record> {
     let time = |factor: f64| (1e6 * factor) as u64;
     let mut records = Vec::new();
@@ -157,7 +157,7 @@ fn verdicts(comparison: &WorkloadComparison) -> Vec<Option<Verdict>> {
 }
 
 #[test]
-fn verdicts_allow_for_the_number_of_ratios_of_a_session() {
+fn verdicts_are_corrected_for_number_of_ratios() {
     let six = steady("traverse", 6, 1.0, &[0.5, 1.0, 2.0]);
     let [comparison] = compare_records(&six).try_into().unwrap();
     let inconclusive = Some(Verdict::Inconclusive);
@@ -169,7 +169,7 @@ fn verdicts_allow_for_the_number_of_ratios_of_a_session() {
 }
 
 #[test]
-fn noise_widens_the_floor_and_more_of_it_forbids_verdicts() {
+fn noise_widens_floor_and_can_forbid_verdicts() {
     let [comparison] = compare_records(&steady("traverse", 9, 1.009, &[0.97])).try_into().unwrap();
     assert!(comparison.is_valid);
     assert_eq!(verdicts(&comparison), [Some(Verdict::Faster)]);
@@ -180,7 +180,7 @@ fn noise_widens_the_floor_and_more_of_it_forbids_verdicts() {
 }
 
 #[test]
-fn nothing_is_precise_before_every_ratio_has_an_interval() {
+fn precision_needs_an_interval_for_every_ratio() {
     let few = compare_records(&steady("traverse", 5, 1.0, &[0.5]));
     assert_eq!(widest_half_width(&few[0]), None);
     assert_eq!((few[0].noise_floor, few[0].rows[1].verdict), (None, None));
@@ -194,11 +194,11 @@ fn nothing_is_precise_before_every_ratio_has_an_interval() {
 }
 
 #[test]
-fn runs_of_several_copies_get_an_interval_over_copies() {
+fn runs_of_several_copies_get_interval_over_copies() {
     let mut records = steady("checkout", 12, 1.0, &[0.5]);
     for record in &mut records {
         record.place.copy = Some(record.place.block % 4);
-        // One of the copies lies where reading takes twice as long.
+        // One of the copies is at a place where reading takes twice as long.
         if record.variant.role == Role::Candidate && record.place.copy == Some(3) {
             record.sample.user_ns *= 2;
         }
@@ -215,7 +215,7 @@ fn runs_of_several_copies_get_an_interval_over_copies() {
 }
 
 #[test]
-fn disturbances_are_shares_of_the_runs_of_which_they_are_known() {
+fn disturbances_are_shares_of_runs_that_report_them() {
     let mut records = steady("traverse", 2, 1.0, &[]);
     records[0].disturbance =
         Disturbance { elapsed_ns: Some(100), steal_ns: Some(20), cpu_pressure_ns: Some(0), ..Disturbance::default() };
@@ -226,7 +226,7 @@ fn disturbances_are_shares_of_the_runs_of_which_they_are_known() {
 }
 
 #[test]
-fn machines_stay_apart_and_sessions_together() {
+fn machines_are_separate_and_sessions_joined() {
     let mut here = steady("traverse", 9, 1.0, &[0.5]);
     let mut there = steady("traverse", 9, 1.0, &[2.0]);
     for (records, cpu, session) in [(&mut here, "fast", 7), (&mut there, "slow", 8)] {
@@ -235,7 +235,7 @@ fn machines_stay_apart_and_sessions_together() {
             record.place.session = session;
         }
     }
-    // The same session after a restart with another kernel.
+    // The same session, resumed under another kernel.
     here[20].host.kernel = Some("newer".into());
     let [fast, slow] = compare_records(&[here, there].concat()).try_into().unwrap();
     assert_eq!((fast.host.cpu_model.as_deref(), slow.host.cpu_model.as_deref()), (Some("fast"), Some("slow")));
@@ -259,7 +259,7 @@ fn beside(baseline: &str, session: u64, slow: u64) -> Vec<Record> {
 }
 
 #[test]
-fn ratios_to_different_baselines_stay_apart() {
+fn ratios_to_different_baselines_are_separate() {
     let mut both = [beside("zlib:6", 7, 1), beside("zlib:9", 8, 4)].concat();
     // A third session was stopped in its first run.
     both.push(Record { place: RunPlace { session: 9, ..both[2].place }, ..both[2].clone() });
@@ -278,7 +278,7 @@ fn ratios_to_different_baselines_stay_apart() {
 }
 
 #[test]
-fn sessions_that_saw_other_content_stay_apart() {
+fn sessions_with_other_content_are_separate() {
     let mut both = [beside("zlib:6", 7, 1), beside("zlib:6", 8, 1)].concat();
     both.iter_mut().skip(27).for_each(|record| record.digest.hex = "ab".into());
     assert_eq!(compare_records(&both).len(), 2);
@@ -288,7 +288,7 @@ fn sessions_that_saw_other_content_stay_apart() {
 }
 
 #[test]
-fn a_variant_has_one_row_under_its_first_spelling_however_it_was_typed() {
+fn variant_has_one_row_under_its_first_spelling() {
     let mut later = beside("zlib:6", 8, 1);
     for spec in later.iter_mut().filter_map(|record| record.variant.spec.as_mut()) {
         spec.typed.push_str(",default");
@@ -307,7 +307,7 @@ fn a_variant_has_one_row_under_its_first_spelling_however_it_was_typed() {
 }
 
 #[test]
-fn the_names_of_a_self_test_stay_apart() {
+fn names_of_self_test_are_separate_rows() {
     let mut records = steady("traverse", 9, 1.0, &[1.0, 1.0]);
     for record in &mut records {
         let row = record.variant.row;
@@ -320,7 +320,7 @@ fn the_names_of_a_self_test_stay_apart() {
 }
 
 #[test]
-fn workloads_and_sessions_stay_apart() {
+fn workloads_are_separate_and_pairs_need_one_session() {
     let mut records = vec![
         record("traverse", Role::Baseline, 1, 0, 100),
         record("checkout", Role::Baseline, 1, 0, 100),

@@ -1,6 +1,6 @@
 //! `repackbench alternatives`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::Args;
 use repackbench_codec::{CodecSpec, CodecSpecs};
@@ -11,13 +11,14 @@ use repackbench_timing::{
     workloads::WorkloadSpec,
 };
 
-use super::{bench::show, name_of, open, print_notes, report::Outputs, session};
 use crate::{
     failure::{Failure, USAGE},
     options::{
-        BenchWorkload, ByteSize, Effort, Implementation, MeasureArguments, MemoryArguments, OutputArguments,
-        ProgramArguments, RangeArguments, find_hg_extension, located, meter, other_zlibs,
+        BenchWorkload, ByteSize, Implementation, OutputArguments, ProgramArguments, SessionArguments, meter,
+        other_zlibs,
     },
+    output::result_output::ResultOutput,
+    repository::name_of,
 };
 
 /// Hold another codec against what else a user of git can do.
@@ -40,17 +41,13 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct AlternativesArguments {
-    /// The repository: Git's.
-    #[arg(value_parser = located())]
-    pub(crate) repository: PathBuf,
-
     /// A codec to hold against the rest; may be given several times [default: balanced].
     #[arg(long = "codec", value_name = "SPEC")]
     codecs: Vec<CodecSpecs>,
 
     /// The codec of all other rows: one that plain git reads.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
-    pub(crate) baseline: CodecSpec,
+    baseline: CodecSpec,
 
     /// Other implementations of zlib under git, after commas.
     #[arg(long = "zlib", value_enum, value_name = "NAME", value_delimiter = ',', default_value = "zlib-rs,libdeflate")]
@@ -62,33 +59,24 @@ pub(crate) struct AlternativesArguments {
 
     /// Leave out what comes after a fresh search for deltas, which takes long.
     #[arg(long)]
-    pub(crate) without_repack: bool,
+    without_repack: bool,
 
     /// A workload of `bench --client stock`; may be given several times [default: traverse, diff:raw, diff:pickaxe, checkout].
     #[arg(long = "workload", value_name = "W")]
     workloads: Vec<BenchWorkload>,
 
     #[command(flatten)]
-    pub(crate) programs: ProgramArguments,
+    programs: ProgramArguments,
 
     #[command(flatten)]
-    pub(crate) range: RangeArguments,
+    session: SessionArguments,
 
     #[command(flatten)]
-    pub(crate) measure: MeasureArguments,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
-
-    #[command(flatten)]
-    pub(crate) memory: MemoryArguments,
-
-    #[command(flatten)]
-    pub(crate) effort: Effort,
+    output: OutputArguments,
 }
 
 impl AlternativesArguments {
-    pub(crate) fn codecs(&self) -> Result<Vec<CodecSpec>, Failure> {
+    fn codecs(&self) -> Result<Vec<CodecSpec>, Failure> {
         if !self.codecs.is_empty() {
             return Ok(self.codecs.iter().flat_map(CodecSpecs::specs).cloned().collect());
         }
@@ -96,7 +84,7 @@ impl AlternativesArguments {
         Ok(vec![balanced])
     }
 
-    pub(crate) fn stock(&self) -> Result<StockPlan, Failure> {
+    fn stock(&self) -> Result<StockPlan, Failure> {
         let mebibytes = u32::try_from(self.base_cache.0 >> 20).unwrap_or(u32::MAX);
         let mut workloads = Vec::new();
         for workload in &self.workloads {
@@ -116,7 +104,7 @@ impl AlternativesArguments {
         Ok(StockPlan {
             git: git.into(),
             hg: hg.into(),
-            hg_extension: find_hg_extension(hg_extension.as_deref()),
+            hg_extension: hg_extension.folder(),
             zlibs: other_zlibs(&self.zlibs),
             helps: vec![Help::CommitGraph, Help::Bitmaps, Help::DeltaCache(mebibytes.max(1))],
             caches: vec![repackbench_timing::arms::stock::Caches::Off],
@@ -127,24 +115,26 @@ impl AlternativesArguments {
 }
 
 pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure> {
-    arguments.memory.ceiling(arguments.effort.threads()).set();
-    let source = open(&arguments.repository)?;
-    print_notes(&source, arguments.effort.quiet);
+    let session = &arguments.session;
+    let source = session.open()?;
     if let Repository::Hg(_) = source {
         let message = format!(
             "{}: alternatives is about git; bench --client stock --rechosen runs hg",
-            name_of(&arguments.repository)
+            name_of(&session.repository)
         );
         return Err(Failure::new(USAGE, message));
     }
-    let plan = session::plan(&source, &arguments.baseline, &arguments.measure, &arguments.range, &arguments.effort)?;
     let recomputer = match arguments.without_repack {
         true => None,
         false => Some(arguments.programs.recomputer(&source)?),
     };
-    let plan = BenchPlan { codecs: arguments.codecs()?, recomputer, stock: Some(arguments.stock()?), ..plan };
-    let mut outputs = Outputs::prepare(&arguments.output)?;
-    let mut file = arguments.measure.record_file()?;
-    let measured = session::run(&source, &arguments.repository, &plan, &arguments.effort, &mut file)?;
-    show(measured, &mut outputs)
+    let plan = BenchPlan {
+        codecs: arguments.codecs()?,
+        recomputer,
+        stock: Some(arguments.stock()?),
+        ..session.plan(&source, &arguments.baseline)?
+    };
+    let mut output = ResultOutput::create(&arguments.output)?;
+    let mut file = session.measure.record_file()?;
+    output.show_session(session.run(&source, &plan, &mut file)?)
 }

@@ -1,30 +1,25 @@
 //! `repackbench bench`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
-use clap::Args;
-use repackbench_analysis::{Results, self_test};
-use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices};
+use clap::{ArgGroup, Args};
+use repackbench_analysis::self_test;
+use repackbench_codec::{CodecSpec, DecoderChoice, DecoderChoices};
 use repackbench_reader::Repository;
-use repackbench_report::{sections, text};
-use repackbench_timing::{
-    BenchError,
-    bench::{BenchPlan, Measured},
-    record_names::vcs_of,
-    trace::Device,
-};
+use repackbench_report::sections;
+use repackbench_timing::{bench::BenchPlan, record_names::vcs_of};
 
-use super::{
-    open, print_article, print_idle_orders, print_notes,
-    report::{Outputs, style},
-    session,
-};
 use crate::{
-    failure::{FAILED, Failure, print_note},
+    failure::{Failure, print_note},
     options::{
-        BenchWorkload, ClientArguments, Effort, LayoutAxes, MeasureArguments, MemoryArguments, OutputArguments,
-        ProgramArguments, RangeArguments, SpecArguments, located,
+        BenchWorkload, ClientArguments, CodecsArguments, DeviceArguments, LayoutAxes, OutputArguments,
+        ProgramArguments, SessionArguments,
     },
+    output::{
+        print_article,
+        result_output::{ResultOutput, finish_session},
+    },
+    repository::print_orders_without_effect,
 };
 
 /// Replay workloads on a repository under several codecs, and compare.
@@ -71,22 +66,14 @@ use crate::{
 ///   repackbench bench . --self-test --workload traverse
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
+#[command(group(ArgGroup::new("rows").args(["codecs", "self_test", "zlibs"]).multiple(true).required(true)))]
 pub(crate) struct BenchArguments {
-    /// The repository.
-    #[arg(value_parser = located())]
-    pub(crate) repository: PathBuf,
-
-    /// A codec to measure, or several levels of one, such as zlib:1..9 and zstd:1,3,5; may be given several times. One that is
-    /// repeated, in whatever spelling, is measured once.
-    #[arg(long = "codec", value_name = "SPEC", required_unless_present_any = ["self_test", "zlibs"])]
-    codecs: Vec<CodecSpecs>,
+    #[command(flatten)]
+    codecs: CodecsArguments,
 
     /// Measure the same files under several names: every difference is a false one.
-    #[arg(long, conflicts_with_all = ["codecs", "stores", "orders", "decoders", "rechosen", "html", "svg", "markdown", "csv"])]
-    pub(crate) self_test: bool,
-
-    #[command(flatten)]
-    with: SpecArguments,
+    #[arg(long, conflicts_with_all = ["codecs", "stores", "orders", "decoders", "devices", "rechosen", "html", "svg", "markdown", "csv"])]
+    self_test: bool,
 
     /// Let another implementation read the same bytes, such as zlib=libdeflate, deflate=libdeflate,zlib-rs or lz4=lz4_flex: one more
     /// row for each variant that it can read. May be given several times.
@@ -94,55 +81,39 @@ pub(crate) struct BenchArguments {
     decoders: Vec<DecoderChoices>,
 
     #[command(flatten)]
-    pub(crate) layouts: LayoutAxes,
+    layouts: LayoutAxes,
 
     /// The codec that the others are compared with.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
-    pub(crate) baseline: CodecSpec,
+    baseline: CodecSpec,
 
     /// A workload to run; may be given several times.
     #[arg(long = "workload", value_name = "W")]
-    pub(crate) workloads: Vec<BenchWorkload>,
+    workloads: Vec<BenchWorkload>,
 
     #[command(flatten)]
-    pub(crate) client: ClientArguments,
+    client: ClientArguments,
 
     #[command(flatten)]
-    pub(crate) range: RangeArguments,
-
-    /// Also model a cold start on this device, a column for each: hdd, sata-ssd, nvme, or its latency, bandwidth and readahead, as in
-    /// latency=8ms,bandwidth=200MB/s,readahead=128k; may be given several times. Modelled times come from an untimed access trace, as
-    /// those of `trace` do, and get no verdict.
-    #[arg(long = "device", value_name = "DEVICE", conflicts_with = "self_test")]
-    devices: Vec<Device>,
+    devices: DeviceArguments,
 
     /// Show each codec twice: with the source's deltas, and with those that git (repack -adF) or hg (under the codec) chooses.
     #[arg(long)]
-    pub(crate) rechosen: bool,
+    rechosen: bool,
 
     #[command(flatten)]
-    pub(crate) programs: ProgramArguments,
+    programs: ProgramArguments,
 
     #[command(flatten)]
-    pub(crate) measure: MeasureArguments,
+    session: SessionArguments,
 
     #[command(flatten)]
-    pub(crate) output: OutputArguments,
-
-    #[command(flatten)]
-    pub(crate) memory: MemoryArguments,
-
-    #[command(flatten)]
-    pub(crate) effort: Effort,
+    output: OutputArguments,
 }
 
 impl BenchArguments {
-    pub(crate) fn codecs(&self) -> Result<Vec<CodecSpec>, Failure> {
-        self.codecs.iter().flat_map(CodecSpecs::specs).map(|spec| self.with.apply(spec)).collect()
-    }
-
-    /// Every choice of a decoder, once.
-    pub(crate) fn decoders(&self) -> Vec<DecoderChoice> {
+    /// Every choice of a decoder once.
+    fn decoders(&self) -> Vec<DecoderChoice> {
         let mut choices = Vec::new();
         for choice in self.decoders.iter().flat_map(DecoderChoices::choices) {
             if !choices.contains(choice) {
@@ -152,81 +123,44 @@ impl BenchArguments {
         choices
     }
 
-    /// Every device, once.
-    pub(crate) fn devices(&self) -> Vec<Device> {
-        let mut devices: Vec<Device> = Vec::new();
-        for device in &self.devices {
-            if !devices.contains(device) {
-                devices.push(device.clone());
-            }
-        }
-        devices
+    fn plan(&self, source: &Repository) -> Result<BenchPlan, Failure> {
+        let recomputer = match self.rechosen {
+            true => Some(self.programs.recomputer(source)?),
+            false => None,
+        };
+        let (workloads, stock) = self.client.plans(&self.workloads, vcs_of(source), &self.programs)?;
+        Ok(BenchPlan {
+            recomputer,
+            workloads,
+            stock,
+            codecs: self.codecs.specs()?,
+            layouts: self.layouts.layouts(),
+            decoders: self.decoders(),
+            devices: self.devices.devices(),
+            is_self_test: self.self_test,
+            ..self.session.plan(source, &self.baseline)?
+        })
     }
 }
 
 pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
-    arguments.memory.ceiling(arguments.effort.threads()).for_histories(arguments.measure.pace.jobs as usize).set();
-    let source = open(&arguments.repository)?;
-    print_notes(&source, arguments.effort.quiet);
-    let plan = plan(arguments, &source)?;
-    print_idle_orders(&source, &plan.layouts, arguments.effort.quiet);
-    let mut outputs = Outputs::prepare(&arguments.output)?;
+    let session = &arguments.session;
+    let source = session.open()?;
+    let plan = arguments.plan(&source)?;
+    print_orders_without_effect(&source, &plan.layouts, session.effort.quiet());
+    let mut output = ResultOutput::create(&arguments.output)?;
     let without_cache_rows: Vec<String> = plan.without_cache_rows().map(ToString::to_string).collect();
-    if !without_cache_rows.is_empty() && !arguments.effort.quiet {
+    if !without_cache_rows.is_empty() && !session.effort.quiet() {
         let names = without_cache_rows.join(", ");
         print_note(format!("{names}: never read through the cache of delta bases, so one row of each variant"));
     }
-    let mut file = arguments.measure.record_file()?;
-    let measured = session::run(&source, &arguments.repository, &plan, &arguments.effort, &mut file)?;
+    let mut file = session.measure.record_file()?;
+    let measured = session.run(&source, &plan, &mut file)?;
     match plan.is_self_test {
         true => {
             print_article(sections::self_test(&self_test(&measured.records)))?;
-            end_of(measured.is_interrupted, &measured.failures)
+            finish_session(measured.is_interrupted, &measured.failures)
         }
-        false => show(measured, &mut outputs),
+        false => output.show_session(measured),
     }
-}
-
-/// Shows what was measured, in the forms that the user wants, and ends as it ended.
-pub(super) fn show(measured: Measured, outputs: &mut Outputs) -> Result<ExitCode, Failure> {
-    let Measured { records, is_interrupted, failures } = measured;
-    // Where nothing could be done there is no table.
-    if !records.is_empty() || failures.is_empty() {
-        let results = Results::from_runs(records);
-        outputs.write(&results)?;
-        outputs.print(&results, &text(&sections::document(&results), style()))?;
-    }
-    end_of(is_interrupted, &failures)
-}
-
-/// How a benchmark ends.
-fn end_of(is_interrupted: bool, failures: &[String]) -> Result<ExitCode, Failure> {
-    match failures {
-        _ if is_interrupted => Err(BenchError::Interrupted.into()),
-        [] => Ok(ExitCode::SUCCESS),
-        [others @ .., last] => {
-            others.iter().for_each(print_note);
-            Err(Failure::new(FAILED, last))
-        }
-    }
-}
-
-fn plan(arguments: &BenchArguments, source: &Repository) -> Result<BenchPlan, Failure> {
-    let recomputer = match arguments.rechosen {
-        true => Some(arguments.programs.recomputer(source)?),
-        false => None,
-    };
-    let (workloads, stock) = arguments.client.plans(&arguments.workloads, vcs_of(source), &arguments.programs)?;
-    let plan = session::plan(source, &arguments.baseline, &arguments.measure, &arguments.range, &arguments.effort)?;
-    Ok(BenchPlan {
-        recomputer,
-        workloads,
-        stock,
-        codecs: arguments.codecs()?,
-        layouts: arguments.layouts.layouts(),
-        decoders: arguments.decoders(),
-        devices: arguments.devices(),
-        is_self_test: arguments.self_test,
-        ..plan
-    })
 }

@@ -8,11 +8,13 @@ use std::{
 use clap::{Args, Subcommand};
 use repackbench_writer::{
     cache::{Cache, CachedCopies, CachedVariant, PrunePolicy},
-    remove_left,
+    remove_leftovers,
 };
 
-use super::{print, table_of_words};
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    output::{print, table_of_words},
+};
 
 /// List or remove the variants that bench keeps, and remove what killed runs left: copies for cold runs, unfinished
 /// output, temporary files.
@@ -77,14 +79,13 @@ fn prune(cache: &Cache, arguments: &PruneArguments) -> Result<(), Failure> {
         (None, None) => PrunePolicy::All,
     };
     let freed = cache.prune(policy)?;
-    let of_workloads = remove_left(&std::env::temp_dir()).removed;
-    let folders =
-        [(freed.cold_copies, "copies"), (freed.outputs, "unfinished output"), (of_workloads, "temporary files")];
-    let left: String = folders.map(|(count, what)| left_by_killed_runs(count, what)).concat();
+    let temporary = remove_leftovers(&std::env::temp_dir()).removed;
+    let folders = [(freed.cold_copies, "copies"), (freed.outputs, "unfinished output"), (temporary, "temporary files")];
+    let left: String = folders.map(|(count, what)| leftovers(count, what)).concat();
     print(&format!("{} variants{left} removed, {} bytes freed, {} in use\n", freed.variants, freed.bytes, freed.in_use))
 }
 
-fn left_by_killed_runs(count: u64, what: &str) -> String {
+fn leftovers(count: u64, what: &str) -> String {
     match count {
         0 => String::new(),
         1 => format!(" and 1 folder of {what} that a killed run left"),

@@ -7,11 +7,12 @@ use repackbench_reader::{Repository, git::btree::BtreeFile};
 use repackbench_report::sections;
 use repackbench_timing::{arms::chains::compare_chains, clock::SystemClock};
 
-use super::{name_of, open, print_article, print_notes};
 use crate::{
     failure::{Failure, print_note},
-    options::{MemoryArguments, located},
+    options::{MemoryArguments, QuietArgument, located},
+    output::print_article,
     progress::Bar,
+    repository::{name_of, open, print_notes},
 };
 
 /// Show what it costs to read an object, by the length of its delta chain.
@@ -40,9 +41,8 @@ pub(crate) struct ChainsArguments {
     #[command(flatten)]
     pub(crate) memory: MemoryArguments,
 
-    /// Show no progress and no notes.
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    quiet: QuietArgument,
 }
 
 pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
@@ -50,20 +50,20 @@ pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
     let mut repositories = Vec::with_capacity(arguments.repositories.len());
     for path in &arguments.repositories {
         let repository = open(path)?;
-        if !arguments.quiet {
+        if !arguments.quiet.quiet {
             print_notes(&repository, false);
-            note_loose(&repository)?;
+            note_objects_without_chains(&repository)?;
         }
         repositories.push((name_of(path), repository));
     }
-    let bar = Bar::new(arguments.quiet);
+    let bar = Bar::new(arguments.quiet.quiet);
     let comparison = compare_chains(&repositories, &SystemClock::new(), &bar)?;
     print_article(sections::chains(&comparison))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says how many loose objects, and values of a B-tree, which are in no chain, are not looked at.
-fn note_loose(repository: &Repository) -> Result<(), Failure> {
+/// Prints the number of loose objects and of those in a B-tree, which are in no chain.
+fn note_objects_without_chains(repository: &Repository) -> Result<(), Failure> {
     if let Repository::Git(git) = repository {
         if let Some(path) = git.btree() {
             let values = BtreeFile::open(path, git.object_hash())?.len();

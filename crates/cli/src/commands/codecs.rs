@@ -4,10 +4,12 @@ use std::process::ExitCode;
 
 use repackbench_codec::{Algorithm, CodecInfo, Levels, catalogue, named_specs};
 
-use super::{print, table_of_words};
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    output::{print, table_of_words},
+};
 
-/// What is said under the table. lzo is where the GPL would come in: its only complete library is under it.
+/// The notes under the table. They mention lzo because its only complete library is under the GPL.
 const NOTES: &str = "\
 Stock git and stock hg read what names them. repackbench reads every codec, and so does hg with its extension, but for
 dictionaries and bases.

@@ -7,11 +7,10 @@ use repackbench_analysis::compare_results;
 use repackbench_records::Measure;
 use repackbench_report::sections;
 
-use super::print_article;
 use crate::{
     failure::{FAILED, Failure, REGRESSION},
     options::Percent,
-    record_file,
+    output::{print_article, record_file},
 };
 
 /// Hold newer results against older ones.
@@ -45,7 +44,7 @@ pub(crate) struct CompareArguments {
     pub(crate) absolute: bool,
 }
 
-/// What is a difference worth a word where no gate is set, as a part of 1.
+/// The smallest difference to mention if there is no gate, as a share of 1.
 const NOTABLE: f64 = 0.03;
 
 pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
@@ -59,7 +58,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     let gate = arguments.gate.as_ref().map(|gate| gate.0);
     print_article(sections::changes(&change, gate.unwrap_or(NOTABLE)))?;
     let is_worse = |gate| change.cells.iter().any(|cell| cell.is_slower(gate) || cell.is_larger(gate));
-    // What is gone cannot be judged, so it does not pass.
+    // Missing results cannot be judged, so they do not pass.
     let is_refused = |gate| is_worse(gate) || !change.only_old.is_empty();
     Ok(if gate.is_some_and(is_refused) { ExitCode::from(REGRESSION) } else { ExitCode::SUCCESS })
 }

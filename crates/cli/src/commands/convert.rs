@@ -15,13 +15,14 @@ use repackbench_writer::{
     files::{default_files_output, write_files},
 };
 
-use super::{name_of, note_output, open_whole, print, print_article, print_idle_orders};
 use crate::{
     failure::{Failure, print_note},
     options::{
         Completeness, Effort, LayoutArguments, MemoryArguments, ProgramArguments, SpecArguments, Written, located,
     },
+    output::{print, print_article},
     progress::Bar,
+    repository::{name_of, note_output, open_whole, print_orders_without_effect},
 };
 
 /// Rewrite a repository under another codec.
@@ -86,7 +87,7 @@ pub(crate) struct ConvertArguments {
     pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
-    pub(crate) effort: Effort,
+    effort: Effort,
 }
 
 impl ConvertArguments {
@@ -98,7 +99,7 @@ impl ConvertArguments {
 pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();
     let allow_missing = arguments.completeness.allow_missing;
-    let source = open_whole(&arguments.repository, allow_missing, arguments.effort.quiet)?;
+    let source = open_whole(&arguments.repository, allow_missing, arguments.effort.quiet())?;
     let codec = arguments.codec()?;
     let codec = match &source {
         Repository::Git(_) => &codec,
@@ -118,16 +119,16 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     if arguments.rechosen {
         layout.check_recomputed(codec)?;
     }
-    print_idle_orders(&source, &[layout], arguments.effort.quiet);
-    let bar = Bar::new(arguments.effort.quiet);
+    print_orders_without_effect(&source, &[layout], arguments.effort.quiet());
+    let bar = Bar::new(arguments.effort.quiet());
     let job = ConvertJob { target: &target, force: arguments.force, control: arguments.effort.control(&bar) };
     let (conversion, path) = if arguments.rechosen {
         convert_recomputed(&source, codec, &arguments.programs.recomputer(&source)?, &job)?
     } else {
         convert(&source, codec, layout, &job)?
     };
-    if !arguments.effort.quiet {
-        // The output has its name and is whole: what goes wrong from here on does not undo that.
+    if !arguments.effort.quiet() {
+        // The output is complete, so an error in its summary is not a failure.
         if let Err(failure) = summarise(&source, &arguments.repository, conversion, &path) {
             print_note(format!("{} is complete, but cannot be summarised: {failure}", path.display()));
         }
@@ -142,20 +143,20 @@ fn write_revision(
     codec: &CodecSpec,
     target: &Path,
 ) -> Result<ExitCode, Failure> {
-    let bar = Bar::new(arguments.effort.quiet);
+    let bar = Bar::new(arguments.effort.quiet());
     let revision = arguments.layout.rev.as_deref();
     let job = ConvertJob { target, force: arguments.force, control: arguments.effort.control(&bar) };
     let (files, _) = write_files(source, codec, revision, &job)?;
-    if !arguments.effort.quiet {
+    if !arguments.effort.quiet() {
         print(&files.to_string())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what a conversion of `source`, which the user called `name`, into `path` did.
+/// Prints the summary of a conversion of `source`, which the user called `name`, into `path`.
 fn summarise(source: &Repository, name: &Path, mut conversion: Conversion, path: &Path) -> Result<(), Failure> {
     conversion.notes.extend(repackbench_timing::missing::notes(source)?);
-    // The lengths of Mercurial's deltas are known only when they are decoded, so both are measured at once.
+    // The lengths of Mercurial's deltas are known only after decoding, so both are measured at the same time.
     let measure_result = || Repository::open(path).and_then(|converted| measure(&converted, &name_of(path)));
     let (after, before) = threads::both(measure_result, || measure(source, &name_of(name)));
     let (before, after) = (before?, after?);

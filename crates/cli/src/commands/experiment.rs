@@ -1,33 +1,26 @@
 //! `repackbench experiment`.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    str::FromStr,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{path::PathBuf, process::ExitCode, sync::Mutex};
 
 use clap::{Args, builder::PossibleValuesParser};
 use repackbench_analysis::Results;
-use repackbench_experiments::{Context, Options, RegisteredExperiment, compare_repositories, experiment, experiments};
-use repackbench_records::{Experiment, ResultLine, published, write_result};
-use repackbench_report::{articles_text, html_report, markdown, sections};
-use repackbench_timing::clock::SystemClock;
-use repackbench_writer::{Progress, cache::Cache};
+use repackbench_experiments::{Options, experiment, experiments};
+use repackbench_records::published;
+use repackbench_report::{articles_text, sections};
+use repackbench_writer::cache::Cache;
 
-use super::{
-    command_line, name_of, open, print, print_notes, report::style, session::seed_of_now, whole_file::WholeFile,
-};
 use crate::{
-    failure::{FAILED, Failure, INTERRUPTED, USAGE, print_note},
-    options::{Effort, MemoryArguments, ProgramArguments, Span, located, meter},
+    experiment_runs::{ExperimentRuns, Selection},
+    failure::{Failure, INTERRUPTED, USAGE, print_note},
+    options::{
+        Budget, Effort, ExperimentOutputArguments, MemoryArguments, MinRunTimeArgument, ProgramArguments, SeedArgument,
+        located, meter,
+    },
+    output::{command_line, experiment_output::ExperimentOutput, print, style},
     progress::Bar,
-    record_file::RecordFile,
 };
 
-/// The name that stands for every experiment.
+/// The name for every experiment.
 const ALL: &str = "all";
 
 /// Run a published experiment again, whole, on your repository and machine.
@@ -65,23 +58,20 @@ pub(crate) struct ExperimentArguments {
     #[arg(long, conflicts_with_all = ["name", "repositories", "out", "json", "markdown", "html"])]
     pub(crate) list: bool,
 
-    /// Write the report and all records into DIR, which is made if need be; `all` asks for it.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "markdown", "html"])]
-    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    output: ExperimentOutputArguments,
 
     /// How long the measured runs of one experiment may take, such as 90s, 10m or 1h, or none for no limit. Making variants does not
     /// count.
     #[arg(long, value_name = "DURATION", default_value = "10m")]
-    budget: Limit,
+    budget: Budget,
 
     /// Run each arm N times in each job; fewer than 6 give no interval [default: what the experiment takes by itself].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: Option<u32>,
 
-    /// Repeat a job within one run until it has taken this long, such as 20ms or 2s [default: what the time that is compared
-    /// takes, 100ms or more].
-    #[arg(long, value_name = "DURATION")]
-    min_run_time: Option<Span>,
+    #[command(flatten)]
+    min_run_time: MinRunTimeArgument,
 
     /// The revision whose files are meant [default: HEAD, or Mercurial's tip].
     #[arg(long, value_name = "REV", allow_negative_numbers = true)]
@@ -99,86 +89,48 @@ pub(crate) struct ExperimentArguments {
     #[command(flatten)]
     programs: ProgramArguments,
 
-    /// Write every run, and the result, to FILE, one line of JSON each: what `report` reads.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Write the result as Markdown to FILE.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-
-    /// Write one HTML file with charts and all tables, to be read anywhere and without a network.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-
-    /// The seed of the random order; by default another one each time.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArgument,
 
     #[command(flatten)]
     pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
-    pub(crate) effort: Effort,
+    effort: Effort,
 }
 
 fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(experiments().iter().map(|experiment| experiment.name).chain([ALL]))
 }
 
-/// Which experiments are to be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Chosen<'a> {
-    /// The one of this name.
-    One(&'a str),
-    /// Each that fits.
-    All,
-}
-
 impl ExperimentArguments {
-    /// Which experiments are to be run.
-    pub(crate) fn chosen(&self) -> Result<Chosen<'_>, Failure> {
-        match (self.name.as_deref(), &self.out) {
-            (Some(ALL), Some(_)) => Ok(Chosen::All),
+    /// The experiments to run.
+    fn selection(&self) -> Result<Selection<'_>, Failure> {
+        match (self.name.as_deref(), &self.output.out) {
+            (Some(ALL), Some(_)) => Ok(Selection::All),
             (Some(ALL), None) => Err(Failure::new(USAGE, "experiment all: --out names the folder of the report")),
-            (Some(name), _) => Ok(Chosen::One(name)),
+            (Some(name), _) => Ok(Selection::One(name)),
             (None, _) => Err(Failure::new(USAGE, "expected the name of an experiment")),
         }
     }
 
-    /// What an experiment has to know of the user's wishes.
-    pub(crate) fn options(&self, seed: u64, command: Option<String>) -> Options {
+    fn options(&self) -> Options {
         let ProgramArguments { git, hg, hg_extension } = &self.programs;
         Options {
             budget: self.budget.0,
             runs: self.runs,
-            min_run_time: self.min_run_time.map(|Span(time)| time),
+            min_run_time: self.min_run_time.duration(),
             revision: self.rev.clone(),
             is_repacked: self.repack,
             keeps_caches: self.keep_caches,
             git: git.clone(),
             hg: hg.clone(),
-            hg_extension: hg_extension.clone(),
+            hg_extension: hg_extension.typed(),
             meter: meter(),
             threads: self.effort.threads(),
-            seed,
-            command,
+            seed: self.seed.given_or(None),
+            command: command_line(),
         }
-    }
-}
-
-/// How long something may take; `None` for as long as it takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Limit(Option<Duration>);
-
-impl FromStr for Limit {
-    type Err = String;
-
-    fn from_str(typed: &str) -> Result<Self, Self::Err> {
-        if typed == "none" {
-            return Ok(Limit(None));
-        }
-        typed.parse().map(|Span(time)| Limit(Some(time))).map_err(|error| format!("{error}, or none"))
     }
 }
 
@@ -189,51 +141,27 @@ pub(crate) fn run(arguments: &ExperimentArguments) -> Result<ExitCode, Failure> 
         print(&articles_text(&list, style()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen = arguments.chosen()?;
-    let outputs = Outputs::prepare(arguments)?;
-    let seed = arguments.seed.unwrap_or_else(seed_of_now);
-    let session = Session {
-        options: arguments.options(seed, command_line()),
+    let selection = arguments.selection()?;
+    let (runs, output) = ExperimentOutput::create(&arguments.output)?;
+    let runs = ExperimentRuns {
+        selection,
+        options: arguments.options(),
         cache: Cache::open(None)?,
-        clock: SystemClock::new(),
-        bar: Bar::new(arguments.effort.quiet),
-        runs: Mutex::new(outputs.runs),
-        quiet: arguments.effort.quiet,
+        bar: Bar::new(arguments.effort.quiet()),
+        runs: Mutex::new(runs),
+        quiet: arguments.effort.quiet(),
     };
-    let (mut found, mut failures) = (Vec::new(), Vec::new());
-    let is_alone = matches!(chosen, Chosen::One(_)) && arguments.repositories.len() == 1;
-    for path in &arguments.repositories {
-        session.run_on(path, (chosen, is_alone), &mut found, &mut failures);
+    let outcome = runs.run(arguments.repositories.iter().map(PathBuf::as_path));
+    if !outcome.results.is_empty() {
+        output.write(&Results { experiments: outcome.results, ..Results::default() }, outcome.runs)?;
     }
-    let is_interrupted = session.bar.is_cancelled();
-    if !found.is_empty() {
-        compare_repositories(&mut found);
-        let runs = session.runs.into_inner().unwrap_or_else(PoisonError::into_inner);
-        write(&Results { experiments: found, ..Results::default() }, runs, outputs.others)?;
-    }
-    end_of(is_interrupted, failures)
+    finish(outcome.is_interrupted, outcome.failures)
 }
 
-/// Writes what was found: each to its file, and the tables to stdout.
-fn write(results: &Results, mut runs: RecordFile, others: Others) -> Result<(), Failure> {
-    let mut lines = Vec::new();
-    for experiment in &results.experiments {
-        let line = ResultLine::Experiment(Box::new(experiment.clone()));
-        match &others.results {
-            Some(_) => write_result(&mut lines, &line).map_err(|error| Failure::new(FAILED, error.to_string()))?,
-            None => runs.append(&line)?,
-        }
-    }
-    others.results.map_or(Ok(()), |file| file.write(&lines))?;
-    others.html.map_or(Ok(()), |file| file.write(html_report(results)))?;
-    others.markdown.map_or(Ok(()), |file| file.write(markdown(results)))?;
-    print(&articles_text(&sections::experiments(&results.experiments), style()))
-}
-
-/// How the command ends: what failed is told once what was found is written.
-fn end_of(is_interrupted: bool, mut failures: Vec<Failure>) -> Result<ExitCode, Failure> {
+/// The end of the command: the last failure, after notes about the others.
+fn finish(is_interrupted: bool, mut failures: Vec<Failure>) -> Result<ExitCode, Failure> {
     if is_interrupted {
-        // What stopped for that reason has nothing else to tell.
+        // Experiments that the interrupt stopped have nothing else to report.
         failures.iter().filter(|failure| !failure.is_interrupt()).for_each(print_note);
         return Err(Failure::new(
             INTERRUPTED,
@@ -249,96 +177,10 @@ fn end_of(is_interrupted: bool, mut failures: Vec<Failure>) -> Result<ExitCode, 
     }
 }
 
-/// What all experiments share.
-struct Session {
-    options: Options,
-    cache: Cache,
-    clock: SystemClock,
-    bar: Bar,
-    runs: Mutex<RecordFile>,
-    quiet: bool,
-}
-
-impl Session {
-    /// Runs what was chosen on the repository; an experiment that fails does not keep the others from being run.
-    ///
-    /// Messages name both unless what was chosen `is_alone`, one experiment on one repository.
-    fn run_on(
-        &self,
-        path: &Path,
-        (chosen, is_alone): (Chosen<'_>, bool),
-        found: &mut Vec<Experiment>,
-        failures: &mut Vec<Failure>,
-    ) {
-        let source = match open(path) {
-            Ok(source) => source,
-            Err(failure) => return failures.push(failure),
-        };
-        print_notes(&source, self.quiet);
-        let name = name_of(path);
-        let context = Context {
-            source: &source,
-            name: &name,
-            cache: &self.cache,
-            clock: &self.clock,
-            progress: &self.bar,
-            options: &self.options,
-            recorder: &self.runs,
-        };
-        let is_chosen = |experiment: &&RegisteredExperiment| match chosen {
-            Chosen::One(name) => experiment.name == name,
-            Chosen::All => experiment.fits(&source),
-        };
-        for experiment in experiments().iter().filter(is_chosen) {
-            if self.bar.is_cancelled() {
-                break;
-            }
-            match experiment.run(&context) {
-                Ok(result) => found.push(result),
-                Err(error) => failures.push(if is_alone {
-                    error.into()
-                } else {
-                    let failure = Failure::from(error);
-                    let message = format!("{} on {name}: {failure}", experiment.name);
-                    failure.with_message(message)
-                }),
-            }
-        }
-    }
-}
-
-/// Where results go, made before there is one.
-struct Outputs {
-    /// Every run; the results too, where they have no file of their own.
-    runs: RecordFile,
-    others: Others,
-}
-
-/// What is written when all is measured; what stood there before stays until then.
-struct Others {
-    results: Option<WholeFile>,
-    html: Option<WholeFile>,
-    markdown: Option<WholeFile>,
-}
-
-impl Outputs {
-    fn prepare(arguments: &ExperimentArguments) -> Result<Self, Failure> {
-        let file = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::prepare).transpose();
-        let Some(folder) = &arguments.out else {
-            let others = Others { results: None, html: file(&arguments.html)?, markdown: file(&arguments.markdown)? };
-            return Ok(Outputs { runs: RecordFile::of(arguments.json.as_deref(), None)?, others });
-        };
-        let cannot = |error: io::Error| Failure::new(FAILED, format!("{}: cannot create: {error}", folder.display()));
-        fs::create_dir_all(folder).map_err(cannot)?;
-        let file = |name: &str| file(&Some(folder.join(name)));
-        let others =
-            Others { results: file("results.jsonl")?, html: file("report.html")?, markdown: file("report.md")? };
-        Ok(Outputs { runs: RecordFile::of(Some(&folder.join("runs.jsonl")), None)?, others })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use clap::Parser;
 
     use super::*;
@@ -355,31 +197,31 @@ mod tests {
     }
 
     #[test]
-    fn one_experiment_has_a_name_and_all_have_a_folder() {
-        let chosen = |words: &[&str]| match line(words).unwrap().chosen() {
-            Ok(Chosen::One(name)) => name.to_owned(),
-            Ok(Chosen::All) => ALL.to_owned(),
+    fn one_experiment_needs_a_name_and_all_need_a_folder() {
+        let selection = |words: &[&str]| match line(words).unwrap().selection() {
+            Ok(Selection::One(name)) => name.to_owned(),
+            Ok(Selection::All) => ALL.to_owned(),
             Err(failure) => failure.to_string(),
         };
-        assert_eq!(chosen(&["zlib-vs-zstd-pack", "a"]), "zlib-vs-zstd-pack");
-        assert_eq!(chosen(&["zlib-vs-zstd-pack", "a", "b", "--out", "x"]), "zlib-vs-zstd-pack");
-        assert!(chosen(&["all", "a"]).contains("--out"));
-        assert_eq!(chosen(&["all", "a", "b", "--out", "x"]), ALL);
+        assert_eq!(selection(&["zlib-vs-zstd-pack", "a"]), "zlib-vs-zstd-pack");
+        assert_eq!(selection(&["zlib-vs-zstd-pack", "a", "b", "--out", "x"]), "zlib-vs-zstd-pack");
+        assert!(selection(&["all", "a"]).contains("--out"));
+        assert_eq!(selection(&["all", "a", "b", "--out", "x"]), ALL);
         assert!(line(&["no-such", "a"]).unwrap_err().contains("zlib-vs-zstd-pack"));
         assert!(line(&["all", "a", "--out", "x", "--html", "y"]).is_err());
         assert!(line(&["all"]).is_err() && line(&[]).is_err() && line(&["--list"]).unwrap().list);
     }
 
     #[test]
-    fn the_machine_s_caches_are_kept_where_the_user_says_so() {
-        assert!(!line(&["all", "a"]).unwrap().options(1, None).keeps_caches);
-        assert!(line(&["all", "a", "--keep-caches"]).unwrap().options(1, None).keeps_caches);
+    fn keep_caches_keeps_the_caches() {
+        assert!(!line(&["all", "a"]).unwrap().options().keeps_caches);
+        assert!(line(&["all", "a", "--keep-caches"]).unwrap().options().keeps_caches);
     }
 
     #[test]
-    fn a_budget_is_a_time_or_none() {
-        assert_eq!(line(&["all", "a"]).unwrap().options(1, None).budget, Some(Duration::from_secs(600)));
-        assert_eq!(line(&["all", "a", "--budget", "none"]).unwrap().options(1, None).budget, None);
+    fn budget_is_a_duration_or_none() {
+        assert_eq!(line(&["all", "a"]).unwrap().options().budget, Some(Duration::from_secs(600)));
+        assert_eq!(line(&["all", "a", "--budget", "none"]).unwrap().options().budget, None);
         assert!(line(&["all", "a", "--budget", "10"]).unwrap_err().contains("or none"));
     }
 }

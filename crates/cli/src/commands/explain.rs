@@ -1,6 +1,6 @@
 //! `repackbench explain`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::Args;
 use repackbench_codec::CodecSpec;
@@ -8,10 +8,10 @@ use repackbench_records::ResultLine;
 use repackbench_report::{articles_text, sections};
 use repackbench_timing::{BenchError, bench::BenchPlan, explain::ExplainPlan, workloads::WorkloadSpec};
 
-use super::{open, print, print_notes, report::style, session};
 use crate::{
     failure::{Failure, USAGE},
-    options::{Effort, MeasureArguments, MemoryArguments, RangeArguments, located},
+    options::SessionArguments,
+    output::{print, style},
 };
 
 /// Split the ratio of a codec's time to zlib's into what it is made of.
@@ -28,36 +28,23 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExplainArguments {
-    /// The repository.
-    #[arg(value_parser = located())]
-    pub(crate) repository: PathBuf,
-
     /// The codec to explain.
     #[arg(long, value_name = "SPEC")]
-    pub(crate) codec: CodecSpec,
+    codec: CodecSpec,
 
     /// The level of zlib that it is compared with.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6", value_parser = parse_zlib)]
-    pub(crate) baseline: CodecSpec,
+    baseline: CodecSpec,
 
     /// A workload to explain; may be given several times.
     #[arg(long = "workload", value_name = "W", required = true)]
-    pub(crate) workloads: Vec<WorkloadSpec>,
+    workloads: Vec<WorkloadSpec>,
 
     #[command(flatten)]
-    pub(crate) range: RangeArguments,
-
-    #[command(flatten)]
-    pub(crate) measure: MeasureArguments,
-
-    #[command(flatten)]
-    pub(crate) memory: MemoryArguments,
-
-    #[command(flatten)]
-    pub(crate) effort: Effort,
+    session: SessionArguments,
 }
 
-/// The baseline has to be stock zlib's: the first step is to another implementation of it.
+/// Parses the baseline, which has to be stock zlib, as the first step leads to another implementation of it.
 fn parse_zlib(typed: &str) -> Result<CodecSpec, String> {
     let spec: CodecSpec = typed.parse().map_err(|error: repackbench_codec::SpecError| error.to_string())?;
     match spec.algorithm().name() {
@@ -67,25 +54,23 @@ fn parse_zlib(typed: &str) -> Result<CodecSpec, String> {
 }
 
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
-    arguments.memory.ceiling(arguments.effort.threads()).set();
-    let source = open(&arguments.repository)?;
-    print_notes(&source, arguments.effort.quiet);
+    let session = &arguments.session;
+    let source = session.open()?;
     let explain = ExplainPlan::new(&arguments.codec, &arguments.baseline, &source)
         .map_err(|error| Failure::new(USAGE, error.to_string()))?;
-    let pace = &arguments.measure.pace;
+    let pace = &session.measure.pace;
     if pace.is_cold() || pace.jobs > 1 || pace.delta_caches().len() > 1 {
         let why = "explain measures warm runs, one at a time, under one --delta-cache";
         return Err(Failure::new(USAGE, why));
     }
-    let plan = session::plan(&source, &arguments.baseline, &arguments.measure, &arguments.range, &arguments.effort)?;
     let plan = BenchPlan {
         codecs: explain.codecs(),
         decoders: explain.decoders(),
         workloads: arguments.workloads.clone(),
-        ..plan
+        ..session.plan(&source, &arguments.baseline)?
     };
-    let mut file = arguments.measure.record_file()?;
-    let measured = session::run(&source, &arguments.repository, &plan, &arguments.effort, &mut file)?;
+    let mut file = session.measure.record_file()?;
+    let measured = session.run(&source, &plan, &mut file)?;
     let explanations = explain.rows().explain(&measured.records);
     for explanation in &explanations {
         file.append(&ResultLine::Explanation(Box::new(explanation.clone())))?;

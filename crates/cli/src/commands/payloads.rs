@@ -6,14 +6,14 @@ use std::{
 };
 
 use clap::Args;
-use repackbench_reader::ObjectKind;
 use repackbench_writer::payloads::{Exported, PayloadSelection, export_payloads, folder_of};
 
-use super::{note_output, open, print, print_notes, table_of_words};
 use crate::{
     failure::{Failure, print_note},
-    options::{ByteSize, MemoryArguments, located},
+    options::{ByteSize, KindArguments, MemoryArguments, QuietArgument, located},
+    output::{print, table_of_words},
     progress::Bar,
+    repository::{note_output, open, print_notes},
 };
 
 /// Write the payloads of a repository into files, for programs that measure codecs on files.
@@ -43,9 +43,8 @@ pub(crate) struct PayloadsArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) export: PathBuf,
 
-    /// Only payloads of this kind: commit, tree, blob, tag, changelog, manifest or filelog; may be given several times.
-    #[arg(long = "kind", value_name = "KIND", value_parser = parse_kind)]
-    kinds: Vec<ObjectKind>,
+    #[command(flatten)]
+    kinds: KindArguments,
 
     /// Only every N-th payload of each kind, whole and delta counted apart.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
@@ -58,37 +57,28 @@ pub(crate) struct PayloadsArguments {
     #[command(flatten)]
     pub(crate) memory: MemoryArguments,
 
-    /// Show no progress, no notes and no summary.
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    quiet: QuietArgument,
 }
 
 impl PayloadsArguments {
-    pub(crate) fn selection(&self) -> PayloadSelection {
+    fn selection(&self) -> PayloadSelection {
         PayloadSelection {
-            kinds: self.kinds.clone(),
+            kinds: self.kinds.kinds.clone(),
             every: self.every,
             limit: self.limit.map(|ByteSize(bytes)| bytes),
         }
     }
 }
 
-pub(super) fn parse_kind(typed: &str) -> Result<ObjectKind, String> {
-    let kinds = || ObjectKind::GIT.into_iter().chain(ObjectKind::HG);
-    kinds().find(|kind| kind.name() == typed).ok_or_else(|| {
-        let names: Vec<&str> = kinds().map(ObjectKind::name).collect();
-        format!("expected one of {}", names.join(", "))
-    })
-}
-
 pub(crate) fn run(arguments: &PayloadsArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(1).set();
     let repository = open(&arguments.repository)?;
-    print_notes(&repository, arguments.quiet);
-    let bar = Bar::new(arguments.quiet);
+    print_notes(&repository, arguments.quiet.quiet);
+    let bar = Bar::new(arguments.quiet.quiet);
     let _note = note_output(&arguments.export);
     let (exported, path) = export_payloads(&repository, &arguments.selection(), &arguments.export, &bar)?;
-    if !arguments.quiet {
+    if !arguments.quiet.quiet {
         summarise(&exported, &path)?;
     }
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `repackbench peak-memory`: a small parent for one command, so that what the kernel tells of its children is that command's.
+//! `repackbench peak-memory`: a small parent for one command, so that the kernel's figures for its children are those of the command.
 
 use std::{
     ffi::OsString,
@@ -11,10 +11,10 @@ use clap::Parser;
 use nix::sys::resource::{UsageWho, getrusage};
 use repackbench_timing::arms::stock::METER_COMMAND;
 
-use super::name_of;
 use crate::{
     child,
     failure::{FAILED, Failure, USAGE},
+    repository::name_of,
 };
 
 /// Run a command, and write the most bytes of memory that any of its processes held to a file.
@@ -30,7 +30,7 @@ pub(crate) struct PeakMemoryArguments {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Runs the command, writes its peak, and ends as it did.
+/// Runs the command, writes its peak, and ends with the status of the command.
 pub(crate) fn run(arguments: &PeakMemoryArguments) -> Result<ExitCode, Failure> {
     let Some((program, words)) = arguments.command.split_first() else {
         return Err(Failure::new(USAGE, "expected a command"));
@@ -45,18 +45,18 @@ pub(crate) fn run(arguments: &PeakMemoryArguments) -> Result<ExitCode, Failure> 
     child::end_alike(ended)
 }
 
-/// The most memory that a process held which this one has waited for, or one that such a process has waited for.
+/// The peak memory of any child that was waited for, or of its own children, in bytes.
 ///
-/// `None` where the system does not tell, and where it is no more than this program held: a child begins with what its parent holds
-/// (`exec` keeps the peak of what it replaces), so that nothing smaller can be seen.
+/// `None` if the system does not report it, or if it is not above the peak of this program: a child starts with the memory of its parent,
+/// and `exec` keeps the peak of the program it replaces, so a smaller peak is invisible.
 fn peak_of_children() -> Option<u64> {
     if !cfg!(target_os = "linux") {
-        // Other systems count in other units.
+        // Other systems use other units.
         return None;
     }
     let kibibytes = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?.max_rss();
     let peak = u64::try_from(kibibytes).ok().filter(|peak| *peak > 0)?;
-    // Of this program since it was started: what `getrusage` tells of itself is also what its own parent held.
+    // The peak since this program started. That of `getrusage` includes the parent of this program.
     let own = fs::read_to_string("/proc/self/status").ok()?;
     let own = own.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let own: u64 = own.split_whitespace().next()?.parse().ok()?;

@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use repackbench_records::record_schema;
 
-use super::print;
-use crate::failure::Failure;
+use crate::{failure::Failure, output::print};
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {
     print(&format!("{:#}\n", record_schema()))?;

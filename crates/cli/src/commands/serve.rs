@@ -1,6 +1,6 @@
 //! `repackbench serve`.
 
-use std::{fs::File, io::BufWriter, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use repackbench_codec::CodecSpec;
@@ -12,11 +12,12 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{name_of, open, print_article, print_notes};
 use crate::{
-    failure::{FAILED, Failure},
+    failure::Failure,
     options::{Effort, MemoryArguments, RangeArguments, SpecArguments, located},
+    output::{cannot_write, create, print_article},
     progress::Bar,
+    repository::{name_of, open, print_notes},
 };
 
 /// Show what a server pays when some of its clients speak another codec.
@@ -76,40 +77,26 @@ pub(crate) struct ServeArguments {
     pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
-    pub(crate) effort: Effort,
-}
-
-impl ServeArguments {
-    pub(crate) fn codec(&self) -> Result<CodecSpec, Failure> {
-        self.with.apply(&self.codec)
-    }
+    effort: Effort,
 }
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();
     let source = open(&arguments.repository)?;
-    print_notes(&source, arguments.effort.quiet);
+    print_notes(&source, arguments.effort.quiet());
     let plan = RolloutPlan {
-        codec: arguments.codec()?,
+        codec: arguments.with.apply(&arguments.codec)?,
         range: arguments.range.range(source.default_revision()),
         runs: arguments.runs,
         seed: arguments.seed,
         threads: arguments.effort.threads(),
     };
-    // The file is made first: what was measured should not be lost to a misspelt folder.
-    let json = match &arguments.json {
-        Some(path) => {
-            let failed = |error| Failure::new(FAILED, format!("{}: cannot create: {error}", path.display()));
-            Some((path, BufWriter::new(File::create(path).map_err(failed)?)))
-        }
-        None => None,
-    };
-    let bar = Bar::new(arguments.effort.quiet);
+    let json = arguments.json.as_deref().map(create).transpose()?;
+    let bar = Bar::new(arguments.effort.quiet());
     let name = name_of(&arguments.repository);
     let measured = rollout(&source, &name, &plan, &Cache::open(None)?, &SystemClock::new(), &bar)?;
-    if let Some((path, file)) = json {
-        let failed = |error: std::io::Error| Failure::new(FAILED, format!("{}: cannot write: {error}", path.display()));
-        write_rollout(file, &measured).map_err(failed)?;
+    if let (Some(path), Some(file)) = (&arguments.json, json) {
+        write_rollout(file, &measured).map_err(|error| cannot_write(path, &error))?;
     }
     print_article(sections::rollout(&measured, arguments.rollout))?;
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,6 @@
 //! `repackbench size`.
 
-use std::{fs::File, io::BufWriter, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use repackbench_analysis::Results;
@@ -8,13 +8,11 @@ use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, write_result};
 use repackbench_report::{articles_text, sections};
 use repackbench_timing::sizes::measure;
 
-use super::{
-    command_line, name_of, open_whole, print_notes,
-    report::{Outputs, style},
-};
 use crate::{
     failure::{FAILED, Failure},
-    options::{Completeness, MemoryArguments, OutputArguments, located},
+    options::{Completeness, MemoryArguments, OutputArguments, QuietArgument, located},
+    output::{command_line, create, result_output::ResultOutput, style},
+    repository::{name_of, open_whole, print_notes},
 };
 
 /// Show where the bytes of repositories go, side by side.
@@ -42,27 +40,18 @@ pub(crate) struct SizeArguments {
     #[command(flatten)]
     pub(crate) memory: MemoryArguments,
 
-    /// Show no notes.
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    quiet: QuietArgument,
 }
 
 pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(1).set();
-    let mut outputs = Outputs::prepare(&arguments.output)?;
-    let cannot = |what: &dyn std::fmt::Display| Failure::new(FAILED, what.to_string());
-    let mut json = match &arguments.json {
-        Some(path) => {
-            let file =
-                File::create(path).map_err(|error| cannot(&format!("{}: cannot create: {error}", path.display())))?;
-            Some(BufWriter::new(file))
-        }
-        None => None,
-    };
+    let mut output = ResultOutput::create(&arguments.output)?;
+    let mut json = arguments.json.as_deref().map(create).transpose()?;
     let mut results = Results::default();
     for path in &arguments.repositories {
-        let repository = open_whole(path, arguments.completeness.allow_missing, arguments.quiet)?;
-        print_notes(&repository, arguments.quiet);
+        let repository = open_whole(path, arguments.completeness.allow_missing, arguments.quiet.quiet)?;
+        print_notes(&repository, arguments.quiet.quiet);
         let line = SizeLine {
             schema: SCHEMA_VERSION,
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -70,12 +59,13 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
             size: measure(&repository, &name_of(path))?,
         };
         if let Some(json) = &mut json {
-            write_result(json, &ResultLine::Size(Box::new(line.clone()))).map_err(|error| cannot(&error))?;
+            write_result(json, &ResultLine::Size(Box::new(line.clone())))
+                .map_err(|error| Failure::new(FAILED, error))?;
         }
         results.sizes.push(line);
     }
-    outputs.write(&results)?;
+    output.write(&results)?;
     let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
-    outputs.print(&results, &articles_text(&[sections::sizes(&sizes)], style()))?;
+    output.print(&results, &articles_text(&[sections::sizes(&sizes)], style()))?;
     Ok(ExitCode::SUCCESS)
 }

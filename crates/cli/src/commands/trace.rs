@@ -1,15 +1,14 @@
 //! `repackbench trace`.
 
 use std::{
-    fs::File,
-    io::{BufWriter, Write},
+    io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use clap::Args;
 use repackbench_analysis::Results;
-use repackbench_codec::{CodecSpec, CodecSpecs, Decoders};
+use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{Repository, memory::Ceiling};
 use repackbench_records::{ResultLine, TraceRecord, write_result};
 use repackbench_report::{articles_text, sections};
@@ -20,18 +19,16 @@ use repackbench_timing::{
         page_map::{PAGE_MAP_HEADER, write_page_map},
         plan::{TracePlan, trace_variants},
     },
-    workloads::{UnknownWorkload, WorkloadSpec},
+    workloads::{UnknownWorkload, Workload, WorkloadSpec},
 };
 use repackbench_writer::cache::Cache;
 
-use super::{
-    command_line, name_of, open, print_article, print_idle_orders, print_notes,
-    report::{Outputs, style},
-};
 use crate::{
-    failure::{FAILED, Failure},
-    options::{Effort, LayoutAxes, OutputArguments, RangeArguments, SpecArguments, located},
+    failure::Failure,
+    options::{CodecsArguments, DeviceArguments, Effort, LayoutAxes, OutputArguments, RangeArguments, located},
+    output::{command_line, create, print_article, result_output::ResultOutput, style},
     progress::Bar,
+    repository::{name_of, open, print_notes, print_orders_without_effect},
 };
 
 /// Show which pages of a repository a workload reads, and what that would cost on a cold device.
@@ -64,12 +61,8 @@ pub(crate) struct TraceArguments {
     #[arg(long, value_name = "W", value_parser = parse_workload)]
     pub(crate) workload: WorkloadSpec,
 
-    /// A codec to trace a variant of, or several levels of one, such as zlib:1..9; may be given several times.
-    #[arg(long = "codec", value_name = "SPEC")]
-    codecs: Vec<CodecSpecs>,
-
     #[command(flatten)]
-    with: SpecArguments,
+    codecs: CodecsArguments,
 
     #[command(flatten)]
     pub(crate) layouts: LayoutAxes,
@@ -81,10 +74,8 @@ pub(crate) struct TraceArguments {
     #[command(flatten)]
     pub(crate) range: RangeArguments,
 
-    /// A device to model: hdd, sata-ssd, nvme, or its latency, bandwidth and readahead, as in
-    /// latency=8ms,bandwidth=200MB/s,readahead=128k; may be given several times. All three by default.
-    #[arg(long = "device", value_name = "DEVICE")]
-    devices: Vec<Device>,
+    #[command(flatten)]
+    devices: DeviceArguments,
 
     /// Also model a page cache of this share of the baseline's packs or revlogs, which forgets what was used least recently:
     /// 25%, or 25%,50%,100%.
@@ -121,16 +112,17 @@ pub(crate) struct TraceArguments {
     pub(crate) check_memory: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) effort: Effort,
+    effort: Effort,
 }
 
 impl TraceArguments {
-    pub(crate) fn codecs(&self) -> Result<Vec<CodecSpec>, Failure> {
-        self.codecs.iter().flat_map(CodecSpecs::specs).map(|spec| self.with.apply(spec)).collect()
+    /// The devices, or the default ones if the user names none.
+    fn devices(&self) -> Vec<Device> {
+        Some(self.devices.devices()).filter(|devices| !devices.is_empty()).unwrap_or_else(Device::defaults)
     }
 
-    pub(crate) fn devices(&self) -> Vec<Device> {
-        if self.devices.is_empty() { Device::defaults() } else { self.devices.clone() }
+    fn workload(&self, source: &Repository) -> Box<dyn Workload> {
+        self.workload.build(&self.range.range(source.default_revision()), None)
     }
 }
 
@@ -146,25 +138,25 @@ fn parse_workload(typed: &str) -> Result<WorkloadSpec, String> {
     }
 }
 
-/// `25%`, 1 to 1000.
+/// Parses a percentage from `1%` to `1000%`.
 fn parse_percent(typed: &str) -> Result<u32, String> {
     let number = typed.strip_suffix('%').and_then(|digits| digits.parse().ok());
     number.filter(|percent| (1..=1000).contains(percent)).ok_or_else(|| "expected 1% to 1000%".to_owned())
 }
 
 pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
-    // Its --memory is that of the machine that it models.
+    // --memory of this command is that of the modelled machine.
     Ceiling::new(None, arguments.effort.threads()).set();
     let source = open(&arguments.repository)?;
-    print_notes(&source, arguments.effort.quiet);
+    print_notes(&source, arguments.effort.quiet());
     if let Some(folder) = &arguments.check_device {
-        return check(arguments, &source, folder);
+        return compare_with_device(arguments, &source, folder);
     }
     if let Some(folder) = &arguments.check_memory {
-        return check_of_memory(arguments, &source, folder);
+        return compare_with_cgroup(arguments, &source, folder);
     }
     let plan = TracePlan {
-        codecs: arguments.codecs()?,
+        codecs: arguments.codecs.specs()?,
         baseline: arguments.baseline.clone(),
         layouts: arguments.layouts.named(),
         workload: arguments.workload.clone(),
@@ -174,15 +166,15 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         threads: arguments.effort.threads(),
         command: command_line(),
     };
-    print_idle_orders(&source, &plan.layouts, arguments.effort.quiet);
-    let mut outputs = Outputs::prepare(&arguments.output)?;
-    let mut json = create(arguments.json.as_deref())?;
-    let mut pages = create(arguments.pages.as_deref())?;
+    print_orders_without_effect(&source, &plan.layouts, arguments.effort.quiet());
+    let mut output = ResultOutput::create(&arguments.output)?;
+    let mut json = arguments.json.as_deref().map(create).transpose()?;
+    let mut pages = arguments.pages.as_deref().map(create).transpose()?;
     if let Some(pages) = &mut pages {
         pages.write_all(PAGE_MAP_HEADER.as_bytes())?;
     }
     let cache = Cache::open(None)?;
-    let bar = Bar::new(arguments.effort.quiet);
+    let bar = Bar::new(arguments.effort.quiet());
     let name = name_of(&arguments.repository);
     let records = trace_variants(&source, &name, &plan, &cache, &bar, &mut |record, trace, folder| {
         if let Some(json) = &mut json {
@@ -197,38 +189,29 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         file.flush()?;
     }
     let results = Results { traces: records, ..Results::default() };
-    outputs.write(&results)?;
-    outputs.print(&results, &articles_text(&sections::traces(&results.traces), style()))?;
+    output.write(&results)?;
+    output.print(&results, &articles_text(&sections::traces(&results.traces), style()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Holds the model against cold reads of copies in `folder`.
-fn check(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
-    let decoders = source.recorded_spec().as_ref().map_or_else(Decoders::default, Decoders::for_spec);
-    let mut workload = arguments.workload.build(&arguments.range.range(source.default_revision()), None);
-    let bar = Bar::new(arguments.effort.quiet);
-    let checked = check_device(source, decoders, workload.as_mut(), folder, &bar)?;
+/// Compares the model with cold reads of copies in `folder`.
+fn compare_with_device(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
+    let (mut workload, bar) = (arguments.workload(source), Bar::new(arguments.effort.quiet()));
+    let checked = check_device(source, decoders_of(source), workload.as_mut(), folder, &bar)?;
     print_article(sections::device_check(&checked))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Holds modelled page caches against a cgroup, on a copy in `folder`.
-fn check_of_memory(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
-    let decoders = source.recorded_spec().as_ref().map_or_else(Decoders::default, Decoders::for_spec);
-    let mut workload = arguments.workload.build(&arguments.range.range(source.default_revision()), None);
-    let bar = Bar::new(arguments.effort.quiet);
-    let checked = check_memory(source, decoders, workload.as_mut(), &arguments.memory, folder, &bar)?;
+/// Compares modelled page caches with those of a cgroup, on a copy in `folder`.
+fn compare_with_cgroup(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
+    let (mut workload, bar) = (arguments.workload(source), Bar::new(arguments.effort.quiet()));
+    let checked = check_memory(source, decoders_of(source), workload.as_mut(), &arguments.memory, folder, &bar)?;
     print_article(sections::memory_check(&checked))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file that the user named, made before there is anything to write: a long run should not end in a misspelt folder.
-fn create(path: Option<&Path>) -> Result<Option<BufWriter<File>>, Failure> {
-    let Some(path) = path else { return Ok(None) };
-    match File::create(path) {
-        Ok(file) => Ok(Some(BufWriter::new(file))),
-        Err(error) => Err(Failure::new(FAILED, format!("{}: cannot create: {error}", path.display()))),
-    }
+fn decoders_of(source: &Repository) -> Decoders {
+    source.recorded_spec().as_ref().map_or_else(Decoders::default, Decoders::for_spec)
 }
 
 fn write_json(out: &mut impl Write, record: &TraceRecord) -> std::io::Result<()> {
@@ -240,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_whole_percents() {
+    fn parses_whole_percentages() {
         assert_eq!(parse_percent("25%"), Ok(25));
         for bad in ["25", "0%", "1001%", "-5%", "2.5%", "%", ""] {
             assert!(parse_percent(bad).is_err(), "{bad}");

@@ -6,16 +6,17 @@ use clap::Args;
 use repackbench_codec::{CodecSpec, MIN_DICTIONARY_LEN};
 use repackbench_reader::{ChunkKind, ObjectKind, Repository};
 use repackbench_writer::dictionaries::{
-    Outcome, Wanted, check_output, train_for,
-    training::{NotTrained, Purpose, Trained},
+    TrainingOutcome, WantedDictionary, check_output, train_for,
+    training::{DictionaryPurpose, NotTrained, TrainedDictionary},
     write_dictionary,
 };
 
-use super::{open, payloads::parse_kind, print, print_notes};
 use crate::{
     failure::{FAILED, Failure},
-    options::{ByteSize, Effort, MemoryArguments, located},
+    options::{ByteSize, Effort, KindArguments, MemoryArguments, all_kinds, located},
+    output::print,
     progress::Bar,
+    repository::{open, print_notes},
 };
 
 /// Train one dictionary from the payloads of one or several repositories.
@@ -47,9 +48,8 @@ pub(crate) struct TrainArguments {
     #[arg(long, value_name = "BYTES", default_value = "112k", value_parser = parse_dictionary_size)]
     pub(crate) size: usize,
 
-    /// Only payloads of this kind: commit, tree, blob, tag, changelog, manifest or filelog; may be given several times.
-    #[arg(long = "kind", value_name = "KIND", value_parser = parse_kind)]
-    pub(crate) kinds: Vec<ObjectKind>,
+    #[command(flatten)]
+    kinds: KindArguments,
 
     /// The level of zstd that it is for, -7 to 22.
     #[arg(long, value_name = "N", default_value = "3", value_parser = parse_zstd_level, allow_negative_numbers = true)]
@@ -59,10 +59,10 @@ pub(crate) struct TrainArguments {
     pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
-    pub(crate) effort: Effort,
+    effort: Effort,
 }
 
-/// No sample is larger than this, so that no dictionary need be.
+/// No sample is larger than this, so a dictionary need not be.
 const MAX_DICTIONARY_LEN: usize = 16 << 20;
 
 fn parse_dictionary_size(typed: &str) -> Result<usize, String> {
@@ -80,31 +80,30 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode, Failure> {
     check_output(&arguments.output, arguments.force)?;
     let repositories: Vec<Repository> =
         arguments.repositories.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
-    repositories.iter().for_each(|repository| print_notes(repository, arguments.effort.quiet));
-    let wanted = Wanted {
-        kinds: chunk_kinds(&arguments.kinds),
+    repositories.iter().for_each(|repository| print_notes(repository, arguments.effort.quiet()));
+    let wanted = WantedDictionary {
+        kinds: chunk_kinds(&arguments.kinds.kinds),
         capacity: arguments.size,
-        purpose: Purpose::Zstd(arguments.level.clone()),
-        // It is for other repositories too, and they are not counted here.
+        purpose: DictionaryPurpose::Zstd(arguments.level.clone()),
+        // It may be for other repositories, whose savings are unknown here.
         must_pay: false,
     };
-    let bar = Bar::new(arguments.effort.quiet);
+    let bar = Bar::new(arguments.effort.quiet());
     let repositories: Vec<&Repository> = repositories.iter().collect();
     let outcomes = train_for(&repositories, &[wanted], arguments.effort.control(&bar))?;
     for outcome in outcomes {
         let trained = outcome.result.as_ref().map_err(failed)?;
         write_dictionary(&arguments.output, trained.dictionary.bytes(), arguments.force)?;
-        if !arguments.effort.quiet {
+        if !arguments.effort.quiet() {
             print(&summary(arguments, &outcome, trained))?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whole and delta of each of `kinds`, or of all if there are none.
+/// Whole objects and deltas of each of `kinds`, or of every kind if there are none.
 fn chunk_kinds(kinds: &[ObjectKind]) -> Vec<ChunkKind> {
-    let all = || ObjectKind::GIT.into_iter().chain(ObjectKind::HG);
-    let objects = all().filter(|object| kinds.is_empty() || kinds.contains(object));
+    let objects = all_kinds().filter(|object| kinds.is_empty() || kinds.contains(object));
     objects.flat_map(|object| [false, true].map(|is_delta| ChunkKind { object, is_delta })).collect()
 }
 
@@ -116,7 +115,7 @@ fn failed(reason: &NotTrained) -> Failure {
     }
 }
 
-fn summary(arguments: &TrainArguments, outcome: &Outcome, trained: &Trained) -> String {
+fn summary(arguments: &TrainArguments, outcome: &TrainingOutcome, trained: &TrainedDictionary) -> String {
     let held_out = trained.held_out;
     format!(
         "{}: {} bytes, for {}\nsampled   {} of {} payloads, {} bytes; {:.1} s\nheld out  {} payloads, {} bytes: {} bytes stored without the dictionary, {} with it ({:.3})\n",

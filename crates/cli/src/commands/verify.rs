@@ -9,10 +9,11 @@ use repackbench_reader::{
     hg::{self, HgRepository},
 };
 
-use super::{open_whole, print, print_notes};
 use crate::{
     failure::{FAILED, Failure},
     options::{Completeness, Effort, MemoryArguments, located},
+    output::print,
+    repository::{open_whole, print_notes},
 };
 
 /// Compare two repositories object by object.
@@ -36,16 +37,16 @@ pub(crate) struct VerifyArguments {
     pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
-    pub(crate) effort: Effort,
+    effort: Effort,
 }
 
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();
     let allow_missing = arguments.completeness.allow_missing;
-    let open = |path| open_whole(path, allow_missing, arguments.effort.quiet);
+    let open = |path| open_whole(path, allow_missing, arguments.effort.quiet());
     let (first, second) = (open(&arguments.first)?, open(&arguments.second)?);
-    print_notes(&first, arguments.effort.quiet);
-    print_notes(&second, arguments.effort.quiet);
+    print_notes(&first, arguments.effort.quiet());
+    print_notes(&second, arguments.effort.quiet());
     let mut differences = Differences { count: 0, printed: Ok(()) };
     let threads = arguments.effort.threads();
     let agreement = match (&first, &second) {
@@ -57,13 +58,13 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
     if differences.count > 0 {
         return Ok(ExitCode::from(FAILED));
     }
-    if !arguments.effort.quiet {
+    if !arguments.effort.quiet() {
         print(&agreement)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints and counts what differs.
+/// Prints and counts differences.
 struct Differences {
     count: u64,
     printed: Result<(), Failure>,

@@ -1,10 +1,10 @@
-//! Numbers of bytes as zstd takes them: `500`, `112k`, `112KiB`, `16M`.
+//! Numbers of bytes in the notation of zstd: `500`, `112k`, `112KiB`, `16M`.
 
 use std::str::FromStr;
 
 use repackbench_codec::parse_size;
 
-/// A number of bytes. With a unit it is a multiple of 1024, also with `KB` and the like, as in zstd.
+/// A number of bytes. All units are powers of 1024, also `KB` and the like, as in zstd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ByteSize(pub(crate) u64);
 
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_spelled_as_for_zstd() {
+    fn parses_sizes_as_zstd_does() {
         for (typed, bytes) in [
             ("0", 0),
             ("500", 500),

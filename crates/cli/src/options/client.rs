@@ -1,4 +1,4 @@
-//! Who does the jobs of a benchmark: this program, or the user's own git or hg.
+//! Who runs the workloads of a benchmark: this program, or the user's own git or hg.
 
 use std::str::FromStr;
 
@@ -10,10 +10,10 @@ use repackbench_timing::{
     workloads::WorkloadSpec,
 };
 
-use super::{ProgramArguments, find_hg_extension, meter};
+use super::{ProgramArguments, meter};
 use crate::failure::{Failure, USAGE};
 
-/// Who does the jobs.
+/// Who runs the workloads.
 #[derive(Debug, Args)]
 pub(crate) struct ClientArguments {
     /// Who does the jobs: in-process, this program replays them; stock, commands of the user's own git or hg, unpatched, with
@@ -58,9 +58,9 @@ impl From<CachesChoice> for Caches {
 /// A workload of either client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BenchWorkload {
-    /// One that can be replayed.
+    /// A workload that this program replays.
     Replay(WorkloadSpec),
-    /// One that only commands do.
+    /// A workload that only commands of git or hg run.
     Command(StockWorkload),
 }
 
@@ -75,7 +75,7 @@ impl FromStr for BenchWorkload {
     }
 }
 
-/// Each of them once, but for git's own, which has a row anyway.
+/// Every implementation once, without that of git, which always has a row.
 pub(crate) fn other_zlibs(typed: &[Implementation]) -> Vec<Zlib> {
     let mut zlibs = Vec::new();
     for zlib in typed.iter().filter(|zlib| **zlib != Implementation::Host) {
@@ -87,7 +87,7 @@ pub(crate) fn other_zlibs(typed: &[Implementation]) -> Vec<Zlib> {
 }
 
 impl ClientArguments {
-    /// What is replayed, and what commands do in a repository of `vcs`; `named` are the workloads that the user named.
+    /// The workloads to replay and those that commands run, on a repository of `vcs`. `named` are those that the user names.
     pub(crate) fn plans(
         &self,
         named: &[BenchWorkload],
@@ -123,7 +123,7 @@ impl ClientArguments {
             ClientChoice::InProcess => Ok((replays()?, None)),
             ClientChoice::Stock => Ok((Vec::new(), Some(self.stock(commands()?, programs)))),
             ClientChoice::Both => {
-                // Those that have the same name in both: what only one of them does has nothing to stand beside.
+                // Only workloads that both clients have can be compared.
                 let both: Vec<StockWorkload> = match named.is_empty() {
                     true => {
                         let all = StockWorkload::all(vcs).into_iter();
@@ -150,7 +150,7 @@ impl ClientArguments {
         StockPlan {
             git: git.into(),
             hg: hg.into(),
-            hg_extension: find_hg_extension(hg_extension.as_deref()),
+            hg_extension: hg_extension.folder(),
             zlibs,
             helps: Vec::new(),
             caches,
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_does_not_do_is_refused_by_name() {
+    fn rejects_workloads_that_a_client_lacks() {
         assert!(plans(&[], &["fsck"]).unwrap_err().starts_with("fsck: only commands"));
         assert!(
             plans(&["--client", "stock"], &["checkout:sink"]).unwrap_err().starts_with("checkout:sink: no command")

@@ -1,18 +1,33 @@
-//! Where hg's extension is.
+//! The Mercurial extension.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::{env, path::PathBuf};
 
-/// Where `xtask dist` puts it, seen from the program.
+use clap::Args;
+
+/// Where `xtask dist` installs it, relative to the folder of the program.
 const INSTALLED: &str = "../lib/mercurial/repackbench";
 
-/// The folder of the extension: the one that the user names, else the one that was installed with this program.
-pub(crate) fn find_hg_extension(named: Option<&Path>) -> Option<PathBuf> {
-    named.map(Path::to_owned).or_else(|| {
-        let program = env::current_exe().ok()?;
-        let folder = program.parent()?.join(INSTALLED);
-        folder.join("__init__.py").is_file().then_some(folder)
-    })
+/// The folder of the extension.
+#[derive(Debug, Args)]
+pub(crate) struct HgExtensionArgument {
+    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints [default: the one that
+    /// was installed with this program, if any].
+    #[arg(long = "hg-extension", value_name = "DIR")]
+    hg_extension: Option<PathBuf>,
+}
+
+impl HgExtensionArgument {
+    /// The folder as typed.
+    pub(crate) fn typed(&self) -> Option<PathBuf> {
+        self.hg_extension.clone()
+    }
+
+    /// The folder that the user names, or else the one installed with this program.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.typed().or_else(|| {
+            let program = env::current_exe().ok()?;
+            let folder = program.parent()?.join(INSTALLED);
+            folder.join("__init__.py").is_file().then_some(folder)
+        })
+    }
 }

@@ -1,4 +1,4 @@
-//! How variants lie on disk, as it is typed.
+//! Stores and orders of variants.
 
 use clap::{
     Args,
@@ -8,7 +8,7 @@ use repackbench_writer::{Layout, Order, StoreKind};
 
 use crate::failure::{Failure, USAGE};
 
-/// What a conversion writes.
+/// The output of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Written {
     /// A repository.
@@ -17,7 +17,7 @@ pub(crate) enum Written {
     Files,
 }
 
-/// The name of a tree of files among those of stores.
+/// The name of a tree of files among the stores.
 const FILES: &str = "files";
 
 /// One layout.
@@ -45,7 +45,7 @@ pub(crate) struct LayoutArguments {
 }
 
 impl LayoutArguments {
-    /// What is to be written; an error for options that do not go together.
+    /// The output. Rejects options that exclude each other.
     pub(crate) fn written(&self, is_rechosen: bool) -> Result<Written, Failure> {
         let is_ordered = self.order != Order::Source || self.order_refs;
         match self.store {
@@ -82,16 +82,16 @@ pub(crate) struct LayoutAxes {
 }
 
 impl LayoutAxes {
-    /// Every layout once, if any was named.
+    /// Every layout once, or none if no store and no order is named.
     pub(crate) fn named(&self) -> Vec<Layout> {
         if self.stores.is_empty() && self.orders.is_empty() { Vec::new() } else { self.layouts() }
     }
 
-    /// Every layout once, in the order in which they were typed.
+    /// Every layout once, in the order typed.
     pub(crate) fn layouts(&self) -> Vec<Layout> {
         let stores = if self.stores.is_empty() { &[StoreKind::AsFound][..] } else { &self.stores };
         let orders = if self.orders.is_empty() { &[Order::Source][..] } else { &self.orders };
-        // Where there is nothing that could be in these orders, somebody should be told.
+        // Without packs the orders are kept, so that the combination is rejected later.
         let has_packs = stores.contains(&StoreKind::AsFound);
         let is_ordered = orders.iter().any(|order| *order != Order::Source);
         let mut layouts = Vec::new();
@@ -109,7 +109,7 @@ impl LayoutAxes {
     }
 }
 
-/// What can be written in place of the source's store.
+/// A store, or a tree of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StoreOrFiles {
     Store(StoreKind),
@@ -149,7 +149,7 @@ mod tests {
         let orders = [Order::Source, Order::Checkout, Order::Source];
         assert_eq!(shown(&[pack, loose], &orders, false), ["", "order=checkout", "store=loose"]);
         assert_eq!(shown(&[], &orders, true), ["", "order=checkout,refs"]);
-        assert_eq!(shown(&[], &[Order::Source], true), ["refs"], "which is refused");
-        assert_eq!(shown(&[loose], &[Order::Path], false), ["store=loose,order=path"], "which is refused");
+        assert_eq!(shown(&[], &[Order::Source], true), ["refs"], "rejected later");
+        assert_eq!(shown(&[loose], &[Order::Path], false), ["store=loose,order=path"], "rejected later");
     }
 }

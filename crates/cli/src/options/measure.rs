@@ -1,25 +1,24 @@
-//! How a session measures and what it records.
+//! How a session measures, and the file of its records.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use repackbench_records::Record;
 
-use super::PaceArguments;
+use super::{PaceArguments, SeedArgument};
 use crate::{
     failure::Failure,
-    record_file::{self, RecordFile},
+    output::record_file::{self, RecordFile},
 };
 
-/// The options of every command that runs a session of `bench`.
+/// The pace, seed and records of a session.
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArguments {
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
 
-    /// The seed of the random order; by default another one each time.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) seed: SeedArgument,
 
     /// Write one JSON record per run to FILE.
     #[arg(long, value_name = "FILE")]
@@ -27,13 +26,13 @@ pub(crate) struct MeasureArguments {
 }
 
 impl MeasureArguments {
-    /// The records of the session that is resumed; empty for a new session.
+    /// The records of the session to resume; none for a new session.
     pub(crate) fn earlier(&self) -> Result<Vec<Record>, Failure> {
         self.pace.resume.as_deref().map_or_else(|| Ok(Vec::new()), record_file::read)
     }
 
     /// Opens the file that records are written to.
     pub(crate) fn record_file(&self) -> Result<RecordFile, Failure> {
-        RecordFile::of(self.json.as_deref(), self.pace.resume.as_deref())
+        RecordFile::open(self.json.as_deref(), self.pace.resume.as_deref())
     }
 }

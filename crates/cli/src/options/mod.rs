@@ -2,13 +2,19 @@
 
 mod byte_size;
 mod client;
+mod codecs;
+mod decoders;
+mod devices;
+mod git_client;
 mod hg_extension;
+mod kinds;
 mod layout;
 mod measure;
 mod output;
 mod pace;
 mod programs;
 mod repository_path;
+mod session;
 mod spec;
 
 use std::num::NonZeroUsize;
@@ -21,19 +27,25 @@ use repackbench_writer::JobControl;
 pub(crate) use self::{
     byte_size::ByteSize,
     client::{BenchWorkload, ClientArguments, Implementation, other_zlibs},
-    hg_extension::find_hg_extension,
+    codecs::CodecsArguments,
+    decoders::chosen_decoders,
+    devices::DeviceArguments,
+    git_client::GitClientArguments,
+    hg_extension::HgExtensionArgument,
+    kinds::{KindArguments, all_kinds},
     layout::{LayoutArguments, LayoutAxes, Written},
     measure::MeasureArguments,
-    output::OutputArguments,
-    pace::{PaceArguments, Percent, Span},
+    output::{ExperimentOutputArguments, OutputArguments},
+    pace::{Budget, MinRunTimeArgument, PaceArguments, Percent, SeedArgument},
     programs::{ProgramArguments, meter},
     repository_path::located,
+    session::SessionArguments,
     spec::SpecArguments,
 };
 
 use crate::progress::Bar;
 
-/// What a repository may lack.
+/// Whether a repository may lack objects.
 #[derive(Debug, Args)]
 pub(crate) struct Completeness {
     /// Go on, with a note, where object directories of alternates or objects that refs name are not there. Shallow and partial clones may
@@ -42,31 +54,44 @@ pub(crate) struct Completeness {
     pub(crate) allow_missing: bool,
 }
 
-/// How much of the machine to use, and how much to say.
+/// Threads and verbosity.
 #[derive(Debug, Args)]
 pub(crate) struct Effort {
     /// Threads, at most 256; all cores by default.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 
+    #[command(flatten)]
+    quiet: QuietArgument,
+}
+
+/// Verbosity.
+#[derive(Debug, Args)]
+pub(crate) struct QuietArgument {
     /// Show no progress, no notes and no summary.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
 impl Effort {
+    /// The number of threads.
     pub(crate) fn threads(&self) -> usize {
         let all_cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.threads.map_or_else(all_cores, usize::from)
     }
 
-    /// How a job runs that `bar` follows.
+    /// Whether to print no progress, notes or summary.
+    pub(crate) fn quiet(&self) -> bool {
+        self.quiet.quiet
+    }
+
+    /// The control of a job with the progress bar `bar`.
     pub(crate) fn control<'a>(&self, bar: &'a Bar) -> JobControl<'a> {
         JobControl { threads: self.threads(), progress: bar }
     }
 }
 
-/// How much memory to use.
+/// The ceiling of memory.
 #[derive(Debug, Args)]
 pub(crate) struct MemoryArguments {
     /// The most memory that decoded objects take at once: bytes, or with K, M or G [default: half of what the machine, or its memory
@@ -77,13 +102,13 @@ pub(crate) struct MemoryArguments {
 }
 
 impl MemoryArguments {
-    /// The ceiling, shared by `threads` threads.
+    /// The ceiling for `threads` threads.
     pub(crate) fn ceiling(&self, threads: usize) -> Ceiling {
         Ceiling::new(self.memory.map(|ByteSize(bytes)| bytes), threads)
     }
 }
 
-/// What part of history to look at.
+/// The part of history that workloads read.
 #[derive(Debug, Args)]
 pub(crate) struct RangeArguments {
     /// The revision that checkout, diff, ingest and serve start from [default: HEAD, or Mercurial's tip]. In Mercurial a
@@ -98,6 +123,7 @@ pub(crate) struct RangeArguments {
 }
 
 impl RangeArguments {
+    /// The range, from `default_revision` unless the user names another.
     pub(crate) fn range(&self, default_revision: &str) -> HistoryRange {
         let revision = self.rev.as_deref().unwrap_or(default_revision).to_owned();
         HistoryRange { revision, commits: self.commits }

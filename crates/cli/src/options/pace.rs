@@ -1,6 +1,11 @@
-//! How long a benchmark goes on, and what of an earlier one it takes over.
+//! How long a session measures.
 
-use std::{num::NonZero, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    num::NonZero,
+    path::PathBuf,
+    str::FromStr,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use clap::{Args, ValueEnum};
 use repackbench_timing::bench::{Blocks, MAX_BLOCKS};
@@ -32,10 +37,8 @@ pub(crate) struct PaceArguments {
     #[arg(long, value_name = "DURATION")]
     time: Option<Span>,
 
-    /// Repeat a job within one run until it has taken this long, such as 20ms or 2s: a run that is shorter than that says
-    /// more about the clock than about the job [default: what the time that is compared takes, 100ms or more].
-    #[arg(long, value_name = "DURATION")]
-    min_run_time: Option<Span>,
+    #[command(flatten)]
+    pub(crate) min_run_time: MinRunTimeArgument,
 
     /// Go on with the session whose records FILE holds, and write the rest to it. A last block that is not whole is run again.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
@@ -58,7 +61,7 @@ pub(crate) struct PaceArguments {
     cache: PageCacheState,
 }
 
-/// What of the files is in memory when a run begins.
+/// The state of the page cache at the start of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PageCacheState {
     Warm,
@@ -66,24 +69,23 @@ enum PageCacheState {
 }
 
 impl PaceArguments {
+    /// Whether runs start with a cold page cache.
     pub(crate) fn is_cold(&self) -> bool {
         self.cache == PageCacheState::Cold
     }
 
+    /// The number of blocks.
     pub(crate) fn blocks(&self) -> Blocks {
         let until = Blocks::UntilPrecise { min: self.min_blocks, max: self.max_blocks, precision: self.precision.0 };
         self.blocks.map_or(until, Blocks::Exactly)
     }
 
+    /// The latest start of a block.
     pub(crate) fn time(&self) -> Option<Duration> {
         self.time.map(|Span(time)| time)
     }
 
-    pub(crate) fn min_run_time(&self) -> Option<Duration> {
-        self.min_run_time.map(|Span(time)| time)
-    }
-
-    /// Every limit, once.
+    /// Every limit once.
     pub(crate) fn delta_caches(&self) -> Vec<Option<u64>> {
         let mut limits = Vec::new();
         for CacheLimit(limit) in &self.delta_cache {
@@ -95,7 +97,39 @@ impl PaceArguments {
     }
 }
 
-/// A part of 1, typed in percent.
+/// The length of a run.
+#[derive(Debug, Args)]
+pub(crate) struct MinRunTimeArgument {
+    /// Repeat a job within one run until it has taken this long, such as 20ms or 2s: a run that is shorter than that says
+    /// more about the clock than about the job [default: what the time that is compared takes, 100ms or more].
+    #[arg(long, value_name = "DURATION")]
+    min_run_time: Option<Span>,
+}
+
+impl MinRunTimeArgument {
+    /// The length that the user gave.
+    pub(crate) fn duration(&self) -> Option<Duration> {
+        self.min_run_time.map(|Span(time)| time)
+    }
+}
+
+/// The seed of a random order.
+#[derive(Debug, Args)]
+pub(crate) struct SeedArgument {
+    /// The seed of the random order; by default another one each time.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+impl SeedArgument {
+    /// The seed that the user gave, or else `earlier`, or else a new one.
+    pub(crate) fn given_or(&self, earlier: Option<u64>) -> u64 {
+        let new = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
+        self.seed.or(earlier).unwrap_or_else(new)
+    }
+}
+
+/// A share of 1, typed in percent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Percent(pub(crate) f64);
 
@@ -115,7 +149,7 @@ impl FromStr for Percent {
 
 /// A duration, typed with a unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Span(pub(crate) Duration);
+struct Span(Duration);
 
 impl FromStr for Span {
     type Err = &'static str;
@@ -136,7 +170,22 @@ impl FromStr for Span {
     }
 }
 
-/// How many decoded bytes are kept; `None` for no limit.
+/// The time that an experiment may take; `None` for no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Budget(pub(crate) Option<Duration>);
+
+impl FromStr for Budget {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, Self::Err> {
+        if typed == "none" {
+            return Ok(Budget(None));
+        }
+        typed.parse().map(|Span(time)| Budget(Some(time))).map_err(|error| format!("{error}, or none"))
+    }
+}
+
+/// The limit of the delta-base cache in decoded bytes; `None` for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CacheLimit(Option<u64>);
 
@@ -177,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_has_a_size_or_no_limit() {
+    fn cache_limit_is_a_size_or_unlimited() {
         assert_eq!("16M".parse(), Ok(CacheLimit(Some(16 << 20))));
         assert_eq!(("0".parse(), "unlimited".parse()), (Ok(CacheLimit(Some(0))), Ok(CacheLimit(None))));
         assert!("much".parse::<CacheLimit>().is_err_and(|error| error.ends_with("or unlimited")));

@@ -7,7 +7,7 @@ use repackbench_client::{ClientError, GitProgram, HgProgram};
 use repackbench_reader::Repository;
 use repackbench_writer::DeltaRecomputer;
 
-use super::find_hg_extension;
+use super::HgExtensionArgument;
 
 /// The user's own programs.
 #[derive(Debug, Args)]
@@ -20,22 +20,22 @@ pub(crate) struct ProgramArguments {
     #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
     pub(crate) hg: PathBuf,
 
-    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints [default: the one that
-    /// was installed with this program, if any].
-    #[arg(long = "hg-extension", value_name = "DIR")]
-    pub(crate) hg_extension: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) hg_extension: HgExtensionArgument,
 }
 
 impl ProgramArguments {
+    /// The user's git.
     pub(crate) fn git(&self) -> Result<GitProgram, ClientError> {
         GitProgram::new(&self.git)
     }
 
+    /// The user's hg, with the extension.
     pub(crate) fn hg(&self) -> Result<HgProgram, ClientError> {
-        HgProgram::new(&self.hg, find_hg_extension(self.hg_extension.as_deref()).as_deref())
+        HgProgram::new(&self.hg, self.hg_extension.folder().as_deref())
     }
 
-    /// The one that knows `source`.
+    /// The program that searches for the deltas of `source` again.
     pub(crate) fn recomputer(&self, source: &Repository) -> Result<DeltaRecomputer, ClientError> {
         match source {
             Repository::Git(_) => self.git().map(DeltaRecomputer::git),
@@ -44,7 +44,7 @@ impl ProgramArguments {
     }
 }
 
-/// The program that has this command: the one that runs.
+/// The program that runs `peak-memory`, which is this one.
 pub(crate) fn meter() -> Option<PathBuf> {
     env::current_exe().ok().filter(|program| program.is_file())
 }

@@ -1,4 +1,4 @@
-//! What goes with a codec spec on the command line: the user's own dictionary, and a limit to chains.
+//! Options that complete a codec spec: a dictionary, and a limit of chains.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use repackbench_reader::dictionaries::{LONGEST_DICTIONARY, hash};
 
 use crate::failure::{FAILED, Failure};
 
-/// What goes with a codec spec.
+/// Options that complete a codec spec.
 #[derive(Debug, Args)]
 pub(crate) struct SpecArguments {
     /// Use the dictionary in FILE, from `zstd --train` or `repackbench train`, in place of trained ones: in the parts of a
@@ -22,9 +22,10 @@ pub(crate) struct SpecArguments {
 }
 
 impl SpecArguments {
-    /// How many digits of a dictionary's hash a spec repeats.
+    /// The number of digits of a dictionary's hash in a spec.
     const HASH_DIGITS: usize = 16;
 
+    /// The spec with these options.
     pub(crate) fn apply(&self, spec: &CodecSpec) -> Result<CodecSpec, Failure> {
         let spec = self.max_chain.map_or_else(|| spec.clone(), |max_chain| spec.with_max_chain(max_chain));
         let Some(path) = &self.dict else { return Ok(spec) };

@@ -1,30 +1,27 @@
-//! `repackbench alternatives`: another codec beside what else helps git.
+//! `repackbench alternatives`: another codec compared with everything else that speeds up git.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
-
-use super::support::program::{self, Outcome, command, exit};
-use super::support::{Fixture, Scratch, preload, snapshot};
+use crate::support::program::{self, Outcome, cached, each, exit, text};
+use crate::support::records::{self, assert_same_results};
+use crate::support::{Fixture, Scratch, preload, snapshot};
 
 #[track_caller]
 fn run(scratch: &Scratch, repo: &Path, options: &[&str]) -> Outcome {
-    let mut command = command();
-    command.env("XDG_CACHE_HOME", scratch.join("cache")).env("REPACKBENCH_PRELOAD", preload::stand_in());
+    let mut command = cached(scratch);
+    command.env("REPACKBENCH_PRELOAD", preload::stand_in());
     program::run(command.args(["alternatives", "--quiet", "--min-run-time", "1ms"]).args(options).arg(repo))
 }
 
 #[test]
-fn everything_that_helps_stands_in_one_table_and_lists_the_same() {
+fn compares_every_measure_in_one_table() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let before = snapshot::state(&repo);
     let file = scratch.join("records.jsonl");
-    let path = file.to_str().expect("a path in UTF-8");
     let workloads = ["traverse", "diff:raw", "clone:zlib"];
-    let mut options = vec!["--codec", "zstd:3", "--blocks", "1", "--base-cache", "512M", "--json", path];
-    workloads.iter().for_each(|workload| options.extend(["--workload", workload]));
+    let mut options = vec!["--codec", "zstd:3", "--blocks", "1", "--base-cache", "512M", "--json", text(&file)];
+    options.extend(each("--workload", &workloads));
     let table = run(&scratch, &repo, &options).exits(exit::OK).text();
     assert_eq!(snapshot::state(&repo), before, "the source was written to");
     let all = "commit-graph, bitmaps, delta cache 512 MiB";
@@ -46,13 +43,9 @@ fn everything_that_helps_stands_in_one_table_and_lists_the_same() {
     for row in rows {
         assert!(table.contains(row), "{row} is not in\n{table}");
     }
-    let records = fs::read_to_string(&file).expect("the records");
-    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let records = records::read(&file);
     let mut sizes: BTreeMap<String, BTreeSet<(bool, u64)>> = BTreeMap::new();
-    for line in records.lines() {
-        let record: Value = serde_json::from_str(line).expect("a record");
-        let workload = record["workload"]["name"].as_str().expect("a name").to_owned();
-        seen.entry(workload).or_default().insert(format!("{}{}", record["digest"], record["counts"]));
+    for record in &records {
         let client = &record["variant"]["client"];
         let helps = client["helps"].as_array().map_or(0, Vec::len);
         let has = |help: &str| client["helps"].as_array().is_some_and(|helps| helps.iter().any(|found| found == help));
@@ -61,21 +54,20 @@ fn everything_that_helps_stands_in_one_table_and_lists_the_same() {
             let bytes = record["size"]["total_bytes"].as_u64().expect("a size");
             sizes.entry(record["variant"]["spec"]["typed"].to_string()).or_default().insert((has("bitmaps"), bytes));
         }
-        assert!(helps == 0 || record["conversion"]["wall_ns"].is_u64(), "what helps was made: {record}");
+        assert!(helps == 0 || record["conversion"]["wall_ns"].is_u64(), "making the variant was timed: {record}");
     }
     let of_baseline = &sizes["\"zlib:6\""];
     let largest = |with: bool| of_baseline.iter().filter(|(has, _)| *has == with).map(|(_, bytes)| *bytes).max();
-    assert!(largest(true) > largest(false), "bitmaps take room, too: {of_baseline:?}");
-    assert_eq!(seen.len(), workloads.len());
-    assert!(seen.values().all(|digests| digests.len() == 1), "every row did the same: {seen:?}");
-    // A larger cache is the receiver's, and what is cloned is read by the sender.
+    assert!(largest(true) > largest(false), "bitmaps take space: {of_baseline:?}");
+    assert_same_results(&records, workloads.len());
+    // A larger cache is the receiver's, while the sender reads what is cloned.
     let left_out = 1;
     let expected = workloads.len() * (rows.len() + 1) - left_out;
-    assert_eq!(records.lines().count(), expected, "each row once, the baseline twice");
+    assert_eq!(records.len(), expected, "each row once, the baseline twice");
 }
 
 #[test]
-fn a_search_for_deltas_can_be_left_out_and_hg_is_refused() {
+fn without_repack_leaves_out_rechosen_and_hg_is_rejected() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let options = ["--without-repack", "--workload", "traverse", "--blocks", "1"];
     let table = run(&scratch, &repo, &options).exits(exit::OK).text();

@@ -1,15 +1,15 @@
-//! `repackbench chains`: objects are counted where git and hg say they are, and only variants stand beside a repository.
+//! `repackbench chains`: it counts objects by the chains that git and hg report, and compares a repository only with
+//! its variants.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::support::hg;
-use super::support::hg_server::HgServer;
-use super::support::program::{self, Outcome, command, convert, exit};
-use super::support::reseal::OpenPack;
-use super::support::{Fixture, Scratch, git};
+use crate::support::hg::{self, HgServer};
+use crate::support::open_pack::OpenPack;
+use crate::support::program::{self, Outcome, command, convert, exit};
+use crate::support::{Fixture, Scratch, git};
 
-/// The least number of deltas in the chains of each group, and how the table names it.
+/// The smallest number of deltas in the chains of each group, and the name of the group in the table.
 const GROUPS: [(u64, &str); 7] =
     [(0, "0"), (1, "1"), (2, "2-4"), (5, "5-9"), (10, "10-19"), (20, "20-49"), (50, "50+")];
 
@@ -17,7 +17,7 @@ fn chains(repositories: &[&Path]) -> Outcome {
     program::run(command().args(["chains", "--quiet"]).args(repositories))
 }
 
-/// How many objects each group has in the table.
+/// The number of objects in each group of the table.
 fn counted(table: &str) -> BTreeMap<String, u64> {
     let names = GROUPS.map(|(_, name)| name);
     let group = |line: &str| {
@@ -28,7 +28,7 @@ fn counted(table: &str) -> BTreeMap<String, u64> {
     table.lines().filter(|line| !line.starts_with(' ')).filter_map(group).collect()
 }
 
-/// Chains of these lengths by group.
+/// The number of these chains in each group.
 fn grouped(chains: impl IntoIterator<Item = u64>) -> BTreeMap<String, u64> {
     let mut groups = BTreeMap::new();
     for chain in chains {
@@ -38,23 +38,7 @@ fn grouped(chains: impl IntoIterator<Item = u64>) -> BTreeMap<String, u64> {
     groups
 }
 
-/// The chain of each packed object, as git tells it.
-fn packed(repo: &Path) -> Vec<u64> {
-    let mut chains = Vec::new();
-    for index in git::pack_files(repo, "idx") {
-        let listing = git::git(repo, ["verify-pack".as_ref(), "-v".as_ref(), index.as_os_str()]).text();
-        for line in listing.lines() {
-            let columns: Vec<&str> = line.split_ascii_whitespace().collect();
-            let [id, _kind, _size, _stored, _offset, delta @ ..] = columns.as_slice() else { continue };
-            if id.len() == 40 {
-                chains.push(delta.first().map_or(0, |depth| depth.parse().expect("a depth")));
-            }
-        }
-    }
-    chains
-}
-
-/// The chain of each revision, from the bases that hg tells.
+/// The length of the chain of each revision, from the bases that hg reports.
 fn of_revlogs(repo: &Path) -> Vec<u64> {
     let (mut chains, mut server) = (Vec::new(), HgServer::newest(repo));
     for revlog in hg::revlogs(repo) {
@@ -69,16 +53,16 @@ fn of_revlogs(repo: &Path) -> Vec<u64> {
 }
 
 #[test]
-fn objects_are_counted_by_the_deltas_that_git_tells() {
+fn counts_objects_by_the_deltas_git_reports() {
     for name in ["history", "ref-delta", "duplicates", "alternates", "reverse-index"] {
         let repo = Fixture::get(name).repo();
         let table = chains(&[&repo]).exits(exit::OK).text();
-        assert_eq!(counted(&table), grouped(packed(&repo)), "{name}:\n{table}");
+        assert_eq!(counted(&table), grouped(git::packed(&repo).iter().map(|entry| entry.depth)), "{name}:\n{table}");
     }
 }
 
 #[test]
-fn revisions_are_counted_by_the_bases_that_hg_tells() {
+fn counts_revisions_by_the_bases_hg_reports() {
     for name in ["chains", "default", "treemanifest"] {
         let scratch = Scratch::new();
         let repo = Fixture::hg_copy(name, &scratch).repo();
@@ -88,7 +72,7 @@ fn revisions_are_counted_by_the_bases_that_hg_tells() {
 }
 
 #[test]
-fn variants_stand_beside_their_source() {
+fn compares_variants_with_their_source() {
     for (source, codecs) in [
         (Fixture::get("history").repo(), &["zlib:6", "zstd:9,prefix", "zstd:9,patch", "lz4"][..]),
         (Fixture::hg("chains").repo(), &["zlib:6", "lz4", "store"]),
@@ -113,10 +97,10 @@ fn variants_stand_beside_their_source() {
 }
 
 #[test]
-fn what_is_no_variant_is_refused() {
+fn rejects_repositories_that_are_not_variants() {
     let (of_git, of_hg, scratch) = (Fixture::get("history").repo(), Fixture::hg("chains").repo(), Scratch::new());
     let (other_git, other_hg) = (Fixture::get("content").repo(), Fixture::hg("content").repo());
-    // The same objects, and not the same deltas.
+    // The same objects with other deltas.
     let repacked = scratch.join("repacked.git");
     convert(&of_git, "zlib:6", &repacked);
     git::output(&repacked, ["-c", "pack.threads=1", "repack", "-adfq", "--depth=1"]);
@@ -130,16 +114,14 @@ fn what_is_no_variant_is_refused() {
 }
 
 #[test]
-fn a_variant_with_another_content_is_refused() {
+fn rejects_a_variant_with_other_content() {
     let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let (one, other) = (scratch.join("one"), scratch.join("other"));
     for variant in [&one, &other] {
         convert(&source, "store,checksum=no", variant);
     }
-    // Without its guard git says which packs there are.
-    std::fs::write(other.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n").expect("the config");
     let mut pack = OpenPack::open(&other);
-    // The first byte of a commit's payload, behind tag byte and length.
+    // The first byte of a commit's payload, after tag byte and length.
     let (_, stored) = pack.entry_of_type(1, 0);
     let payload = stored + 1 + pack.pack[stored + 1..].iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
     pack.pack[payload] ^= 1;

@@ -1,4 +1,14 @@
-//! Stock git, unpatched, on variants of every codec: it says the same as on the source, and what it does there, it does to the variant.
+//! `repackbench exec`: unpatched git on variants of every codec. It answers as on the source, and what it changes, it
+//! changes in the variant.
+
+mod battery;
+mod daily;
+mod leaving;
+mod serving;
+mod signals;
+mod work_trees;
+mod writing;
+mod writing_elsewhere;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -7,10 +17,11 @@ use std::process::{Command, Stdio};
 
 use crate::support::dictionary::convert_with_dictionary;
 use crate::support::fixture::Fixture;
+use crate::support::git;
+use crate::support::preload::exec;
 use crate::support::program::{self, Outcome, Scratch, convert, exit};
-use crate::support::{git, preload};
 
-/// Every codec whose chunks can be decoded by themselves, and the options that change them.
+/// Every codec whose chunks can be decoded on their own, and the options that change them.
 const SPECS: [&str; 17] = [
     "store",
     "zlib:6",
@@ -31,7 +42,7 @@ const SPECS: [&str; 17] = [
     "bzip2:9",
 ];
 
-/// What is asked of git on the source and on each variant.
+/// What git is asked on the source and on each variant.
 const QUESTIONS: [&[&str]; 6] = [
     &["fsck", "--full", "--strict"],
     &["rev-list", "--objects", "--all"],
@@ -41,21 +52,12 @@ const QUESTIONS: [&[&str]; 6] = [
     &["cat-file", "--batch-all-objects", "--batch"],
 ];
 
-/// `repackbench exec` on `repo`, with what stock git is isolated by.
-fn exec(repo: &Path, options: &[&str], words: &[&str]) -> Command {
-    let mut command = program::command();
-    git::pin(&mut command);
-    command.env("REPACKBENCH_PRELOAD", preload::stand_in());
-    command.arg("exec").args(options).arg(repo).arg("--").args(words);
-    command
-}
-
 #[track_caller]
 fn run(repo: &Path, words: &[&str]) -> Outcome {
     program::run(&mut exec(repo, &[], words))
 }
 
-/// Runs `git` with these arguments on `repo`, and returns what it printed.
+/// Runs `git` with these arguments on `repo`, and returns its output.
 #[track_caller]
 fn output(repo: &Path, arguments: &[&str]) -> String {
     run(repo, &[&["git"], arguments].concat()).exits(exit::OK).text()
@@ -68,7 +70,7 @@ fn sorted(outcome: Outcome) -> (Option<i32>, Vec<u8>, Vec<String>) {
 }
 
 #[test]
-fn git_says_the_same_on_every_codec() {
+fn git_answers_the_same_on_every_codec() {
     for fixture in ["history", "content", "ref-delta"] {
         let source = Fixture::get(fixture).repo();
         let expected = QUESTIONS.map(|words| sorted(git::git(&source, words)));
@@ -99,7 +101,7 @@ fn every_zlib_reads_streams() {
 }
 
 #[test]
-fn what_git_writes_is_the_variants_and_plain_git_still_stops() {
+fn git_writes_to_the_variant_and_plain_git_still_stops() {
     for typed in ["zstd:5", "zstd:9,dict=file", "lz4"] {
         let scratch = Scratch::new();
         let variant = scratch.join("variant");
@@ -117,7 +119,7 @@ fn what_git_writes_is_the_variants_and_plain_git_still_stops() {
         assert_eq!(output(&variant, &["config", "remote.there.url"]), "/nowhere\n");
         git::assert_refuses_plainly(&variant);
 
-        // A merge in a work tree beside it.
+        // A merge in a separate work tree.
         let tree = scratch.join("tree");
         fs::create_dir(&tree).unwrap();
         let work_tree = format!("--work-tree={}", tree.display());
@@ -134,7 +136,7 @@ fn what_git_writes_is_the_variants_and_plain_git_still_stops() {
         output(&variant, &["gc", "-q"]);
         assert_eq!(output(&variant, &["rev-list", "--objects", "--all"]), objects);
         run(&variant, &["git", "fsck", "--full"]).exits(exit::OK);
-        // Our own reader reads the mixture, too.
+        // Our own reader reads the mixture of chunks, too.
         let back = scratch.join("back");
         convert(&variant, "zlib:6", &back);
         assert_eq!(git::output(&back, ["rev-list", "--objects", "--all"]), objects);
@@ -142,7 +144,7 @@ fn what_git_writes_is_the_variants_and_plain_git_still_stops() {
 }
 
 #[test]
-fn what_leaves_a_variant_is_zlib() {
+fn pushes_bundles_and_clones_are_zlib() {
     let source = Fixture::get("history").repo();
     let objects = git::objects(&source);
     let scratch = Scratch::new();
@@ -171,16 +173,16 @@ fn what_leaves_a_variant_is_zlib() {
 }
 
 #[test]
-fn exit_status_and_signals_are_the_commands() {
+fn passes_on_exit_status_and_signals() {
     let scratch = Scratch::new();
     let variant = scratch.join("variant");
     convert(&Fixture::get("history").repo(), "lz4", &variant);
     for repo in [variant.clone(), Fixture::get("history").repo()] {
         assert_eq!(run(&repo, &["git", "cat-file", "-e", "no-such"]).code, Some(128));
         assert_eq!(run(&repo, &["sh", "-c", "exit 7"]).code, Some(7));
-        // Ended by a signal itself: no code.
+        // It ends by the same signal, so without a code.
         assert_eq!(run(&repo, &["sh", "-c", "kill -TERM $$"]).code, None);
-        // It is the command that a signal reaches.
+        // A signal reaches the command.
         let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done";
         let mut running = exec(&repo, &[], &["sh", "-c", script]);
         let mut running = running.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
@@ -189,7 +191,7 @@ fn exit_status_and_signals_are_the_commands() {
         program::run(Command::new("kill").args(["-TERM", &running.id().to_string()])).exits(exit::OK);
         assert_eq!((said.as_str(), running.wait().unwrap().code()), ("ready\n", Some(9)));
     }
-    // Nothing is left behind, not even of a command that a signal ended.
+    // Nothing is left behind, not even by a command that a signal ended.
     let folder = scratch.join("temporary");
     fs::create_dir(&folder).unwrap();
     for repo in [variant.clone(), Fixture::get("history").repo()] {
@@ -197,24 +199,24 @@ fn exit_status_and_signals_are_the_commands() {
         assert_eq!(program::run(command.env("TMPDIR", &folder)).code, None);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
     }
-    // What a command did before it was killed stays done.
+    // What a command did before it was killed remains.
     let script = "git symbolic-ref HEAD refs/heads/killed; kill -KILL $$";
     assert_eq!(run(&variant, &["sh", "-c", script]).code, None);
     assert_eq!(fs::read_to_string(variant.join("HEAD")).unwrap(), "ref: refs/heads/killed\n");
 }
 
 #[test]
-fn what_cannot_work_is_refused_by_name() {
+fn rejects_unusable_variants_programs_and_libraries() {
     let scratch = Scratch::new();
     let variant = scratch.join("variant");
     convert(&Fixture::get("history").repo(), "zstd:5,prefix", &variant);
     let line = run(&variant, &["git", "log"]).exits(exit::FAILURE).error_line();
     assert!(line.contains("zstd:5,prefix") && line.contains("base"), "{line}");
 
-    // A git that does not call the zlib that is preloaded: this one calls none.
+    // A git that does not call the preloaded zlib: this one calls none.
     let programs = scratch.join("programs");
     fs::create_dir(&programs).unwrap();
-    // `cp` writes it: a program that this process has open for writing cannot be started.
+    // `cp` writes it, as a program that this process has open for writing cannot be started.
     program::run(Command::new("cp").arg("/bin/sh").arg(programs.join("git"))).exits(exit::OK);
     let variant = scratch.join("readable");
     convert(&Fixture::get("history").repo(), "zstd:5", &variant);
@@ -226,7 +228,7 @@ fn what_cannot_work_is_refused_by_name() {
     let line = program::run(command.env("REPACKBENCH_PRELOAD", "/nonexistent.so")).exits(exit::FAILURE).error_line();
     assert!(line.contains("/nonexistent.so"), "{line}");
 
-    // A library that is built without that zlib says so before git starts.
+    // A library that was built without that zlib says so before git starts.
     let outcome = program::run(&mut exec(&variant, &["--zlib", "zlib-ng"], &["git", "log"]));
     if cfg!(feature = "zlib-ng") {
         outcome.exits(exit::OK);

@@ -1,4 +1,6 @@
-//! `repackbench experiment`: a published experiment, run again on a repository of the user's.
+//! `repackbench experiment`: published experiments, run again on the user's repositories.
+
+mod checkout_page_trace;
 
 use std::fs;
 use std::path::Path;
@@ -8,32 +10,27 @@ use serde_json::Value;
 use repackbench_experiments::experiments;
 use repackbench_records::Vcs;
 
-use super::support::hg::Version;
-use super::support::program::{self, Outcome, command, exit};
-use super::support::{Fixture, Scratch, hg_extension, preload, repackbench, snapshot};
+use crate::support::hg::Version;
+use crate::support::program::{self, Outcome, cached, exit, text as path};
+use crate::support::{Fixture, Scratch, hg_extension, preload, records, repackbench, snapshot};
 
 #[track_caller]
 fn run(scratch: &Scratch, words: &[&str], repositories: &[&Path]) -> Outcome {
-    let mut command = command();
-    command.env("XDG_CACHE_HOME", scratch.join("cache")).env("REPACKBENCH_PRELOAD", preload::stand_in());
-    // Those who run tests have other work on their machine.
+    let mut command = cached(scratch);
+    command.env("REPACKBENCH_PRELOAD", preload::stand_in());
+    // The caches of the machine serve other programs too.
     program::run(command.args(["experiment", "--keep-caches", "--min-run-time", "1ms"]).args(words).args(repositories))
 }
 
-fn path(file: &Path) -> &str {
-    file.to_str().expect("a path in UTF-8")
-}
-
-/// Lines of results: how many are runs, and the experiments.
+/// The number of runs in a file of results, and its experiments.
 #[track_caller]
 fn lines(file: &Path) -> (usize, Vec<Value>) {
-    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let all: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    let all = records::read(file);
     let runs = all.iter().filter(|line| line["record"].is_null()).count();
     (runs, all.into_iter().filter(|line| line["record"] == "experiment").collect())
 }
 
-/// The row of a table, by the words that titles begin with.
+/// The row of a table, by the start of its title.
 fn row<'a>(experiment: &'a Value, title: &str, label: &str) -> &'a Value {
     let tables = experiment["tables"].as_array().expect("tables");
     let table = tables.iter().find(|table| table["title"].as_str().is_some_and(|found| found.starts_with(title)));
@@ -41,7 +38,7 @@ fn row<'a>(experiment: &'a Value, title: &str, label: &str) -> &'a Value {
     rows.iter().find(|row| row["label"] == label).unwrap_or_else(|| panic!("{label} is not in {rows:?}"))
 }
 
-/// Outcomes by the beginnings of their claims.
+/// The outcome of a claim, by the start of its text.
 fn outcome<'a>(experiment: &'a Value, claim: &str) -> &'a Value {
     let claims = experiment["claims"].as_array().expect("claims");
     let is_it = |found: &&Value| found["claim"].as_str().is_some_and(|found| found.starts_with(claim));
@@ -49,7 +46,7 @@ fn outcome<'a>(experiment: &'a Value, claim: &str) -> &'a Value {
 }
 
 #[test]
-fn the_list_tells_what_each_asked_found_and_needs() {
+fn list_describes_each_experiment() {
     let text = repackbench(["experiment", "--list"]).exits(exit::OK).text();
     for name in experiments().iter().map(|experiment| experiment.name) {
         assert!(text.lines().any(|line| line == name || line.starts_with(&format!("{name} ("))), "{name}:\n{text}");
@@ -60,7 +57,7 @@ fn the_list_tells_what_each_asked_found_and_needs() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_by_name() {
+fn rejects_invalid_arguments_and_repositories() {
     let scratch = Scratch::new();
     let (git, hg) = (Fixture::get("history").repo(), Fixture::hg("chains").repo());
     for (words, repositories, expected) in [
@@ -81,7 +78,7 @@ fn what_cannot_be_run_is_refused_by_name() {
 }
 
 #[test]
-fn zstd_in_packs_is_measured_by_git_and_judged_claim_by_claim() {
+fn zlib_vs_zstd_pack_runs_git_and_judges_each_claim() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let before = snapshot::state(&repo);
     let [json, html, markdown] = ["found.jsonl", "found.html", "found.md"].map(|name| scratch.join(name));
@@ -117,7 +114,7 @@ fn zstd_in_packs_is_measured_by_git_and_judged_claim_by_claim() {
     assert_ne!(outcome(experiment, "Nothing is gained")["outcome"], "undecided");
 
     let again = repackbench(["report", "--quiet", path(&json)]).exits(exit::OK).text();
-    assert!(again.starts_with(&text), "the runs come after what they were made for:\n{again}");
+    assert!(again.starts_with(&text), "the runs follow the results:\n{again}");
     assert!(text.contains("\nundecided: ") || text.contains("- undecided: "), "{text}");
     let page = fs::read_to_string(&html).expect("the page");
     assert!(page.contains("Published experiments, run again") && page.contains("class=\"mark k0\""), "{page}");
@@ -126,21 +123,21 @@ fn zstd_in_packs_is_measured_by_git_and_judged_claim_by_claim() {
 }
 
 #[test]
-fn what_does_not_fit_into_the_budget_is_named() {
+fn names_jobs_that_exceed_the_budget() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let json = scratch.join("found.jsonl");
-    // Less than any machine takes for one of the commands.
+    // Less than one of the commands takes on any machine.
     let options = ["zlib-vs-zstd-pack", "--budget", "1ms", "--quiet", "--json", path(&json)];
     run(&scratch, &options, &[&repo]).exits(exit::OK);
     let (_, experiments) = lines(&json);
     let notes = experiments[0]["notes"].to_string();
-    // Jobs, codecs or runs: which of them depends on how fast the machine is.
+    // Jobs, codecs or runs, depending on the speed of the machine.
     assert!(notes.contains("budget was"), "{notes}");
     assert_ne!(outcome(&experiments[0], "At level 5")["outcome"], "undecided", "sizes take no part of the budget");
 }
 
 #[test]
-fn lz4_in_revlogs_is_measured_by_hg_in_both_layouts() {
+fn zlib_vs_lz4_revlog_runs_hg_in_both_layouts() {
     let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
     let before = snapshot::state(&repo);
     let (json, hg, extension) = (scratch.join("found.jsonl"), Version::V72.program(), hg_extension::folder());
@@ -176,20 +173,20 @@ fn lz4_in_revlogs_is_measured_by_hg_in_both_layouts() {
             assert!(peak["value"].as_f64() > Some(8e6), "{layout} {label}: {peak}");
         }
         let share = &row(experiment, &format!("zlib's share of CPU time, {layout}"), "update")["measured"];
-        // Of single runs, one may take many times as long as the other.
+        // A single run may take many times as long as another.
         assert!(share[0]["value"].as_f64() < Some(1.0) && share[0]["value"].is_number(), "{share}");
         assert!(share[1]["value"].is_number(), "{share}");
     }
-    // Of so small a repository hg itself takes most.
+    // In a repository this small, most of the memory is hg's own.
     let memory = outcome(experiment, "Larger revlogs press memory");
     assert_eq!(memory["outcome"], "undecided", "{memory}");
     assert!(memory["measured"].as_str().is_some_and(|shown| shown.starts_with("clone --pull, ")), "{memory}");
     assert_ne!(outcome(experiment, "With lz4 the repository is")["outcome"], "undecided");
-    assert_eq!(outcome(experiment, "The gain is only")["outcome"], "undecided", "one repository does not tell");
+    assert_eq!(outcome(experiment, "The gain is only")["outcome"], "undecided", "one repository is not enough");
 }
 
 #[test]
-fn without_hg_revlogs_are_measured_in_process_alone_and_the_result_says_so() {
+fn zlib_vs_lz4_revlog_without_hg_names_missing_parts() {
     let (repo, scratch) = (Fixture::hg("chains").repo(), Scratch::new());
     let json = scratch.join("found.jsonl");
     let options = ["zlib-vs-lz4-revlog", "--runs", "1", "--quiet", "--hg", "/no/such/hg", "--json", path(&json)];
@@ -205,7 +202,7 @@ fn without_hg_revlogs_are_measured_in_process_alone_and_the_result_says_so() {
 }
 
 #[test]
-fn one_experiment_runs_on_several_repositories_and_one_that_it_does_not_fit_costs_the_others_nothing() {
+fn unsuitable_repository_does_not_stop_the_others() {
     let scratch = Scratch::new();
     let (git, hg, other) =
         (Fixture::get("history").repo(), Fixture::hg("chains").repo(), Fixture::hg("branches").repo());
@@ -219,7 +216,7 @@ fn one_experiment_runs_on_several_repositories_and_one_that_it_does_not_fit_cost
     assert_eq!(found, [Some(path(&hg)), Some(path(&other))]);
     let report = fs::read_to_string(out.join("report.md")).expect("the report");
     assert_eq!(report.matches("zlib-vs-lz4-revlog on ").count(), 2, "{report}");
-    // Where nothing is measured, the results that were there stay.
+    // Earlier results stay if nothing is measured.
     let before = fs::read_to_string(out.join("results.jsonl")).expect("results");
     let outcome = run(&scratch, &options, &[&git, &git]).exits(exit::USAGE);
     let named = outcome.stderr.lines().filter(|line| line.contains("zlib-vs-lz4-revlog on ")).count();
@@ -229,13 +226,13 @@ fn one_experiment_runs_on_several_repositories_and_one_that_it_does_not_fit_cost
 }
 
 #[test]
-fn all_runs_what_fits_each_repository_and_makes_one_report() {
+fn all_runs_suitable_experiments_into_one_report() {
     let scratch = Scratch::on_disk();
     let (git, hg) = (Fixture::get("history").repo(), Fixture::hg("branches").repo());
     let fitting = |vcs| experiments().iter().filter(move |one| one.vcs.is_none_or(|only| only == vcs));
     let expected: Vec<&str> = [Vcs::Git, Vcs::Mercurial].into_iter().flat_map(fitting).map(|one| one.name).collect();
     let out = scratch.join("out");
-    // Without hg, which takes its time to start.
+    // Without hg, which is slow to start.
     let options = ["all", "--runs", "1", "--budget", "1s", "--quiet", "--hg", "/no/such/hg", "--out", path(&out)];
     let text = run(&scratch, &options, &[&git, &hg]).exits(exit::OK).text();
     let mut names: Vec<_> = fs::read_dir(&out).expect("the folder").map(|entry| entry.unwrap().file_name()).collect();

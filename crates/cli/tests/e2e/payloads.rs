@@ -1,4 +1,5 @@
-//! Payloads as files are what git and hg say they are, and measuring them as files tells what a variant takes.
+//! `repackbench payloads`: the exported files are what git and hg report, and compressing them gives the sizes of a
+//! variant.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,13 +8,12 @@ use std::path::Path;
 
 use zstd_safe::{CCtx, CParameter, FrameFormat};
 
-use super::size::{number, recorded_sizes};
-use super::support::hg::{self, Revlog};
-use super::support::hg_server::HgServer;
-use super::support::program::{self, command, convert, exit};
-use super::support::{Fixture, Scratch, git, snapshot};
+use crate::support::hg::{self, HgServer, Revlog};
+use crate::support::program::{self, command, convert, exit};
+use crate::support::records::{self, number};
+use crate::support::{Fixture, Scratch, git, snapshot};
 
-/// A line of `payloads.tsv`, and the file that it names.
+/// A line of `payloads.tsv` with the file it names.
 struct Listed {
     kind: String,
     is_delta: bool,
@@ -23,7 +23,7 @@ struct Listed {
     payload: Vec<u8>,
 }
 
-/// Exports and reads everything back; fails the test if list and files differ.
+/// Exports, and reads everything back. Fails the test if the list and the files differ.
 #[track_caller]
 fn export(repo: &Path, out: &Path, options: &[&str]) -> Vec<Listed> {
     program::run(command().arg("payloads").arg(repo).arg("--export").arg(out).args(options)).exits(exit::OK);
@@ -54,39 +54,25 @@ fn listed(line: &str, out: &Path) -> Listed {
     }
 }
 
-/// The pack entries by pack name and offset, as git lists them: id, kind, payload bytes, whether delta.
-fn entries(repo: &Path) -> BTreeMap<(String, u64), (String, String, u64, bool)> {
-    let mut entries = BTreeMap::new();
-    for index in git::pack_files(repo, "idx") {
-        let pack = index.with_extension("pack").file_name().expect("a name").to_string_lossy().into_owned();
-        let listing = git::git(repo, ["verify-pack".as_ref(), "-v".as_ref(), index.as_os_str()]).text();
-        for line in listing.lines() {
-            let columns: Vec<&str> = line.split_ascii_whitespace().collect();
-            let [id, kind, size, _, offset, delta @ ..] = columns.as_slice() else { continue };
-            if id.len() == 40 || id.len() == 64 {
-                let number = |text: &str| text.parse().expect("a number");
-                let place = (pack.clone(), number(offset));
-                entries.insert(place, (id.to_string(), kind.to_string(), number(size), !delta.is_empty()));
-            }
-        }
-    }
-    entries
-}
-
 #[test]
-fn payloads_are_what_git_says() {
+fn files_agree_with_git() {
     for name in ["bare", "work-tree", "ref-delta", "sha256", "padded-sizes", "cruft"] {
         let (repo, scratch) = (Fixture::get(name).repo(), Scratch::new());
-        let mut expected = entries(&repo);
+        let mut expected: BTreeMap<(OsString, u64), git::PackEntry> = BTreeMap::new();
+        for (index, entries) in git::packs(&repo) {
+            let pack = index.with_extension("pack").file_name().expect("a name").to_owned();
+            expected.extend(entries.into_iter().map(|entry| ((pack.clone(), entry.offset), entry)));
+        }
         let mut loose = 0;
         for listed in export(&repo, &scratch.join("out"), &[]) {
             let file = Path::new(&listed.source).file_name().expect("a name").to_string_lossy().into_owned();
             let content = |id: &str, kind: &str| git::git(&repo, ["cat-file", kind, id]).exits(exit::OK).stdout;
             if listed.source.ends_with(".pack") {
-                let (id, kind, size, is_delta) = expected.remove(&(file, listed.offset)).expect("an entry");
-                assert_eq!((&listed.kind, listed.is_delta), (&kind, is_delta), "{name}: {id}");
-                assert_eq!(listed.payload.len() as u64, size, "{name}: {id}");
-                assert!(is_delta || listed.payload == content(&id, &kind), "{name}: {id}");
+                let entry = expected.remove(&(file.into(), listed.offset)).expect("an entry");
+                assert_eq!((&listed.kind, listed.is_delta), (&entry.kind, entry.is_delta()), "{name}: {entry:?}");
+                assert_eq!(listed.payload.len() as u64, entry.payload_len, "{name}: {entry:?}");
+                let is_same = entry.is_delta() || listed.payload == content(&entry.id, &entry.kind);
+                assert!(is_same, "{name}: {entry:?}");
                 continue;
             }
             let folder = Path::new(&listed.source).parent().and_then(Path::file_name).expect("a folder");
@@ -102,7 +88,7 @@ fn payloads_are_what_git_says() {
 }
 
 #[test]
-fn payloads_are_what_hg_says() {
+fn files_agree_with_hg() {
     let scratch = Scratch::new();
     let repo = Fixture::hg_copy("default", &scratch).repo();
     let (mut whole, mut deltas) = (Vec::new(), 0);
@@ -132,14 +118,14 @@ fn payloads_are_what_hg_says() {
     assert!(found == whole, "{} whole texts instead of {}", found.len(), whole.len());
 }
 
-/// Length of the shortest LEB128 encoding.
+/// The length of the shortest LEB128 encoding.
 fn length_len(length: usize) -> u64 {
     [7, 14, 21, 28].iter().position(|bits| length < 1 << bits).expect("no long payload here") as u64 + 1
 }
 
-/// `zstd -b` on the files and `convert` are the same library at work: tag bytes apart, they come to the same bytes.
+/// `zstd -b` on the files and `convert` use the same library, so their sizes differ only by the tag bytes.
 #[test]
-fn the_library_alone_makes_of_the_files_what_a_variant_stores() {
+fn files_compress_to_the_sizes_of_a_variant() {
     let mut encoder = CCtx::create();
     for parameter in [
         CParameter::Format(FrameFormat::Magicless),
@@ -153,7 +139,7 @@ fn the_library_alone_makes_of_the_files_what_a_variant_stores() {
         let (source, scratch) = (Fixture::get(name).repo(), Scratch::new());
         let variant = scratch.join("variant");
         convert(&source, "zstd:3", &variant);
-        let sizes = recorded_sizes(&variant);
+        let sizes = records::sizes(&variant);
         let (mut raw, mut framed) = (0, 0);
         let mut sums: BTreeMap<(String, &str), (u64, u64)> = BTreeMap::new();
         for listed in export(&variant, &scratch.join("out"), &[]) {
@@ -174,7 +160,7 @@ fn the_library_alone_makes_of_the_files_what_a_variant_stores() {
 }
 
 #[test]
-fn a_selection_is_exported_and_no_more() {
+fn exports_only_the_selection() {
     let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
     let all = export(&repo, &scratch.join("all"), &[]);
     let count = |listed: &[Listed], kind: &str, delta: bool| {
@@ -191,7 +177,7 @@ fn a_selection_is_exported_and_no_more() {
 }
 
 #[test]
-fn only_a_new_or_an_empty_folder_is_written_to() {
+fn writes_only_to_a_new_or_empty_folder() {
     let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
     let empty = scratch.join("empty");
     fs::create_dir(&empty).expect("a folder");
@@ -208,7 +194,7 @@ fn only_a_new_or_an_empty_folder_is_written_to() {
 }
 
 #[test]
-fn of_a_damaged_repository_nothing_is_left() {
+fn damaged_repository_leaves_nothing() {
     let scratch = Scratch::new();
     let repo = Fixture::copy("bare", &scratch).repo();
     let pack = git::pack_files(&repo, "pack").remove(0);

@@ -1,11 +1,11 @@
-//! `repackbench peak-memory`, which the program runs itself between a benchmark and a command of git or hg.
+//! `repackbench peak-memory`, which a benchmark runs between itself and a command of git or hg.
 
 use std::fs;
 
-use super::support::program::exit;
-use super::support::{Scratch, repackbench};
+use crate::support::program::{exit, text};
+use crate::support::{Scratch, repackbench};
 
-/// A command that holds a buffer of so many MiB.
+/// A command that holds a buffer of this size.
 fn holding(mebibytes: u32) -> [String; 5] {
     [
         "dd".to_owned(),
@@ -17,23 +17,23 @@ fn holding(mebibytes: u32) -> [String; 5] {
 }
 
 #[test]
-fn the_peak_is_the_command_s_and_not_that_of_who_asks() {
+fn reports_the_peak_of_the_command_only() {
     // More than the command holds.
     let ours = vec![1_u8; 160 << 20];
-    let (scratch, file) = (Scratch::new(), "told");
-    let told = scratch.join(file);
-    let words = ["peak-memory".to_owned(), told.to_str().expect("a path in UTF-8").to_owned()];
+    let scratch = Scratch::new();
+    let file = scratch.join("peak");
+    let words = ["peak-memory".to_owned(), text(&file).to_owned()];
     repackbench(words.into_iter().chain(holding(32))).exits(exit::OK);
     std::hint::black_box(&ours);
-    let peak: u64 = fs::read_to_string(&told).expect("a peak").trim_end().parse().expect("a number");
+    let peak: u64 = fs::read_to_string(&file).expect("a peak").trim_end().parse().expect("a number");
     assert!((32 << 20..96 << 20).contains(&peak), "{peak}");
 }
 
 #[test]
-fn it_ends_as_the_command_does_and_stands_in_no_help() {
+fn passes_on_the_exit_code_and_is_hidden_from_help() {
     let scratch = Scratch::new();
-    let told = scratch.join("told");
-    let path = told.to_str().expect("a path in UTF-8");
+    let file = scratch.join("peak");
+    let path = text(&file);
     let outcome = repackbench(["peak-memory", path, "sh", "-c", "cat; echo said; exit 7"]).exits(7);
     assert_eq!(outcome.text(), "said\n");
     repackbench(["peak-memory", path]).exits(exit::USAGE);

@@ -1,12 +1,15 @@
-//! Workloads against stock git: what a workload saw must be what git itself prints, on the source as found and on a variant.
+//! `repackbench replay`: a workload sees what git itself prints, on the source as found and on a variant.
+
+mod objects;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::support::program::{self, command, convert, exit};
-use super::support::{Fixture, Scratch, git, snapshot};
+use crate::support::log::{assert_same_lines, sorted, split_patches};
+use crate::support::program::{self, convert, each, exit, text};
+use crate::support::{Fixture, Scratch, git, snapshot};
 
 /// Fixtures with a history worth walking.
 const HISTORIES: &[&str] = &[
@@ -25,11 +28,10 @@ const HISTORIES: &[&str] = &[
     "work-tree",
 ];
 
-/// What the workload saw, one line each.
+/// The lines that a replayed workload prints.
 #[track_caller]
 fn replay(repo: &Path, workload: &str) -> Vec<String> {
-    let outcome = program::run(command().args(["replay", "--workload", workload]).arg(repo)).exits(exit::OK);
-    outcome.text().lines().map(str::to_owned).collect()
+    program::replay(repo, workload, &[]).exits(exit::OK).text().lines().map(str::to_owned).collect()
 }
 
 #[track_caller]
@@ -37,7 +39,7 @@ fn git_lines(repo: &Path, arguments: &[&str]) -> Vec<String> {
     git::output(repo, arguments).lines().map(str::to_owned).collect()
 }
 
-/// Replays on the source and on a variant, and fails the test unless both saw what `expected` says.
+/// Replays on the source and on a variant, and fails the test unless both saw `expected`.
 #[track_caller]
 fn sees(source: &Path, workload: &str, expected: &[String], order: impl Fn(Vec<String>) -> Vec<String>) {
     let scratch = Scratch::new();
@@ -45,27 +47,11 @@ fn sees(source: &Path, workload: &str, expected: &[String], order: impl Fn(Vec<S
     convert(source, "zstd:5", &variant);
     let expected = order(expected.to_vec());
     for repo in [source, &variant] {
-        let seen = order(replay(repo, workload));
-        let first = seen.iter().zip(&expected).position(|(seen, expected)| seen != expected);
-        let place = first.unwrap_or(seen.len().min(expected.len()));
-        assert!(
-            seen == expected,
-            "{workload} of {}: {} lines seen, {} expected; the first that differs is {place}: {:?} instead of {:?}",
-            repo.display(),
-            seen.len(),
-            expected.len(),
-            seen.get(place),
-            expected.get(place),
-        );
+        assert_same_lines(&order(replay(repo, workload)), &expected, &format!("{workload} of {}", repo.display()));
     }
 }
 
-fn sorted(mut lines: Vec<String>) -> Vec<String> {
-    lines.sort();
-    lines
-}
-
-/// The ids that `git rev-list --objects` lists, without the paths behind them.
+/// The ids that `git rev-list --objects` lists, without the paths after them.
 fn ids(lines: Vec<String>) -> Vec<String> {
     lines.into_iter().map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
 }
@@ -92,43 +78,27 @@ fn pickaxe_agrees(repo: &Path, needle: &str) -> usize {
     expected.len()
 }
 
-/// The patches of a log, each with its commit's id.
-fn split_patches(log: &[u8]) -> BTreeMap<String, Vec<u8>> {
-    let mut patches = BTreeMap::new();
-    let mut commit = String::new();
-    for line in log.split_inclusive(|byte| *byte == b'\n') {
-        if let Some(id) = line.strip_prefix(b"commit ") {
-            commit = String::from_utf8_lossy(id).trim_end().to_owned();
-            patches.insert(commit.clone(), Vec::new());
-        } else {
-            patches.get_mut(&commit).expect("a commit before its patch").extend_from_slice(line);
-        }
-    }
-    patches
-}
-
-/// How many patches are applied of a long history: each takes three starts of git.
+/// The most patches to apply of a history: each takes three starts of git.
 const MOST: &str = "100";
 
-/// Applies every patch to the tree of its commit's parent, and fails the test unless the commit's own tree comes out.
-/// Gives the number of patches.
+/// Applies every patch to the tree of its commit's parent, and fails the test unless that gives the tree of the commit.
+/// Returns the number of patches.
 #[track_caller]
 fn patches_apply(repo: &Path) -> usize {
     let scratch = Scratch::new();
-    let replay = ["replay", "--workload", "diff:patch", "--commits", MOST];
-    let outcome = program::run(command().args(replay).arg(repo)).exits(exit::OK);
-    let patches = split_patches(&outcome.stdout);
+    let outcome = program::replay(repo, "diff:patch", &["--commits", MOST]).exits(exit::OK);
+    let patches: BTreeMap<String, Vec<u8>> = split_patches(&outcome.stdout).into_iter().collect();
     let commits = git_lines(repo, &["log", "--format=%H %T %P", "--max-count", MOST]);
     assert_eq!(patches.len(), commits.len(), "{}", repo.display());
-    // What git writes goes into a folder of its own: fixtures are shared.
+    // git writes to a separate folder, since fixtures are shared.
     let objects = scratch.join("objects");
     fs::create_dir(&objects).expect("a folder");
-    // And reads copies: where a pack has the object already that git is to write, it sets the time of that pack.
+    // It reads copies, because it sets the time of a pack that already has the object it is to write.
     let copies = git::object_folders(repo).into_iter().enumerate().map(|(number, folder)| {
         let copy = scratch.join(&format!("objects-{number}"));
         program::run(Command::new("cp").arg("-a").arg(folder).arg(&copy)).exits(exit::OK);
         program::run(Command::new("chmod").args(["-R", "u+w"]).arg(&copy)).exits(exit::OK);
-        // Those that it names are among the copies.
+        // The alternates are among the copies.
         let _ = fs::remove_file(copy.join("info/alternates"));
         copy
     });
@@ -164,7 +134,7 @@ fn patches_apply(repo: &Path) -> usize {
     applied
 }
 
-/// The patches have to be those of git, byte for byte.
+/// The patches have to equal those of git byte for byte.
 #[track_caller]
 fn patches_agree(repo: &Path) {
     let command = ["log", "-p", "--no-renames", "--full-index", "--format=commit %H"];
@@ -174,14 +144,14 @@ fn patches_agree(repo: &Path) {
 }
 
 #[test]
-fn traverse_visits_what_rev_list_lists() {
+fn traverse_agrees_with_rev_list() {
     for name in HISTORIES {
         traverse_agrees(&Fixture::get(name).repo());
     }
 }
 
 #[test]
-fn traverse_skips_the_missing_objects_of_a_partial_clone() {
+fn traverse_skips_missing_objects_of_a_partial_clone() {
     for name in ["partial-clone", "partial-clone-bare"] {
         let source = Fixture::get(name).repo();
         let listed = git_lines(&source, &["rev-list", "--objects", "--all", "--missing=print"]);
@@ -191,15 +161,15 @@ fn traverse_skips_the_missing_objects_of_a_partial_clone() {
 }
 
 #[test]
-fn raw_diff_prints_what_log_raw_prints() {
+fn raw_diff_agrees_with_log_raw() {
     for name in HISTORIES {
         raw_agrees(&Fixture::get(name).repo());
     }
 }
 
 #[test]
-fn patches_turn_each_commit_s_parent_into_it() {
-    // A replaced blob's patch turns content into content that its id in the tree does not name.
+fn patches_turn_each_parent_into_its_child() {
+    // The patch of a replaced blob leads to content that its id in the tree does not name.
     let names = HISTORIES.iter().filter(|name| **name != "replace");
     let applied: usize = names.map(|name| patches_apply(&Fixture::get(name).repo())).sum();
     let submodule = patches_apply(&Fixture::get("submodule").repo());
@@ -207,18 +177,17 @@ fn patches_turn_each_commit_s_parent_into_it() {
 }
 
 #[test]
-fn patches_are_those_of_log_p() {
+fn patches_equal_those_of_log_p() {
     for name in HISTORIES.iter().chain(&["submodule"]) {
         patches_agree(&Fixture::get(name).repo());
     }
 }
 
 #[test]
-fn a_log_ends_after_the_commits_asked_for() {
+fn commits_limits_a_log() {
     let repo = Fixture::get("history").repo();
     let limited = |workload: &str, commits: &str| {
-        let arguments = ["replay", "--workload", workload, "--commits", commits];
-        program::run(command().args(arguments).arg(&repo)).exits(exit::OK).text()
+        program::replay(&repo, workload, &["--commits", commits]).exits(exit::OK).text()
     };
     let listed = git_lines(&repo, &["log", "-n", "7", "--format=commit %H"]);
     for workload in ["diff:raw", "diff:patch"] {
@@ -229,17 +198,17 @@ fn a_log_ends_after_the_commits_asked_for() {
     let hits = git_lines(&repo, &["log", "-n", "1", "-Samber", "--no-renames", "--format=%H"]);
     let whole = replay(&repo, "diff:pickaxe=amber");
     assert_eq!(whole.first(), hits.first(), "something to find");
-    // git's -n counts the commits that it shows; here it limits where is searched, whatever is found.
+    // `git log -n` counts the commits that it shows; --commits limits the commits that are searched.
     let searched = git_lines(&repo, &["log", "-n", "7", "--format=%H"]);
     let found: Vec<String> = limited("diff:pickaxe=amber", "7").lines().map(str::to_owned).collect();
     let expected: Vec<String> = whole.into_iter().filter(|hit| searched.contains(hit)).collect();
     assert_eq!(found, expected);
-    let refused = program::run(command().args(["replay", "--workload", "diff:raw", "--commits", "0"]).arg(&repo));
+    let refused = program::replay(&repo, "diff:raw", &["--commits", "0"]);
     assert!(refused.exits(exit::USAGE).stderr.contains("--commits"));
 }
 
 #[test]
-fn pickaxe_finds_what_log_s_finds() {
+fn pickaxe_agrees_with_log_s() {
     let mut found = 0;
     for name in HISTORIES {
         let source = Fixture::get(name).repo();
@@ -251,7 +220,7 @@ fn pickaxe_finds_what_log_s_finds() {
 }
 
 #[test]
-fn checkout_writes_what_git_writes() {
+fn checkout_agrees_with_git() {
     for (name, revision) in [
         ("content", "HEAD"),
         ("content", "HEAD~1"),
@@ -270,18 +239,17 @@ fn checkout_writes_what_git_writes() {
         let commit = git::output(&source, ["rev-parse", &format!("{revision}^{{commit}}")]);
         let commit = commit.trim_end();
         let expected = checked_out_by_git(&source, commit, &scratch);
-        // Names are given as they are, expressions such as HEAD~4 as the commit that git finds.
+        // Names are passed on. The program does not take expressions such as HEAD~4.
         let revision = if revision.contains('~') { commit } else { revision };
         for (number, repo) in [&source, &variant].into_iter().enumerate() {
             let into = scratch.join(&format!("into-{number}"));
-            let arguments = ["replay", "--workload", "checkout", "--rev", revision, "--into"];
-            program::run(command().args(arguments).arg(&into).arg(repo)).exits(exit::OK);
+            program::replay(repo, "checkout", &["--rev", revision, "--into", text(&into)]).exits(exit::OK);
             snapshot::assert_same(&expected, &snapshot::content(&into));
         }
     }
 }
 
-/// Trees that git never writes and anyone can forge: what they hold must not land outside the folder.
+/// git never writes such trees, but anyone can forge them.
 #[test]
 fn checkout_of_a_forged_tree_writes_nothing_outside() {
     let scratch = Scratch::new();
@@ -304,15 +272,15 @@ fn checkout_of_a_forged_tree_writes_nothing_outside() {
         let commit = git::output(&repo, ["commit-tree", "-m", "forged", &tree]);
         git::output(&repo, ["update-ref", "refs/heads/forged", commit.trim_end()]);
         let into = scratch.join(&format!("into-{number}"));
-        let arguments = ["replay", "--workload", "checkout", "--rev", "refs/heads/forged", "--into"];
-        let error = program::run(command().args(arguments).arg(&into).arg(&repo)).exits(exit::FAILURE).error_line();
+        let options = ["--rev", "refs/heads/forged", "--into", text(&into)];
+        let error = program::replay(&repo, "checkout", &options).exits(exit::FAILURE).error_line();
         assert!(error.contains(&format!("into-{number}/{named}: ")), "{named}: {error}");
         assert!(snapshot::content(&outside).is_empty(), "{named}: written through the link");
         assert!(!scratch.join("b").exists(), "{named}: written beside the folder");
     }
 }
 
-/// The content of a tree object. git's own commands refuse some of the names.
+/// The content of a tree object. The commands of git refuse some of the names.
 fn tree(entries: &[(&str, &str, &str)]) -> Vec<u8> {
     let mut content = Vec::new();
     for (mode, name, id) in entries {
@@ -323,7 +291,7 @@ fn tree(entries: &[(&str, &str, &str)]) -> Vec<u8> {
     content
 }
 
-/// Stores an object as it is, whatever git thinks of it, and gives its id.
+/// Stores an object unchecked, and returns its id.
 fn object(repo: &Path, kind: &str, content: &[u8]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("content");
@@ -332,7 +300,7 @@ fn object(repo: &Path, kind: &str, content: &[u8]) -> String {
     git::output(repo, ["hash-object", "-w", "--literally", "-t", kind, "--no-filters", file]).trim_end().to_owned()
 }
 
-/// What `git clone` writes into its work tree, folders of submodules included, without what belongs to git.
+/// The work tree that `git clone` writes, with folders of submodules and without the git folder.
 fn checked_out_by_git(repo: &Path, commit: &str, scratch: &Scratch) -> BTreeMap<PathBuf, snapshot::Entry> {
     let folder = scratch.join("by-git");
     program::run(git::command(scratch.path()).args(["clone", "--quiet", "--no-checkout"]).arg(repo).arg(&folder))
@@ -342,7 +310,6 @@ fn checked_out_by_git(repo: &Path, commit: &str, scratch: &Scratch) -> BTreeMap<
     snapshot::content(&folder)
 }
 
-/// The project's own history, where the tests run in a clone that has one: a source archive has none.
 #[test]
 fn every_decoder_sees_the_same() {
     let scratch = Scratch::new();
@@ -358,8 +325,7 @@ fn every_decoder_sees_the_same() {
             convert(&source, codec, &variant);
             let expected = replay(&variant, workload);
             for decoder in decoders {
-                let arguments = ["replay", "--workload", workload, "--decoder", decoder];
-                let seen = program::run(command().args(arguments).arg(&variant)).exits(exit::OK).text();
+                let seen = program::replay(&variant, workload, &["--decoder", decoder]).exits(exit::OK).text();
                 assert!(seen.lines().eq(expected.iter().map(String::as_str)), "{decoder} of {codec}");
             }
         }
@@ -367,7 +333,7 @@ fn every_decoder_sees_the_same() {
 }
 
 #[test]
-fn a_decoder_of_what_is_not_there_is_refused() {
+fn rejects_decoders_with_nothing_to_read() {
     let scratch = Scratch::new();
     for source in [Fixture::get("bare").repo(), Fixture::hg("branches").repo()] {
         let variant = scratch.join("variant");
@@ -377,12 +343,7 @@ fn a_decoder_of_what_is_not_there_is_refused() {
             (&["zlib=zlib-rs", "zlib=miniz"], "named before"),
             (&["zlib=zlib-rs,miniz"], "zlib-rs,miniz"),
         ] {
-            let mut replay = command();
-            replay.args(["replay", "--workload", "traverse"]).arg(&variant);
-            for decoder in decoders {
-                replay.args(["--decoder", decoder]);
-            }
-            let refused = program::run(&mut replay).exits(exit::USAGE);
+            let refused = program::replay(&variant, "traverse", &each("--decoder", decoders)).exits(exit::USAGE);
             assert!(refused.stderr.contains(expected), "{decoders:?}: {}", refused.stderr);
         }
         fs::remove_dir_all(&variant).expect("the variant's removal");

@@ -1,66 +1,46 @@
-//! `repackbench report`: what other commands wrote comes back as they showed it, joined, and in every form.
+//! `repackbench report`: it shows results as the command that wrote them, joins them, and prints every form.
+
+mod html;
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::support::program::{self, Outcome, command, exit};
-use super::support::{Fixture, Scratch};
+use crate::support::program::{self, Outcome, bench, cached, command, exit, text as path, words};
+use crate::support::{Fixture, Scratch, records};
 
 /// Runs the program with its cache in the scratch folder.
 #[track_caller]
 fn run(scratch: &Scratch, arguments: &[&str]) -> Outcome {
-    let mut program = command();
-    program::run(program.env("XDG_CACHE_HOME", scratch.join("cache")).args(arguments))
+    program::run(cached(scratch).args(arguments))
 }
 
-fn path(file: &Path) -> &str {
-    file.to_str().expect("a path in UTF-8")
+/// Measures a traversal under `store`, and writes the results to `file`.
+#[track_caller]
+fn measure(scratch: &Scratch, repo: &Path, blocks: &str, file: &Path) {
+    let mut bench = bench(scratch);
+    bench.args(words("--codec store --workload traverse --blocks")).arg(blocks).arg("--json").arg(file).arg(repo);
+    program::run(&mut bench).exits(exit::OK);
 }
 
 #[test]
-fn a_file_of_results_shows_what_the_command_showed_that_wrote_it() {
+fn shows_results_as_the_command_that_wrote_them() {
     let scratch = Scratch::new();
     let file = scratch.join("results.jsonl");
     for repo in [Fixture::get("history").repo(), Fixture::hg("branches").repo()] {
         for arguments in [
-            &[
-                "bench",
-                "--min-run-time",
-                "1ms",
-                "--quiet",
-                "--codec",
-                "zstd:5",
-                "--codec",
-                "lz4",
-                "--workload",
-                "traverse",
-                "--workload",
-                "checkout:sink",
-                "--blocks",
-                "6",
-            ][..],
-            &["trace", "--quiet", "--codec", "lz4", "--workload", "traverse"],
-            &["size"],
+            "bench --min-run-time 1ms --quiet --codec zstd:5 --codec lz4 --workload traverse --workload checkout:sink --blocks 6",
+            "trace --quiet --codec lz4 --workload traverse",
+            "size",
         ] {
-            let shown =
-                run(&scratch, &[arguments, &["--json", path(&file), path(&repo)]].concat()).exits(exit::OK).text();
+            let shown = run(&scratch, &[&words(arguments), &["--json", path(&file), path(&repo)][..]].concat())
+                .exits(exit::OK)
+                .text();
             let again = run(&scratch, &["report", path(&file)]).exits(exit::OK);
             assert_eq!(again.text(), shown, "{arguments:?}");
         }
-        let explain = [
-            "explain",
-            "--min-run-time",
-            "1ms",
-            "--quiet",
-            "--codec",
-            "zstd:5",
-            "--workload",
-            "traverse",
-            "--blocks",
-            "2",
-        ];
+        let explain = words("explain --min-run-time 1ms --quiet --codec zstd:5 --workload traverse --blocks 2");
         let shown =
             run(&scratch, &[&explain[..], &["--json", path(&file), path(&repo)]].concat()).exits(exit::OK).text();
         let again = run(&scratch, &["report", path(&file)]).exits(exit::OK).text();
@@ -69,25 +49,11 @@ fn a_file_of_results_shows_what_the_command_showed_that_wrote_it() {
 }
 
 #[test]
-fn the_command_and_the_cost_of_each_variant_are_kept() {
+fn keeps_the_command_and_the_cost_of_each_variant() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("it's.jsonl");
-    let options = [
-        "bench",
-        "--min-run-time",
-        "1ms",
-        "--quiet",
-        "--codec",
-        "store",
-        "--workload",
-        "traverse",
-        "--blocks",
-        "1",
-        "--json",
-    ];
-    run(&scratch, &[&options[..], &[path(&file), path(&repo)]].concat()).exits(exit::OK);
-    for line in fs::read_to_string(&file).expect("the results").lines() {
-        let run: Value = serde_json::from_str(line).expect("JSON");
+    measure(&scratch, &repo, "1", &file);
+    for run in records::read(&file) {
         let command = run["command"].as_str().expect("a command");
         assert!(command.starts_with("repackbench bench --min-run-time 1ms --quiet --codec store "), "{command}");
         let words = shlex::split(command).expect("quoted words");
@@ -99,24 +65,11 @@ fn the_command_and_the_cost_of_each_variant_are_kept() {
 }
 
 #[test]
-fn several_repositories_are_joined_and_nothing_counts_twice() {
+fn joins_repositories_and_counts_nothing_twice() {
     let scratch = Scratch::new();
-    let options = [
-        "bench",
-        "--min-run-time",
-        "1ms",
-        "--quiet",
-        "--codec",
-        "store",
-        "--workload",
-        "traverse",
-        "--blocks",
-        "6",
-        "--json",
-    ];
     let files = [scratch.join("a.jsonl"), scratch.join("b.jsonl")];
     for (file, fixture) in files.iter().zip(["history", "content"]) {
-        run(&scratch, &[&options[..], &[path(file), path(&Fixture::get(fixture).repo())]].concat()).exits(exit::OK);
+        measure(&scratch, &Fixture::get(fixture).repo(), "6", file);
     }
     let [a, b] = files.each_ref().map(|file| path(file));
     let alone = run(&scratch, &["report", a]).exits(exit::OK).text();
@@ -150,23 +103,10 @@ fn several_repositories_are_joined_and_nothing_counts_twice() {
 }
 
 #[test]
-fn every_form_comes_from_stdin_too_and_only_one_is_printed() {
+fn prints_one_form_also_from_stdin() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("a.jsonl");
-    let options = [
-        "bench",
-        "--min-run-time",
-        "1ms",
-        "--quiet",
-        "--codec",
-        "store",
-        "--workload",
-        "traverse",
-        "--blocks",
-        "1",
-        "--json",
-    ];
-    run(&scratch, &[&options[..], &[path(&file), path(&repo)]].concat()).exits(exit::OK);
+    measure(&scratch, &repo, "1", &file);
     let from_stdin = |options: &[&str]| {
         let input = fs::File::open(&file).expect("the results");
         let output = command().arg("report").args(options).arg("-").stdin(input).output().expect("the program");
@@ -176,32 +116,19 @@ fn every_form_comes_from_stdin_too_and_only_one_is_printed() {
     let markdown = from_stdin(&["--markdown"]);
     assert!(markdown.starts_with("### ") && markdown.contains("<details>"), "{markdown}");
     let csv = from_stdin(&["--csv"]);
-    assert!(csv.starts_with("repository,") && csv.lines().count() == 4, "header, as found, zlib:6, store:\n{csv}");
+    assert!(csv.starts_with("repository,") && csv.lines().count() == 4, "a header, as found, zlib:6 and store:\n{csv}");
     assert!(serde_json::from_str::<Value>(&from_stdin(&["--json"])).is_ok());
     run(&scratch, &["report", "--csv", "--markdown", path(&file)]).exits(exit::USAGE);
     run(&scratch, &["report"]).exits(exit::USAGE);
 }
 
 #[test]
-fn what_is_no_result_is_named_with_its_line() {
+fn invalid_results_are_named_with_their_line() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("a.jsonl");
-    let options = [
-        "bench",
-        "--min-run-time",
-        "1ms",
-        "--quiet",
-        "--codec",
-        "store",
-        "--workload",
-        "traverse",
-        "--blocks",
-        "1",
-        "--json",
-    ];
-    run(&scratch, &[&options[..], &[path(&file), path(&repo)]].concat()).exits(exit::OK);
+    measure(&scratch, &repo, "1", &file);
     let whole = fs::read_to_string(&file).expect("the results");
-    // A line that was cut off, as by a full disk, is left out; the same line with an end is damaged.
+    // A line that was cut off, for example by a full disk, is left out. The same line with a newline is damaged.
     let cut = &whole[..whole.len() - 20];
     fs::write(&file, cut).expect("the file");
     let outcome = run(&scratch, &["report", path(&file)]).exits(exit::OK);

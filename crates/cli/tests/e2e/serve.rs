@@ -1,4 +1,4 @@
-//! Packs that are served: stock git takes them, with the objects that it would have sent itself.
+//! `serve` and the workloads `serve:*`: stock git indexes the packs, which hold the objects that git itself would send.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,17 +6,16 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::support::program::{self, command, convert, exit};
-use super::support::{Fixture, Scratch, git};
+use crate::support::program::{self, Outcome, cached, convert, exit, text};
+use crate::support::{Fixture, Scratch, git};
 
-/// Serves and gives back the pack and what was printed.
+/// Serves a pack. Returns its file and the outcome.
 #[track_caller]
-fn serve(repo: &Path, exchange: &str, options: &[&str], scratch: &Scratch) -> (PathBuf, String) {
+fn serve(repo: &Path, exchange: &str, options: &[&str], scratch: &Scratch) -> (PathBuf, Outcome) {
     let pack = scratch.join("served.pack");
     let _ = fs::remove_file(&pack);
-    let replay = ["replay", "--workload", exchange];
-    let outcome = program::run(command().args(replay).args(options).arg("--into").arg(&pack).arg(repo)).exits(exit::OK);
-    (pack, outcome.text())
+    let outcome = program::replay(repo, exchange, &[options, &["--into", text(&pack)]].concat()).exits(exit::OK);
+    (pack, outcome)
 }
 
 /// Lets stock git index `pack` into `repo`.
@@ -28,13 +27,7 @@ fn index(repo: &Path, pack: &Path, options: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-#[track_caller]
-fn count(text: &str, name: &str) -> u64 {
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-    line.unwrap_or_else(|| panic!("no {name} in\n{text}")).parse().expect("a number")
-}
-
-/// An empty repository for objects of the same hash.
+/// An empty repository with the same hash function as `like`.
 #[track_caller]
 fn empty(scratch: &Scratch, name: &str, like: &Path) -> PathBuf {
     let format = git::output(like, ["rev-parse", "--show-object-format"]);
@@ -43,7 +36,7 @@ fn empty(scratch: &Scratch, name: &str, like: &Path) -> PathBuf {
 }
 
 #[test]
-fn clones_hold_everything_reachable_whatever_the_codec() {
+fn clones_hold_every_reachable_object_under_any_codec() {
     for name in ["history", "refs", "duplicates", "ref-delta", "sha256", "alternates", "work-tree"] {
         let (repo, scratch) = (Fixture::get(name).repo(), Scratch::new());
         let listed = git::output(&repo, ["rev-list", "--objects", "--all", "HEAD"]);
@@ -52,9 +45,9 @@ fn clones_hold_everything_reachable_whatever_the_codec() {
         for codec in ["zlib:6", "zstd:5", "zlib:9", "zstd:9,dict=4k", "zstd:9,prefix", "best-size"] {
             let variant = scratch.join(codec);
             convert(&repo, codec, &variant);
-            let (pack, text) = serve(&variant, "serve:zlib", &[], &scratch);
-            assert_eq!(count(&text, "wire bytes"), fs::metadata(&pack).expect("the pack").len());
-            assert_eq!(count(&text, "entries"), expected.len() as u64, "{name} under {codec}");
+            let (pack, served) = serve(&variant, "serve:zlib", &[], &scratch);
+            assert_eq!(served.count("wire bytes"), fs::metadata(&pack).expect("the pack").len());
+            assert_eq!(served.count("entries"), expected.len() as u64, "{name} under {codec}");
             let clone = empty(&scratch, &format!("{codec}.git"), &repo);
             index(&clone, &pack, &[]);
             let found = git::objects(&clone);
@@ -65,25 +58,25 @@ fn clones_hold_everything_reachable_whatever_the_codec() {
 }
 
 #[test]
-fn zlib_clients_get_the_same_pack_from_zlib_and_from_another_codec() {
+fn zlib_client_gets_the_same_pack_from_every_codec() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
-    let served = ["zlib:6", "zstd:5", "lz4"].map(|codec| {
+    let packs = ["zlib:6", "zstd:5", "lz4"].map(|codec| {
         let variant = scratch.join(codec);
         convert(&repo, codec, &variant);
-        let (pack, text) = serve(&variant, "serve:zlib", &[], &scratch);
+        let (pack, served) = serve(&variant, "serve:zlib", &[], &scratch);
         let packed = git::git(&repo, ["count-objects", "-v"]).text().contains("count: 0\n");
         if codec == "zlib:6" && packed {
-            assert_eq!(count(&text, "entries encoded"), 0, "its bytes are sent as they are");
+            assert_eq!(served.count("entries encoded"), 0, "its bytes are sent as they are");
         } else if packed {
-            assert_eq!(count(&text, "entries reused"), 0);
+            assert_eq!(served.count("entries reused"), 0);
         }
         fs::read(pack).expect("the pack")
     });
-    assert!(served[0] == served[1] && served[1] == served[2], "entry by entry, under the same zlib:6");
+    assert!(packs[0] == packs[1] && packs[1] == packs[2], "entry by entry, under the same zlib:6");
 }
 
 #[test]
-fn fetches_lean_on_what_the_client_has() {
+fn thin_packs_build_on_objects_of_the_client() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let commits = git::output(&repo, ["rev-list", "-3", "HEAD"]);
     let parents = git::output(&repo, ["log", "-3", "--format=%P", "HEAD"]);
@@ -97,7 +90,7 @@ fn fetches_lean_on_what_the_client_has() {
     ] {
         let variant = scratch.join(codec);
         convert(&repo, codec, &variant);
-        let (pack, text) = serve(&variant, exchange, &["--commits", "3"], &scratch);
+        let (pack, served) = serve(&variant, exchange, &["--commits", "3"], &scratch);
         let client = empty(&scratch, &format!("{codec}.git"), &repo);
         for commit in &outside {
             let fetch = ["fetch", "--quiet", &repo.to_string_lossy(), commit].map(str::to_owned);
@@ -107,16 +100,15 @@ fn fetches_lean_on_what_the_client_has() {
         let tip = git::output(&repo, ["rev-parse", "HEAD"]);
         let all = |repo: &Path| git::output(repo, ["rev-list", "--objects", "--no-object-names", tip.trim()]);
         assert_eq!(all(&client), all(&repo), "{codec}");
-        assert_eq!(count(&text, "entries reused") + count(&text, "entries encoded"), count(&text, "entries"));
+        assert_eq!(served.count("entries reused") + served.count("entries encoded"), served.count("entries"));
     }
 }
 
 #[test]
-fn a_roll_out_is_shown_in_steps_and_kept_as_json() {
+fn rollout_is_shown_in_steps_and_written_as_json() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let json = scratch.join("rollout.json");
-    let mut serve = command();
-    serve.env("XDG_CACHE_HOME", scratch.join("cache"));
+    let mut serve = cached(&scratch);
     serve.args(["serve", "--codec", "zstd:5", "--rollout", "--runs", "2", "-q", "--json"]).arg(&json).arg(&repo);
     let table = program::run(&mut serve).exits(exit::OK).text();
     assert_eq!(table.matches(" % ").count(), 22, "{table}");
@@ -137,54 +129,4 @@ fn a_roll_out_is_shown_in_steps_and_kept_as_json() {
     let steps = rollout["steps"].as_array().expect("steps");
     assert_eq!(number(&steps[10], "upgraded_percent"), 100);
     assert_eq!(number(&steps[10], "wire_bytes"), wire("converted", "upgraded"));
-}
-
-#[test]
-fn every_variant_does_the_same_work() {
-    let (repo, scratch) = (Fixture::get("duplicates").repo(), Scratch::new());
-    let file = scratch.join("records.jsonl");
-    let mut bench = command();
-    bench
-        .env("XDG_CACHE_HOME", scratch.join("cache"))
-        .args(["bench", "--min-run-time", "1ms", "-q", "--blocks", "1", "--json"])
-        .arg(&file);
-    for codec in ["zstd:5", "lz4", "zstd:9,dict=4k", "zstd:3,prefix,patch,max-chain=3"] {
-        bench.args(["--codec", codec]);
-    }
-    let workloads = [
-        "sizes",
-        "cat-all",
-        "encode",
-        "ingest",
-        "serve:same",
-        "serve:zlib",
-        "serve:push",
-        "floor:ingest",
-        "floor:serve:same",
-        "floor:serve:zlib",
-    ];
-    for workload in workloads {
-        bench.args(["--workload", workload]);
-    }
-    let table = program::run(bench.arg(&repo)).exits(exit::OK).text();
-    for workload in workloads {
-        assert!(table.contains(workload), "{workload} is not in\n{table}");
-    }
-    for workload in ["ingest", "serve:same", "serve:zlib"] {
-        assert!(table.contains(&format!("Codec's share of {workload}")), "{workload}\n{table}");
-    }
-    let records = fs::read_to_string(&file).expect("records");
-    let records: Vec<Value> = records.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
-    let of = |workload: &str, spec: &str, name: &str| {
-        let is_it =
-            |record: &&Value| record["workload"]["name"] == workload && record["variant"]["spec"]["typed"] == spec;
-        let record = records.iter().find(is_it).unwrap_or_else(|| panic!("no {workload} under {spec}"));
-        record["extra"][name].as_u64().expect("a number")
-    };
-    for spec in ["zlib:6", "zstd:5", "zstd:3,prefix,patch,max-chain=3"] {
-        let encoded = of("serve:zlib", spec, "entries encoded");
-        assert_eq!(of("floor:serve:zlib", spec, "payloads encoded"), encoded, "{spec}");
-        assert!(of("floor:serve:zlib", spec, "chunks decoded") >= encoded, "{spec}");
-        assert_eq!(of("floor:ingest", spec, "stored bytes"), of("ingest", spec, "stored bytes"), "{spec}");
-    }
 }

@@ -1,64 +1,17 @@
-//! Sizes must add up: every byte on disk is in exactly one part, and payloads are as long as git says.
+//! `repackbench size`: every byte on disk is in exactly one part, and payloads are as long as git reports.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
+use crate::support::program::{self, command, convert, exit};
+use crate::support::records::{self, number};
+use crate::support::{Fixture, Scratch, git, snapshot};
 
-use super::support::program::{self, command, convert, exit};
-use super::support::{Fixture, Scratch, git, snapshot};
-
-/// The exact sizes of the source as found, from a benchmark's records: tables round.
-pub(crate) fn recorded_sizes(repo: &Path) -> Value {
-    let scratch = Scratch::new();
-    let file = scratch.join("records.jsonl");
-    program::run(
-        command()
-            .env("XDG_CACHE_HOME", scratch.join("cache"))
-            .args([
-                "bench",
-                "--min-run-time",
-                "1ms",
-                "--codec",
-                "store",
-                "--workload",
-                "traverse",
-                "--blocks",
-                "1",
-                "--json",
-            ])
-            .arg(&file)
-            .arg(repo),
-    )
-    .exits(exit::OK);
-    let records = std::fs::read_to_string(file).expect("the records");
-    let as_found = records
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("a record"))
-        .find(|record| record["variant"]["spec"].is_null())
-        .expect("a record of the source as found");
-    as_found["size"].clone()
-}
-
-pub(crate) fn number(value: &Value) -> u64 {
-    value.as_u64().expect("a number of bytes")
-}
-
-/// The entries of all packs and the loose objects, as git tells them: kind, whether delta, payload bytes, bytes on disk.
+/// All pack entries and loose objects, as git reports them: kind, whether it is a delta, payload bytes, bytes on disk.
 fn chunks(repo: &Path) -> Vec<(String, bool, u64, u64)> {
-    let mut chunks = Vec::new();
-    for index in git::pack_files(repo, "idx") {
-        // Exits with 1 where an object is twice in the pack, and lists all entries nevertheless.
-        let listing = git::git(repo, ["verify-pack".as_ref(), "-v".as_ref(), index.as_os_str()]).text();
-        for line in listing.lines() {
-            let columns: Vec<&str> = line.split_ascii_whitespace().collect();
-            let [id, kind, size, stored, _offset, delta @ ..] = columns.as_slice() else { continue };
-            if id.len() == 40 {
-                let parse = |text: &str| text.parse().expect("a number");
-                chunks.push((kind.to_string(), !delta.is_empty(), parse(size), parse(stored)));
-            }
-        }
-    }
+    let packed = git::packed(repo).into_iter();
+    let packed = packed.map(|entry| (entry.kind.clone(), entry.is_delta(), entry.payload_len, entry.packed_len));
+    let mut chunks: Vec<_> = packed.collect();
     for (path, entry) in snapshot::content(&git::path(repo, "objects")) {
         let (snapshot::Entry::File { content, .. }, Some(folder)) = (entry, path.parent()) else { continue };
         if folder.as_os_str().len() == 2 {
@@ -72,8 +25,8 @@ fn chunks(repo: &Path) -> Vec<(String, bool, u64, u64)> {
     chunks
 }
 
-/// The lengths of all files that count: a git folder's refs, configuration and objects. `info` and the rest of the rule stand in
-/// METHODOLOGY.md.
+/// The total length of the files of a git folder that count: refs, configuration and objects. METHODOLOGY.md has the
+/// whole rule.
 fn counted_bytes(git_folder: &Path) -> u64 {
     let counts = |path: &Path| {
         let first = path.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
@@ -85,10 +38,10 @@ fn counted_bytes(git_folder: &Path) -> u64 {
 }
 
 #[test]
-fn what_no_variant_holds_does_not_count() {
+fn files_that_no_variant_holds_do_not_count() {
     let scratch = Scratch::new();
     let repo = Fixture::copy("work-tree", &scratch).repo();
-    let before = recorded_sizes(&repo);
+    let before = records::sizes(&repo);
     let git_folder = git::path(&repo, ".").canonicalize().expect("the git folder");
     for name in
         ["hooks/pre-commit", "lfs/objects/ab/cd", "modules/sub/objects/pack/x.pack", "FETCH_HEAD", "description"]
@@ -99,9 +52,9 @@ fn what_no_variant_holds_does_not_count() {
     }
     std::fs::write(git_folder.join("refs/heads/left-over.lock"), "").expect("a lock");
     std::fs::write(git_folder.join("objects/info/left-over.lock"), [b'x'; 5000]).expect("a lock");
-    assert_eq!(recorded_sizes(&repo), before);
+    assert_eq!(records::sizes(&repo), before);
     std::fs::write(git_folder.join("objects/info/commit-graph"), [b'x'; 5000]).expect("a file that is storage");
-    let grown = recorded_sizes(&repo);
+    let grown = records::sizes(&repo);
     for part in ["total_bytes", "other_bytes"] {
         assert_eq!(number(&grown[part]), number(&before[part]) + 5000, "{part}");
     }
@@ -111,7 +64,7 @@ fn what_no_variant_holds_does_not_count() {
 fn parts_add_up_to_the_bytes_on_disk() {
     for name in ["bare", "work-tree", "refs", "reverse-index", "index-v1", "duplicates", "padded-sizes", "large-blob"] {
         let repo = Fixture::get(name).repo();
-        let size = recorded_sizes(&repo);
+        let size = records::sizes(&repo);
         let on_disk = counted_bytes(&git::path(&repo, ".").canonicalize().expect("the git folder"));
         assert_eq!(number(&size["total_bytes"]), on_disk, "{name}: total");
 
@@ -143,7 +96,7 @@ fn parts_add_up_to_the_bytes_on_disk() {
 }
 
 #[test]
-fn repositories_stand_side_by_side() {
+fn compares_repositories_in_columns() {
     let (source, scratch) = (Fixture::get("large-blob").repo(), Scratch::new());
     let variant = scratch.join("variant");
     convert(&source, "zstd:19", &variant);
@@ -155,13 +108,13 @@ fn repositories_stand_side_by_side() {
     let expected = [before, after, after / before];
     assert_eq!(numbers.len(), expected.len(), "{table}");
     for (found, expected) in numbers.iter().zip(expected) {
-        // Three digits, and no more than three decimals.
+        // Three digits, and at most three decimals.
         let rounding = 0.005 * expected + 0.0006;
         assert!((found - expected).abs() < rounding, "{found} instead of {expected}:\n{table}");
     }
 }
 
-/// The lines of the table of forms that `size` prints for one repository: form and number of chunks.
+/// The number of chunks of each form, from the table that `size` prints for one repository.
 fn forms(repo: &Path) -> BTreeMap<String, u64> {
     let table = program::run(command().arg("size").arg(repo)).exits(exit::OK).text();
     let lines = table.lines().skip_while(|line| !line.starts_with("form ")).skip(2);
@@ -194,7 +147,7 @@ fn every_chunk_has_one_form() {
 }
 
 #[test]
-fn the_summary_of_a_conversion_tells_how_many_chunks_are_stored() {
+fn agrees_with_the_stored_chunks_of_a_conversion() {
     let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let variant = scratch.join("variant");
     let mut convert = command();
@@ -206,10 +159,10 @@ fn the_summary_of_a_conversion_tells_how_many_chunks_are_stored() {
 }
 
 #[test]
-fn dictionaries_and_bases_are_told_apart_and_counted_once() {
+fn counts_dictionaries_and_bases_separately_and_once() {
     let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let all: u64 = forms(&source).values().sum();
-    // Such a small history does not have the samples that training takes.
+    // This history is too small to train on.
     let dictionary = scratch.join("dictionary");
     std::fs::write(&dictionary, git::output(&source, ["log", "-p", "--all"])).expect("a dictionary");
     for (codec, own) in [("zstd:9,dict=file", "dictionary"), ("zstd:9,prefix", "prefix"), ("zstd:9,patch", "patch")] {
@@ -225,7 +178,7 @@ fn dictionaries_and_bases_are_told_apart_and_counted_once() {
         assert_eq!(found.values().sum::<u64>(), all, "{codec}");
     }
     let variant = scratch.join("variant-dictionary");
-    let size = recorded_sizes(&variant);
+    let size = records::sizes(&variant);
     let folder = snapshot::bytes(&variant.join("objects/info/repackbench"));
     assert!(folder > 0);
     assert_eq!(number(&size["dictionary_bytes"]), folder);

@@ -1,37 +1,31 @@
-//! `repackbench trace` and `floor:`: what a workload reads and decodes is what git and hg say is there.
+//! `repackbench trace` and `floor:`: what a workload reads and decodes agrees with git and hg.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::support::hg;
-use super::support::hg_server::HgServer;
-use super::support::program::{self, Outcome, command, convert, exit};
-use super::support::{Fixture, Scratch, git};
+use crate::support::hg::{self, HgServer};
+use crate::support::program::{self, Outcome, bench, cached, convert, exit, text, words};
+use crate::support::records::{self, number};
+use crate::support::{Fixture, Scratch, git};
 
 fn trace(repo: &Path, scratch: &Scratch, options: &[&str]) -> Outcome {
     program::run(&mut trace_command(repo, scratch, options))
 }
 
 fn trace_command(repo: &Path, scratch: &Scratch, options: &[&str]) -> Command {
-    let mut trace = command();
-    trace.env("XDG_CACHE_HOME", scratch.join("cache")).args(["trace", "--quiet"]).args(options).arg(repo);
+    let mut trace = cached(scratch);
+    trace.args(["trace", "--quiet"]).args(options).arg(repo);
     trace
 }
 
-/// Traces `workload` and gives the records.
+/// Traces and returns the records.
 #[track_caller]
-fn records(repo: &Path, scratch: &Scratch, options: &[&str]) -> Vec<Value> {
+fn traced(repo: &Path, scratch: &Scratch, options: &[&str]) -> Vec<Value> {
     let file = scratch.join("trace.jsonl");
-    let options = [options, &["--json", file.to_str().expect("a path in UTF-8")]].concat();
-    trace(repo, scratch, &options).exits(exit::OK);
-    let text = std::fs::read_to_string(file).expect("the records");
-    text.lines().map(|line| serde_json::from_str(line).expect("a record on each line")).collect()
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+    trace(repo, scratch, &[options, &["--json", text(&file)]].concat()).exits(exit::OK);
+    records::read(&file)
 }
 
 /// The sum of `field` over the parts of a record whose names `wanted` accepts.
@@ -47,37 +41,28 @@ fn pack_bytes(repo: &Path, extension: &str) -> Vec<u64> {
 }
 
 #[test]
-fn a_traversal_reads_each_tree_s_bytes_once_as_git_lists_them() {
+fn git_traversal_reads_each_tree_once() {
     for name in ["history", "sha256", "ref-delta", "index-v1"] {
         let scratch = Scratch::new();
         let repo = Fixture::copy(name, &scratch).repo();
-        // Objects that lie loose are in no listing of a pack.
+        // Loose objects are in no listing of a pack.
         git::output(&repo, ["repack", "-dq"]);
-        let [record] = records(&repo, &scratch, &["--workload", "traverse"]).try_into().expect("one record");
-        let (mut trees, mut bytes) = (0, 0);
-        for index in git::pack_files(&repo, "idx") {
-            let listing = git::git(&repo, ["verify-pack".as_ref(), "-v".as_ref(), index.as_os_str()]).text();
-            for line in listing.lines() {
-                let columns: Vec<&str> = line.split_ascii_whitespace().collect();
-                if let [_, "tree", _, stored, ..] = columns.as_slice() {
-                    trees += 1;
-                    bytes += stored.parse::<u64>().expect("a length");
-                }
-            }
-        }
-        assert!(trees > 0, "{name}");
-        assert_eq!(sum(&record, "decodes", |part| part.starts_with("tree")), trees, "{name}: {record}");
+        let [record] = traced(&repo, &scratch, &["--workload", "traverse"]).try_into().expect("one record");
+        let trees: Vec<git::PackEntry> = git::packed(&repo).into_iter().filter(|entry| entry.kind == "tree").collect();
+        let bytes: u64 = trees.iter().map(|entry| entry.packed_len).sum();
+        assert!(!trees.is_empty(), "{name}");
+        assert_eq!(sum(&record, "decodes", |part| part.starts_with("tree")), trees.len() as u64, "{name}: {record}");
         assert_eq!(sum(&record, "bytes", |part| part.starts_with("tree")), bytes, "{name}: {record}");
     }
 }
 
 #[test]
-fn reading_all_objects_touches_all_pages_and_the_page_map_lists_each_once() {
+fn reading_all_objects_touches_each_page_once() {
     let scratch = Scratch::new();
     let repo = Fixture::get("history").repo();
     let map = scratch.join("pages.tsv");
-    let options = ["--workload", "cat-all", "--pages", map.to_str().expect("a path in UTF-8")];
-    let [record] = records(&repo, &scratch, &options).try_into().expect("one record");
+    let options = ["--workload", "cat-all", "--pages", text(&map)];
+    let [record] = traced(&repo, &scratch, &options).try_into().expect("one record");
     let pages = |extension| pack_bytes(&repo, extension).iter().map(|len| len.div_ceil(4096)).sum::<u64>();
     let row = |role: &str| record["files"].as_array().expect("files").iter().find(|row| row["role"] == role).cloned();
     let pack = row("pack").expect("a pack");
@@ -101,11 +86,11 @@ fn reading_all_objects_touches_all_pages_and_the_page_map_lists_each_once() {
 }
 
 #[test]
-fn a_mercurial_traversal_decodes_each_revision_once() {
+fn hg_traversal_decodes_each_revision_once() {
     for name in ["chains", "history"] {
         let scratch = Scratch::new();
         let repo = Fixture::hg_copy(name, &scratch).repo();
-        let [record] = records(&repo, &scratch, &["--workload", "traverse"]).try_into().expect("one record");
+        let [record] = traced(&repo, &scratch, &["--workload", "traverse"]).try_into().expect("one record");
         let mut server = HgServer::newest(&repo);
         let revisions: usize = hg::revlogs(&repo).iter().map(|revlog| server.index(revlog).len()).sum();
         assert_eq!(sum(&record, "decodes", |_| true), revisions as u64, "{name}: {record}");
@@ -116,7 +101,7 @@ fn a_mercurial_traversal_decodes_each_revision_once() {
 }
 
 #[test]
-fn variants_stand_beside_the_repository_with_modelled_times() {
+fn models_times_of_repository_and_variants() {
     let scratch = Scratch::new();
     let repo = Fixture::get("history").repo();
     let options = ["--workload", "checkout:sink", "--codec", "zstd:5", "--codec", "store", "--memory", "25%,100%"];
@@ -124,7 +109,7 @@ fn variants_stand_beside_the_repository_with_modelled_times() {
     for word in ["as found", "zlib:6", "zstd:5", "store", "hdd", "sata-ssd", "nvme", "modelled time", "25% ("] {
         assert!(table.contains(word), "{word} is not in\n{table}");
     }
-    let records = records(&repo, &scratch, &options);
+    let records = traced(&repo, &scratch, &options);
     let specs: Vec<_> = records.iter().map(|record| record["variant"]["spec"]["typed"].as_str()).collect();
     assert_eq!(specs, [Some("zlib:6"), None, Some("zstd:5"), Some("store")], "the baseline is traced first");
     let look_ups: Vec<u64> =
@@ -142,21 +127,14 @@ fn variants_stand_beside_the_repository_with_modelled_times() {
     assert!(table.contains("latency=1ms,bandwidth=1MB/s,readahead=4k") && !table.contains("nvme"), "{table}");
 }
 
-/// What `replay` prints of a floor.
+/// The chunks and stored bytes that a floor decodes.
 fn floor(repo: &Path, workload: &str) -> (u64, u64) {
-    let workload = format!("floor:{workload}");
-    let arguments = ["replay".as_ref(), "--workload".as_ref(), workload.as_ref(), repo.as_os_str()];
-    let text = program::repackbench(arguments).exits(exit::OK).text();
-    let value = |name: &str| {
-        let line =
-            text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("no {name} in {text}"));
-        line.trim().parse().expect("a number")
-    };
-    (value("chunks decoded:"), value("stored bytes decoded:"))
+    let outcome = program::replay(repo, &format!("floor:{workload}"), &[]).exits(exit::OK);
+    (outcome.count("chunks decoded"), outcome.count("stored bytes decoded"))
 }
 
 #[test]
-fn a_floor_decodes_what_the_trace_lists_under_every_kind_of_codec() {
+fn floor_decodes_the_chunks_of_the_trace() {
     let sources = [(Fixture::get("history").repo(), "diff:raw"), (Fixture::hg("chains").repo(), "diff:patch")];
     for (source, workload) in sources {
         let scratch = Scratch::new();
@@ -164,11 +142,12 @@ fn a_floor_decodes_what_the_trace_lists_under_every_kind_of_codec() {
         for codec in ["zlib:6", "lz4", "zstd:9,dict=4k", "zstd:9,prefix", "zstd:9,patch,prefix"] {
             let variant = scratch.join(&codec.replace([':', ','], "-"));
             convert(&source, codec, &variant);
-            let [record] = records(&variant, &scratch, &["--workload", workload]).try_into().expect("one record");
+            let [record] = traced(&variant, &scratch, &["--workload", workload]).try_into().expect("one record");
             let (decoded, bytes) = floor(&variant, workload);
             assert_eq!(decoded, sum(&record, "decodes", |_| true), "{codec}: {record}");
             assert!(decoded > 0 && bytes > 0, "{codec}");
-            // A revlog's deltas are merged before they are applied, unless they need their base: then other texts are cached.
+            // The deltas of a revlog are merged before they are applied. Those that need their base are not, and other
+            // texts are cached.
             if workload == "diff:raw" || !codec.contains("prefix") {
                 chunks.push(decoded);
             }
@@ -178,44 +157,14 @@ fn a_floor_decodes_what_the_trace_lists_under_every_kind_of_codec() {
 }
 
 #[test]
-fn a_floor_is_a_row_of_its_own_in_a_benchmark() {
-    let scratch = Scratch::new();
-    let repo = Fixture::get("history").repo();
-    let mut bench = command();
-    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args([
-        "bench",
-        "--min-run-time",
-        "1ms",
-        "--quiet",
-        "--blocks",
-        "1",
-        "--codec",
-        "lz4",
-    ]);
-    bench.args(["--workload", "traverse", "--workload", "floor:traverse"]);
-    let table = program::run(bench.arg(repo)).exits(exit::OK).text();
-    assert!(table.lines().any(|line| line.starts_with("floor:traverse")), "{table}");
-    assert!(table.contains("Codec's share of traverse, at least: as found "), "{table}");
-}
-
-#[test]
-fn a_benchmark_models_the_same_cold_start_as_a_trace() {
+fn benchmark_models_the_same_cold_start() {
     for repo in [Fixture::get("history").repo(), Fixture::hg("history").repo()] {
         let scratch = Scratch::new();
         let file = scratch.join("runs.jsonl");
         let devices = ["--device", "hdd", "--device", "latency=1ms,bandwidth=1MB/s,readahead=4k"];
-        let mut bench = command();
-        bench.env("XDG_CACHE_HOME", scratch.join("cache")).args([
-            "bench",
-            "--min-run-time",
-            "1ms",
-            "--quiet",
-            "--blocks",
-            "1",
-            "--codec",
-            "lz4",
-        ]);
-        bench.args(["--workload", "diff:raw", "--workload", "encode", "--json"]).arg(&file).args(devices);
+        let mut bench = bench(&scratch);
+        bench.args(words("--blocks 1 --codec lz4 --workload diff:raw --workload encode --json"));
+        bench.arg(&file).args(devices);
         let table = program::run(bench.arg(&repo)).exits(exit::OK).text();
         for words in ["modelled cold, hdd", "modelled cold, latency=1ms", "nothing modelled: encode."] {
             assert!(table.contains(words), "{words} is not in\n{table}");
@@ -223,18 +172,17 @@ fn a_benchmark_models_the_same_cold_start_as_a_trace() {
         assert!(table.contains("Page cache touched by diff:raw (rev="), "{table}");
 
         let options = [&["--workload", "diff:raw", "--codec", "lz4"], &devices[..]].concat();
-        let traced = records(&repo, &scratch, &options);
+        let traces = traced(&repo, &scratch, &options);
         let of_variant = |spec: &Value| {
             let same = |record: &&Value| record["variant"]["spec"]["typed"] == spec["typed"];
-            traced.iter().find(same).unwrap_or_else(|| panic!("{spec} was not traced"))
+            traces.iter().find(same).unwrap_or_else(|| panic!("{spec} was not traced"))
         };
-        let text = std::fs::read_to_string(&file).expect("the records");
-        let runs: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+        let runs = records::read(&file);
         let (diffs, others): (Vec<&Value>, Vec<&Value>) =
             runs.iter().partition(|run| run["workload"]["name"] == "diff:raw");
         assert!(others.iter().all(|run| run.get("reads").is_none()) && others.len() >= 4, "{others:?}");
         let mut compared = 0;
-        // hg's own codec is a row of every benchmark, and not of a trace.
+        // The codec that hg chose is a row of every benchmark, but not of a trace.
         for run in diffs.iter().filter(|run| run["variant"]["spec"]["typed"] != "zstd:3") {
             let record = of_variant(&run["variant"]["spec"]);
             let pages: u64 =
@@ -255,7 +203,7 @@ fn a_benchmark_models_the_same_cold_start_as_a_trace() {
     }
 }
 
-/// Traces, and fails the test if a control group is left that the program made. Other programs may make theirs meanwhile.
+/// Traces, and fails the test if the program leaves a control group. Other programs may make theirs in the meantime.
 #[track_caller]
 fn trace_in_groups(repo: &Path, scratch: &Scratch, options: &[&str]) -> Outcome {
     let mut trace = trace_command(repo, scratch, options);
@@ -267,12 +215,12 @@ fn trace_in_groups(repo: &Path, scratch: &Scratch, options: &[&str]) -> Outcome 
     Outcome { code: output.status.code(), stdout: output.stdout, stderr }
 }
 
-/// Groups whose names begin so.
+/// The control groups below `folder` whose names begin with `prefix`.
 fn groups_below(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        // Version 1 has links to hierarchies beside them.
+        // Version 1 also has links to hierarchies.
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
@@ -284,12 +232,12 @@ fn groups_below(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Where groups can be made, the fixture is too small for one; elsewhere the message says why not. Either way nothing is left.
+/// Where groups can be made, the fixture is too small for one. Elsewhere the message says why none can be made.
 #[test]
-fn memory_that_cannot_be_limited_is_refused_with_the_reason() {
+fn unlimitable_memory_is_rejected_with_the_reason() {
     let scratch = Scratch::new();
     let disk = Scratch::on_disk();
-    let folder = disk.path().to_str().expect("a path in UTF-8");
+    let folder = text(disk.path());
     let options = ["--workload", "traverse", "--memory", "50%", "--check-memory", folder];
     let refused = trace_in_groups(&Fixture::get("history").repo(), &scratch, &options).exits(exit::FAILURE);
     let message = refused.error_line();
@@ -299,11 +247,12 @@ fn memory_that_cannot_be_limited_is_refused_with_the_reason() {
     assert_eq!(std::fs::read_dir(disk.path()).expect("the folder").count(), 0, "copies are left");
 }
 
-/// A repository whose pack leaves room for a share of it in a group. Where no group can be made, the message says why.
+/// The pack of this repository is large enough for a group of half its size. Where no group can be made, the message
+/// says why.
 #[test]
-fn a_small_page_cache_is_held_against_the_kernel_s() {
+fn compares_a_small_page_cache_with_the_kernel() {
     let scratch = Scratch::new();
-    // On the disk that the program was built on: what lies in memory has nothing to be evicted to.
+    // On a disk: files in memory cannot be evicted.
     let disk = Scratch::on_disk();
     let (repo, copies) = (disk.path().join("source"), disk.path().join("copies"));
     for folder in [&repo, &copies] {
@@ -322,14 +271,14 @@ fn a_small_page_cache_is_held_against_the_kernel_s() {
     git::output(&repo, ["add", "."]);
     git::output(&repo, ["commit", "--quiet", "-m", "all"]);
     git::output(&repo, ["repack", "--quiet", "-ad"]);
-    let folder = copies.to_str().expect("a path in UTF-8");
+    let folder = text(&copies);
     let options = ["--workload", "cat-all", "--memory", "50%,90%", "--check-memory", folder];
     let outcome = trace_in_groups(&repo, &scratch, &options);
     if outcome.code == Some(exit::FAILURE) {
         assert!(outcome.error_line().contains("no memory cgroup can be made here: "), "{}", outcome.stderr);
     } else {
         let table = outcome.exits(exit::OK).text();
-        // Each object is read once: all of the pack is, whatever the limit.
+        // Each object is read once, so the whole pack is, under every limit.
         let rows: Vec<Vec<&str>> = table
             .lines()
             .map(|line| line.split_whitespace().collect())
@@ -340,7 +289,7 @@ fn a_small_page_cache_is_held_against_the_kernel_s() {
             let number = |at: usize| row.get(at).and_then(|word| word.trim_matches(['(', '%']).parse::<f64>().ok());
             let [limit, modelled, measured, most] = [1, 3, 5, 7].map(number);
             assert!(modelled > Some(20.0), "{table}");
-            // A kernel that does not count what is read has a dash there.
+            // It is a dash where the kernel does not count reads.
             assert!(measured.is_none_or(|measured| measured > 20.0), "{table}");
             // Both are rounded to three digits.
             assert!(most.is_none_or(|most| Some(most) <= limit.map(|limit| limit * 1.02)), "{table}");
@@ -350,12 +299,12 @@ fn a_small_page_cache_is_held_against_the_kernel_s() {
 }
 
 #[test]
-fn the_model_is_held_against_cold_copies_which_are_removed_again() {
+fn compares_the_model_with_cold_copies_and_removes_them() {
     let scratch = Scratch::new();
-    // On the disk that the program was built on: what lies in memory is never cold.
+    // On a disk: files in memory are never cold.
     let disk = Scratch::on_disk();
     for repo in [Fixture::get("history").repo(), Fixture::hg("history").repo()] {
-        let folder = disk.path().to_str().expect("a path in UTF-8");
+        let folder = text(disk.path());
         let table =
             trace(&repo, &scratch, &["--workload", "traverse", "--check-device", folder]).exits(exit::OK).text();
         for word in ["modelled", "measured: median", "4 copies", "mincore", "readahead"] {
@@ -365,61 +314,11 @@ fn the_model_is_held_against_cold_copies_which_are_removed_again() {
     }
 }
 
-/// Benches `repo` cold, with variants and copies kept in `folder`.
-fn bench_cold(repo: &Path, folder: &Path, options: &[&str]) -> Outcome {
-    let mut bench = command();
-    bench.env("XDG_CACHE_HOME", folder).args([
-        "bench",
-        "--min-run-time",
-        "1ms",
-        "--quiet",
-        "--cache",
-        "cold",
-        "--codec",
-        "lz4",
-    ]);
-    program::run(bench.args(options).arg(repo))
-}
-
 #[test]
-fn cold_runs_read_one_copy_after_another_and_leave_none() {
-    for repo in [Fixture::get("history").repo(), Fixture::hg("history").repo()] {
-        let disk = Scratch::on_disk();
-        let file = disk.path().join("records.jsonl");
-        let json = file.to_str().expect("a path in UTF-8");
-        let options = ["--workload", "traverse", "--blocks", "5", "--json", json];
-        let table = bench_cold(&repo, disk.path(), &options).exits(exit::OK).text();
-        assert!(table.contains("cache=cold") && table.contains("mincore"), "{table}");
-        let text = std::fs::read_to_string(&file).expect("the records");
-        for line in text.lines() {
-            let record: Value = serde_json::from_str(line).expect("a record");
-            assert_eq!(number(&record["place"]["copy"]), number(&record["place"]["block"]) % 4, "{line}");
-            assert_eq!(record["compared_time"], "wall");
-            assert_eq!(record["workload"]["parameters"]["cache"], "cold");
-        }
-        let left = std::fs::read_dir(disk.path().join("repackbench")).expect("the cache");
-        let mut names = left.map(|entry| entry.expect("an entry").file_name());
-        assert!(!names.any(|name| name.to_string_lossy().starts_with("cold-copies")), "copies are left");
-    }
-}
-
-#[test]
-fn runs_that_cannot_be_cold_are_refused() {
-    let repo = Fixture::get("history").repo();
-    let memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
-    let refused = bench_cold(&repo, memory.path(), &["--workload", "traverse", "--blocks", "1"]).exits(exit::FAILURE);
-    assert!(refused.error_line().contains("would not be cold"), "{}", refused.error_line());
-    let disk = Scratch::on_disk();
-    let refused =
-        bench_cold(&repo, disk.path(), &["--workload", "floor:traverse", "--blocks", "1"]).exits(exit::FAILURE);
-    assert!(refused.error_line().contains("has no cold runs"), "{}", refused.error_line());
-}
-
-#[test]
-fn a_place_in_memory_is_refused_for_cold_reads() {
+fn rejects_cold_reads_in_memory() {
     let scratch = Scratch::new();
-    let memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
-    let folder = memory.path().to_str().expect("a path in UTF-8");
+    let memory = Scratch::in_memory();
+    let folder = text(memory.path());
     let options = ["--workload", "traverse", "--check-device", folder];
     let refused = trace(&Fixture::get("history").repo(), &scratch, &options).exits(exit::FAILURE);
     assert!(refused.error_line().contains("would not be cold"), "{}", refused.error_line());
@@ -428,7 +327,7 @@ fn a_place_in_memory_is_refused_for_cold_reads() {
 }
 
 #[test]
-fn what_cannot_be_traced_or_modelled_is_refused_by_name() {
+fn rejects_invalid_workloads_shares_and_devices() {
     let (scratch, repo) = (Scratch::new(), Fixture::get("history").repo());
     for (options, message) in [
         (&["--workload", "encode"][..], "what others read is not all in the trace"),
@@ -439,4 +338,18 @@ fn what_cannot_be_traced_or_modelled_is_refused_by_name() {
         let refused = trace(&repo, &scratch, options).exits(exit::USAGE);
         assert!(refused.stderr.contains(message), "{}", refused.stderr);
     }
+}
+
+#[test]
+fn compares_orders() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("traces.jsonl");
+    let options = ["--workload", "checkout:sink", "--order", "source,checkout,trees-first", "--json", text(&file)];
+    let table = trace(&repo, &scratch, &options).exits(exit::OK).text();
+    for label in ["as found", "zlib:6, order=checkout", "zlib:6, order=trees-first", "nvme"] {
+        assert!(table.contains(label), "{label} is not in\n{table}");
+    }
+    let orders: Vec<Value> =
+        records::read(&file).iter().map(|trace| trace["variant"]["layout"]["order"].clone()).collect();
+    assert_eq!(orders, [().into(), ().into(), "checkout".into(), "trees-first".into()] as [Value; 4]);
 }

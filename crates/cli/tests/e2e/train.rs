@@ -1,12 +1,12 @@
-//! Dictionaries: always the same, as zstd takes them, and of use.
+//! `repackbench train`: dictionaries are reproducible, useful, and accepted by zstd.
 
 use std::fs;
 use std::path::Path;
 
 use zstd_safe::{CCtx, CParameter, DCtx};
 
-use super::support::program::{self, command, exit};
-use super::support::{Fixture, Scratch, fixture, git};
+use crate::support::program::{self, command, exit};
+use crate::support::{Fixture, Scratch, fixture, git};
 
 fn repository(scratch: &Scratch) -> std::path::PathBuf {
     let repo = scratch.join("repo");
@@ -20,7 +20,7 @@ fn train(repositories: &[&Path], out: &Path, options: &[&str]) -> String {
 }
 
 #[test]
-fn the_same_repositories_give_the_same_dictionary() {
+fn same_repositories_give_the_same_dictionary() {
     let scratch = Scratch::new();
     let repo = repository(&scratch);
     let [first, second, third] = ["first", "second", "third"].map(|name| scratch.join(name));
@@ -34,9 +34,9 @@ fn the_same_repositories_give_the_same_dictionary() {
     assert_ne!(fs::read(&third).expect("a dictionary"), dictionary, "both repositories count");
 }
 
-/// What `zstd -D FILE` does with it.
+/// As `zstd -D FILE` does.
 #[test]
-fn zstd_takes_the_dictionary() {
+fn zstd_accepts_the_dictionary() {
     let scratch = Scratch::new();
     let repo = repository(&scratch);
     let out = scratch.join("dictionary");
@@ -63,7 +63,7 @@ fn zstd_takes_the_dictionary() {
 }
 
 #[test]
-fn an_existing_file_is_replaced_by_force_only() {
+fn only_force_replaces_an_existing_file() {
     let scratch = Scratch::new();
     let repo = repository(&scratch);
     let out = scratch.join("taken");
@@ -77,7 +77,7 @@ fn an_existing_file_is_replaced_by_force_only() {
 }
 
 #[test]
-fn too_little_to_train_on_is_said() {
+fn reports_too_little_training_data() {
     let (repo, scratch) = (Fixture::get("empty").repo(), Scratch::new());
     let out = scratch.join("dictionary");
     let outcome = program::run(command().arg("train").arg(&repo).arg("-o").arg(&out)).exits(exit::FAILURE);

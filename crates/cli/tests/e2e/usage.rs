@@ -1,10 +1,10 @@
-//! The command line itself: what is typed wrong is answered with what is right.
+//! The command line: errors say what is valid, and help covers every subcommand.
 
-use super::support::program::{self, command, exit};
-use super::support::{Fixture, Scratch, git, repackbench};
+use crate::support::program::{self, cached, command, exit, text};
+use crate::support::{Fixture, Scratch, git, repackbench};
 
 #[test]
-fn a_bad_spec_is_answered_with_the_nearest_and_the_valid() {
+fn invalid_spec_suggests_the_nearest_and_lists_the_valid() {
     for (spec, expected) in [
         ("zsdt:5", &["zstd"][..]),
         ("libdeflat", &["libdeflate"]),
@@ -26,7 +26,7 @@ fn a_bad_spec_is_answered_with_the_nearest_and_the_valid() {
 }
 
 #[test]
-fn wrong_arguments_exit_with_2() {
+fn invalid_arguments_exit_with_2() {
     for arguments in [
         &["convert"][..],
         &["convert", "--codec", "zstd:5"],
@@ -50,7 +50,7 @@ fn wrong_arguments_exit_with_2() {
 }
 
 #[test]
-fn help_teaches_every_subcommand() {
+fn help_covers_every_subcommand_and_exit_code() {
     let help = repackbench(["--help"]).exits(exit::OK).text();
     for subcommand in ["convert", "verify", "size", "bench", "cache", "chains", "codecs", "replay", "payloads", "train"]
     {
@@ -66,71 +66,31 @@ fn help_teaches_every_subcommand() {
 }
 
 #[test]
-fn codecs_lists_every_codec_with_what_reads_it() {
-    let listed = repackbench(["codecs"]).exits(exit::OK).text();
-    for codec in ["store", "zlib", "zlib-rs", "libdeflate", "zstd", "lz4", "lz4hc", "lz4_flex", "snappy", "lzo"] {
-        let names_it = |line: &&str| {
-            line.split(|letter: char| letter.is_whitespace() || "|│┆".contains(letter)).any(|word| word == codec)
-        };
-        assert!(listed.lines().find(names_it).is_some(), "{codec} is not in\n{listed}");
-    }
-    assert!(listed.contains("1.3"), "stock zlib's version is shown:\n{listed}");
-}
-
-#[test]
-fn codecs_tells_levels_origin_dictionaries_and_readers() {
-    let listed = repackbench(["codecs"]).exits(exit::OK).text();
-    let line = |codec: &str| {
-        let found = listed.lines().find(|line| line.split_whitespace().next() == Some(codec));
-        found.unwrap_or_else(|| panic!("{codec} is not in\n{listed}"))
-    };
-    for (codec, words) in [
-        ("zlib", &["0..9 (6)", "stock zlib", " C ", "Zlib", "32 KiB", "git, hg"][..]),
-        ("zstd", &["-131072..22 without 0 (3)", "libzstd", "BSD-3-Clause", "16 MiB", "  hg"]),
-        ("lz4hc", &["1..12 (9)", "liblz4", "BSD-2-Clause", "64 KiB", "none"]),
-        ("lzo", &["1..9 (3)", "repackbench", "Rust", "MIT OR Apache-2.0"]),
-        ("snappy", &["none", "snap", "BSD-3-Clause"]),
-    ] {
-        for word in words {
-            assert!(line(codec).contains(word), "{word} is not in the line of {codec} in\n{listed}");
-        }
-    }
-    assert!(!line("lzo").contains("git"), "{listed}");
-    assert!(listed.contains("Nothing under the GPL is linked"), "{listed}");
-    for (name, codec) in [("best-size", "zstd:"), ("best-read", "lz4hc:"), ("balanced", "zstd:")] {
-        assert!(line(name).contains(codec), "{listed}");
-    }
-    for line in listed.lines() {
-        assert!(line.chars().count() <= 120, "{} columns: {line}", line.chars().count());
-    }
-}
-
-#[test]
-fn what_is_left_aside_is_said_once_unless_quiet() {
+fn notes_ignored_work_trees_once_unless_quiet() {
     let scratch = Scratch::new();
     let repo = Fixture::copy("bare", &scratch).repo();
     std::fs::create_dir_all(git::path(&repo, "worktrees/other")).expect("a folder");
-    let (path, cache) = (repo.to_str().expect("a path in UTF-8"), scratch.join("cache"));
+    let path = text(&repo);
     for arguments in [
         &["size", path][..],
         &["verify", path, path],
         &["bench", path, "--codec", "store", "--workload", "traverse", "--blocks", "1", "--min-run-time", "1ms"],
     ] {
-        let told = program::run(command().env("XDG_CACHE_HOME", &cache).args(arguments)).exits(exit::OK);
-        let notes: Vec<&str> = told.stderr.lines().collect();
+        let loud = program::run(cached(&scratch).args(arguments)).exits(exit::OK);
+        let notes: Vec<&str> = loud.stderr.lines().collect();
         let repositories = arguments.iter().filter(|argument| **argument == path).count();
-        assert_eq!(notes.len(), repositories, "{}", told.stderr);
+        assert_eq!(notes.len(), repositories, "{}", loud.stderr);
         for note in notes {
             assert!(note.starts_with("repackbench: note: ") && note.contains("1 other linked work tree"), "{note}");
         }
-        let quiet = program::run(command().env("XDG_CACHE_HOME", &cache).args(arguments).arg("--quiet"));
+        let quiet = program::run(cached(&scratch).args(arguments).arg("--quiet"));
         assert_eq!(quiet.exits(exit::OK).stderr, "");
     }
 }
 
 /// `repackbench replay ... | head`.
 #[test]
-fn replay_ends_well_when_nobody_reads_on() {
+fn replay_succeeds_when_its_reader_stops() {
     let repo = Fixture::get("bare").repo();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -146,9 +106,9 @@ fn replay_ends_well_when_nobody_reads_on() {
     assert_eq!(outcome.status.code(), Some(exit::OK));
 }
 
-/// The output is whole by the time that the summary is printed.
+/// The output is complete before the summary is printed.
 #[test]
-fn a_conversion_whose_summary_cannot_be_printed_is_no_failure() {
+fn conversion_succeeds_if_its_summary_cannot_be_printed() {
     let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
     let out = scratch.join("variant");
     let full = std::fs::File::options().write(true).open("/dev/full").expect("a full disk");
@@ -159,4 +119,26 @@ fn a_conversion_whose_summary_cannot_be_printed_is_no_failure() {
     assert_eq!(ended.status.code(), Some(exit::OK), "{said}");
     assert!(said.starts_with("repackbench: note: ") && said.contains("is complete"), "{said}");
     repackbench(["verify".as_ref(), repo.as_os_str(), out.as_os_str()]).exits(exit::OK);
+}
+
+#[test]
+fn invalid_part_of_a_spec_is_marked() {
+    for (subcommand, spec, pointed_at) in [
+        ("convert", "zstd:5,chekcsum=no", "chekcsum=no"),
+        ("convert", "zstd:5,blob=zsdt", "zsdt"),
+        ("convert", "zstd:5,tree=store,tree=lz4", "tree=lz4"),
+        ("convert", "zstd:1..3", "1..3"),
+        ("convert", "lz4,prefix", "prefix"),
+        ("convert", "zstd:3,frame=standard,dict=8k", "dict=8k"),
+        ("bench", "zlib:1..10", "zlib:1..10"),
+        ("bench", "zstd:1,3,99", "99"),
+    ] {
+        let refused = repackbench([subcommand, "--codec", spec, "."]).exits(exit::USAGE);
+        let mut lines = refused.stderr.lines().skip_while(|line| !line.starts_with("  "));
+        let (typed, caret) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        assert_eq!(typed.trim_start(), spec, "{}", refused.stderr);
+        let column = caret.find('^').expect("a caret");
+        assert_eq!(&typed[column..], &spec[spec.len() - pointed_at.len()..], "{}", refused.stderr);
+        assert!(spec.ends_with(pointed_at));
+    }
 }

@@ -1,17 +1,17 @@
-//! `repackbench verify A B`: silent agreement is worth nothing unless every difference is found and named.
+//! `repackbench verify A B`: every difference is found and named.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::support::program::{self, Outcome, command, convert, exit};
-use super::support::reseal::{OpenPack, replace};
-use super::support::{Fixture, Scratch, git};
+use crate::support::open_pack::{OpenPack, replace};
+use crate::support::program::{self, Outcome, command, convert, exit};
+use crate::support::{Fixture, Scratch, git};
 
 fn verify(a: &Path, b: &Path) -> Outcome {
     program::run(command().arg("verify").arg(a).arg(b))
 }
 
-/// A fixture and a variant of it that is changed before the two are verified, both ways round.
+/// Changes a variant of a fixture, and verifies it with its source in both directions.
 #[track_caller]
 fn differs(fixture: &str, codec: &str, change: impl FnOnce(&Path) -> String) {
     let (source, scratch) = (Fixture::get(fixture).repo(), Scratch::new());
@@ -26,7 +26,7 @@ fn differs(fixture: &str, codec: &str, change: impl FnOnce(&Path) -> String) {
 }
 
 #[test]
-fn a_repository_agrees_with_itself() {
+fn repository_agrees_with_itself() {
     for name in ["work-tree", "sha256", "empty", "partial-clone", "shallow"] {
         let source = Fixture::get(name).repo();
         verify(&source, &source).exits(exit::OK);
@@ -42,7 +42,7 @@ fn different_repositories_differ() {
 }
 
 #[test]
-fn an_added_ref_is_found() {
+fn finds_an_added_ref() {
     differs("refs", "zlib:9", |variant| {
         git::output(variant, ["update-ref", "refs/heads/extra", "HEAD"]);
         "refs/heads/extra".to_owned()
@@ -50,7 +50,7 @@ fn an_added_ref_is_found() {
 }
 
 #[test]
-fn a_moved_ref_is_found() {
+fn finds_a_moved_ref() {
     differs("refs", "zlib:9", |variant| {
         git::output(variant, ["update-ref", "refs/heads/topic", "main~1"]);
         "refs/heads/topic".to_owned()
@@ -58,7 +58,7 @@ fn a_moved_ref_is_found() {
 }
 
 #[test]
-fn a_symbolic_ref_made_direct_is_found() {
+fn finds_a_symbolic_ref_made_direct() {
     differs("refs", "zlib:9", |variant| {
         let target = git::output(variant, ["rev-parse", "refs/heads/alias"]);
         git::output(variant, ["update-ref", "--no-deref", "refs/heads/alias", target.trim_end()]);
@@ -67,16 +67,16 @@ fn a_symbolic_ref_made_direct_is_found() {
 }
 
 #[test]
-fn a_head_that_moved_is_found() {
+fn finds_a_moved_head() {
     differs("refs", "zlib:9", |variant| {
         git::output(variant, ["symbolic-ref", "HEAD", "refs/heads/topic"]);
         "HEAD".to_owned()
     });
 }
 
-/// What changes the history that git shows without a ref or an object being another.
+/// Files and settings that change the history git shows, while every ref and object stays the same.
 #[test]
-fn other_parents_are_found() {
+fn finds_changed_parents() {
     let log = |repo: &Path| git::git(repo, ["log", "--format=%H %P", "HEAD"]).text();
     let changes = |fixture: &'static str, change: &dyn Fn(&Path), name: &str| {
         differs(fixture, "zlib:9", |variant| {
@@ -101,9 +101,9 @@ fn other_parents_are_found() {
     changes("replace", &ignore, "core.useReplaceRefs: yes in the ");
 }
 
-/// Only where objects may be missing git asks nobody for them, or says which are.
+/// git treats missing objects differently where they are expected.
 #[test]
-fn a_partial_clone_made_whole_is_found() {
+fn finds_a_partial_clone_made_whole() {
     differs("partial-clone", "zlib:9", |variant| {
         let missing = |repo: &Path| git::git(repo, ["fsck", "--connectivity-only"]).code;
         let before = missing(variant);
@@ -118,9 +118,9 @@ fn a_partial_clone_made_whole_is_found() {
     });
 }
 
-/// What git does not heed is no difference.
+/// Differences that git ignores.
 #[test]
-fn other_spellings_of_the_same_are_the_same() {
+fn ignores_differences_that_git_ignores() {
     let (scratch, source) = (Scratch::new(), Fixture::get("grafts").repo());
     let variant = scratch.join("variant");
     convert(&source, "zlib:9", &variant);
@@ -134,9 +134,9 @@ fn other_spellings_of_the_same_are_the_same() {
     verify(&source, &variant).exits(exit::OK);
 }
 
-/// Two refs are the same where git says so, whatever bytes say it; and what git does not read is not the same.
+/// Two refs are the same exactly if git reads both as the same.
 #[test]
-fn refs_are_read_as_git_reads_them() {
+fn reads_refs_as_git_does() {
     let (scratch, source) = (Scratch::new(), Fixture::get("refs").repo());
     let variant = scratch.join("variant");
     convert(&source, "zlib:9", &variant);
@@ -207,7 +207,7 @@ fn refs_are_read_as_git_reads_them() {
 }
 
 #[test]
-fn an_added_object_is_found() {
+fn finds_an_added_object() {
     differs("bare", "zlib:9", |variant| {
         let file = variant.join("new-content");
         fs::write(&file, "an object that only one has").expect("a file");
@@ -217,7 +217,7 @@ fn an_added_object_is_found() {
 }
 
 #[test]
-fn a_missing_object_is_found() {
+fn finds_a_missing_object() {
     for codec in ["zlib:9", "zstd:5"] {
         differs("work-tree", codec, |variant| {
             let (id, file) = some_loose_object(variant);
@@ -228,7 +228,7 @@ fn a_missing_object_is_found() {
 }
 
 #[test]
-fn a_damaged_loose_object_is_found() {
+fn finds_a_damaged_loose_object() {
     for codec in ["zlib:9", "zstd:5", "lz4", "store"] {
         differs("work-tree", codec, |variant| {
             let (_, file) = some_loose_object(variant);
@@ -242,10 +242,10 @@ fn a_damaged_loose_object_is_found() {
 }
 
 #[test]
-fn a_damaged_pack_entry_is_found() {
+fn finds_a_damaged_pack_entry() {
     for codec in ["zlib:9", "zstd:5", "lz4", "store"] {
         differs("bare", codec, |variant| {
-            let mut pack = open_variant(variant);
+            let mut pack = OpenPack::open(variant);
             let middle = pack.pack.len() / 2;
             pack.pack[middle] ^= 1;
             pack.reseal_and_write();
@@ -254,13 +254,13 @@ fn a_damaged_pack_entry_is_found() {
     }
 }
 
-/// A pack that does not fit its own checksum is bad input, not a difference between two sound repositories.
+/// A pack with a wrong checksum is bad input, not a difference between two sound repositories.
 #[test]
-fn a_damaged_pack_is_refused() {
+fn rejects_a_damaged_pack() {
     let (source, scratch) = (Fixture::get("bare").repo(), Scratch::new());
     let variant = scratch.join("variant");
     convert(&source, "zstd:5", &variant);
-    let mut pack = open_variant(&variant);
+    let mut pack = OpenPack::open(&variant);
     let middle = pack.pack.len() / 2;
     pack.pack[middle] ^= 1;
     pack.write();
@@ -268,11 +268,11 @@ fn a_damaged_pack_is_refused() {
     assert!(line.contains(&*pack.path.file_stem().expect("a name").to_string_lossy()), "{line}");
 }
 
-/// An object under another object's name: every checksum fits, only hashing the object again can tell.
+/// Every checksum is right, so only hashing the object finds this.
 #[test]
-fn an_object_under_a_wrong_name_is_found() {
+fn finds_an_object_under_a_wrong_name() {
     differs("bare", "zlib:9", |variant| {
-        let mut pack = open_variant(variant);
+        let mut pack = OpenPack::open(variant);
         // The last byte of an id: the order of the index stays as it is.
         let last = 1032 + 20 * 10 + 19;
         pack.index[last] ^= 1;
@@ -282,21 +282,7 @@ fn an_object_under_a_wrong_name_is_found() {
     });
 }
 
-/// Where a variant keeps its only pack; stock git cannot be asked where other codecs are used.
-fn open_variant(variant: &Path) -> OpenPack {
-    let config = fs::read_to_string(variant.join("config")).expect("the configuration");
-    let plain: String = config
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("repackbench"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    replace(&variant.join("config"), plain.as_bytes());
-    let pack = OpenPack::open(variant);
-    replace(&variant.join("config"), config.as_bytes());
-    pack
-}
-
-/// The largest loose object of a variant: its id and its file.
+/// The id and file of the largest loose object of a variant.
 fn some_loose_object(variant: &Path) -> (String, PathBuf) {
     let mut found = Vec::new();
     for folder in fs::read_dir(variant.join("objects")).expect("the objects") {

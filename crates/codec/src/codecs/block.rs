@@ -1,13 +1,13 @@
-//! The body of every codec whose compressed bytes do not say where they end.
+//! The body of codecs whose compressed bytes do not say where they end.
 //!
 //! | field | length | meaning |
 //! |---|---|---|
 //! | payload length | 1-10 | LEB128, at most [`BLOCK_LEN`] |
 //! | block length | 1-10 | LEB128 |
 //! | block | block length | in the codec's own format, no frame |
-//! | checksum | 4, or 0 | see [`checksum`]; absent under `checksum=no` |
+//! | checksum | 4, or 0 | see [`checksum`]; absent with `checksum=no` |
 //!
-//! A block cannot be encoded in pieces: the container cuts payloads above [`BLOCK_LEN`].
+//! A block cannot be encoded in pieces: the container cuts payloads above [`BLOCK_LEN`] into several blocks.
 
 use std::io::{BufRead, Read, Write};
 
@@ -15,82 +15,97 @@ use crate::BLOCK_LEN;
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength, reserve_chunk};
+use crate::error::{CodecError, FoundLength, expect_payload_len, reserve_chunk};
 use crate::leb128;
 use crate::source::PayloadSource;
 use crate::stored::StoredBytes;
 
-/// What block codecs without dictionaries can do.
+/// The capabilities of block codecs without dictionaries.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: false, streams: false, partial_decode: false, dictionaries: false };
 
-/// One block format in one implementation: whole payload to block, and back.
+/// One block format in one implementation: encodes a whole payload into a block, and decodes it.
 pub(crate) trait BlockCoder: Send {
-    /// The name that a codec spec begins with.
+    /// The name at the start of a codec spec.
     fn name(&self) -> &'static str;
 
-    /// How messages name the body.
+    /// The name of the body in messages.
     fn body(&self) -> &'static str;
 
-    /// Whether [`set_dictionary`](Self::set_dictionary) takes dictionaries.
+    /// Whether [`set_dictionary`](Self::set_dictionary) accepts dictionaries.
     fn takes_dictionaries(&self) -> bool {
         false
     }
 
-    /// The most payload bytes that one byte of a block stands for.
+    /// The maximum number of payload bytes that one byte of a block stands for.
     fn max_expansion(&self) -> u64;
 
-    /// The room that the block of a payload may need, in bytes.
+    /// The maximum length of the block of a payload, in bytes.
     fn bound(&self, payload_len: usize) -> usize;
 
-    /// Writes the block of `payload` to the start of `room`, of at least [`bound`](Self::bound) bytes; returns its length.
+    /// Writes the block of `payload` to the start of `room`, which has at least [`bound`](Self::bound) bytes, and
+    /// returns the block's length.
     ///
     /// # Errors
     /// When the implementation fails.
     fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, CodecError>;
 
-    /// Decodes all of `block` into all of `payload`; `codec` names in errors what the block lies in.
+    /// Decodes all of `block` into all of `payload`. `codec` is the name in errors of what contains the block.
     ///
     /// # Errors
     /// When the block is damaged or its payload has another length.
     fn decompress(&mut self, block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError>;
 
-    /// As [`Codec::set_dictionary`].
+    /// Does the same as [`Codec::set_dictionary`].
     ///
     /// # Errors
-    /// From a coder that takes none.
+    /// When the coder takes no dictionaries.
     fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
         Err(CodecError::NoDictionaries { codec: self.name() })
     }
 }
 
-/// A block codec: its coder, and buffers that are reused.
+/// A block codec: a coder, and buffers that are reused.
 pub(crate) struct BlockCodec<C> {
     coder: C,
     checksum: bool,
-    /// Holds a block while its length is not yet known, or while its bytes arrive; encoding keeps its greatest length,
-    /// so that growth alone is zeroed.
+    /// Holds a block whose length is not yet known or whose bytes are arriving. The encoder never shortens it, so that
+    /// only growth is zeroed.
     block: Vec<u8>,
-    /// Holds a payload that the caller wants in pieces, or of which it wants the prefix only.
+    /// Holds a payload that the caller wants in pieces, or of which it wants only a prefix.
     whole: Vec<u8>,
 }
 
-/// A body's lengths, checked against each other and against what one block may hold.
-struct Lengths {
-    payload: usize,
-    block: usize,
+/// The lengths at the start of a body, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockLengths {
+    pub(crate) payload: u64,
+    pub(crate) block: u64,
 }
 
-impl Lengths {
-    fn take<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>, coder: &impl BlockCoder) -> Result<Self, CodecError> {
-        let corrupt = |expected, found| CodecError::Corrupt { codec: coder.body(), expected, found };
-        let payload = leb128::read(stored)?;
-        let block = leb128::read(stored)?;
-        let most_payload = block.saturating_mul(coder.max_expansion()).min(BLOCK_LEN as u64);
-        let most_block = coder.bound(BLOCK_LEN);
+impl BlockLengths {
+    /// Takes the lengths, without checking them.
+    pub(crate) fn take<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<Self, CodecError> {
+        Ok(BlockLengths { payload: leb128::read(stored)?, block: leb128::read(stored)? })
+    }
+
+    /// Checks that a block of at most `max_block` bytes, each of which stands for at most `max_expansion` payload
+    /// bytes, can have these lengths. Returns the payload length and the block length.
+    ///
+    /// # Errors
+    /// When no block can.
+    pub(crate) fn check(
+        self,
+        codec: &'static str,
+        max_expansion: u64,
+        max_block: usize,
+    ) -> Result<(usize, usize), CodecError> {
+        let BlockLengths { payload, block } = self;
+        let corrupt = |expected, found| CodecError::Corrupt { codec, expected, found };
+        let most_payload = block.saturating_mul(max_expansion).min(BLOCK_LEN as u64);
         match (usize::try_from(payload), usize::try_from(block)) {
-            (Ok(payload_len), Ok(block_len)) if payload <= most_payload && block_len <= most_block => {
-                Ok(Lengths { payload: payload_len, block: block_len })
+            (Ok(payload_len), Ok(block_len)) if payload <= most_payload && block_len <= max_block => {
+                Ok((payload_len, block_len))
             }
             _ if payload <= most_payload => {
                 Err(corrupt("a block that 64 MiB of payload can need", format!("{block} bytes")))
@@ -101,26 +116,32 @@ impl Lengths {
             )),
         }
     }
+}
 
-    fn expect_payload(&self, expected: u64, codec: &'static str) -> Result<(), CodecError> {
-        if self.payload as u64 == expected {
-            return Ok(());
-        }
-        let found = FoundLength::Exactly(self.payload as u64);
-        Err(CodecError::PayloadLength { codec, expected, found })
+/// The checked lengths of a body.
+struct Lengths {
+    payload: usize,
+    block: usize,
+}
+
+impl Lengths {
+    fn take<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>, coder: &impl BlockCoder) -> Result<Self, CodecError> {
+        let claimed = BlockLengths::take(stored)?;
+        let (payload, block) = claimed.check(coder.body(), coder.max_expansion(), coder.bound(BLOCK_LEN))?;
+        Ok(Lengths { payload, block })
     }
 }
 
 impl<C: BlockCoder> BlockCodec<C> {
-    /// A codec whose bodies carry a checksum.
+    /// Creates a codec whose bodies carry a checksum.
     pub(crate) fn new(coder: C) -> Self {
         BlockCodec { coder, checksum: true, block: Vec::new(), whole: Vec::new() }
     }
 
-    /// Takes a block of `block_len` bytes and decodes it into `room`, which has the claimed length of the payload and is
-    /// asked for only when the block is there: a claim alone takes no memory.
+    /// Takes a block of `block_len` bytes and decodes it into `room()`, which has the claimed length of the payload. It
+    /// is called only after the whole block has arrived, so that a mere claim takes no memory.
     ///
-    /// A block that the source has not at hand in one piece is copied first.
+    /// A block that is not available in one piece is copied first.
     fn decode_block<'p, R: BufRead + ?Sized>(
         &mut self,
         stored: &mut StoredBytes<'_, R>,
@@ -128,11 +149,11 @@ impl<C: BlockCoder> BlockCodec<C> {
         room: impl FnOnce() -> &'p mut [u8],
     ) -> Result<&'p [u8], CodecError> {
         let codec = self.coder.body();
-        let in_place = stored.at_hand()?.len() >= block_len;
+        let in_place = stored.available()?.len() >= block_len;
         if !in_place {
             stored.take_to_vec(block_len, &mut self.block)?;
         }
-        let block = if in_place { stored.at_hand()?.get(..block_len).unwrap_or_default() } else { &self.block };
+        let block = if in_place { stored.available()?.get(..block_len).unwrap_or_default() } else { &self.block };
         let payload = room();
         self.coder.decompress(block, payload, codec)?;
         if in_place {
@@ -141,7 +162,7 @@ impl<C: BlockCoder> BlockCodec<C> {
         Ok(payload)
     }
 
-    /// Takes what follows the lengths, block and checksum, and decodes it into `room`; see
+    /// Takes the block and the checksum, which follow the lengths, and decodes the block into `room()`; see
     /// [`decode_block`](Self::decode_block).
     fn decode_rest<'p, R: BufRead + ?Sized>(
         &mut self,
@@ -156,7 +177,7 @@ impl<C: BlockCoder> BlockCodec<C> {
         checksum::verify(stored.take_array()?, checksum::of(payload), self.coder.body())
     }
 
-    /// As [`decode_rest`](Self::decode_rest), into `self.whole`.
+    /// Does the same as [`decode_rest`](Self::decode_rest) into `self.whole`.
     fn decode_rest_to_whole<R: BufRead + ?Sized>(
         &mut self,
         lengths: &Lengths,
@@ -171,7 +192,7 @@ impl<C: BlockCoder> BlockCodec<C> {
         decoded.map(|()| self.whole.as_slice())
     }
 
-    /// Compresses `payload` into `self.block`; returns the block's length.
+    /// Compresses `payload` into `self.block` and returns the block's length.
     fn compress(&mut self, payload: &[u8]) -> Result<usize, CodecError> {
         let most = self.coder.bound(payload.len());
         if self.block.len() < most {
@@ -204,7 +225,7 @@ impl<C: BlockCoder> Codec for BlockCodec<C> {
         let mut rest = stored;
         let mut body = StoredBytes::new(&mut rest, self.coder.body());
         let lengths = Lengths::take(&mut body, &self.coder)?;
-        lengths.expect_payload(payload.len() as u64, self.coder.body())?;
+        expect_payload_len(self.coder.body(), payload.len() as u64, lengths.payload as u64)?;
         self.decode_rest(&lengths, &mut body, || payload)?;
         Ok(stored.len() - rest.len())
     }
@@ -221,7 +242,7 @@ impl<C: BlockCoder> Codec for BlockCodec<C> {
         Ok(prefix.len())
     }
 
-    /// Holds the whole payload in memory: for payloads of at most [`BLOCK_LEN`].
+    /// Holds the whole payload in memory, so the payload must not be longer than [`BLOCK_LEN`].
     fn encode_stream(
         &mut self,
         payload: &mut dyn Read,
@@ -249,7 +270,7 @@ impl<C: BlockCoder> Codec for BlockCodec<C> {
     ) -> Result<u64, CodecError> {
         let mut body = StoredBytes::new(stored, self.coder.body());
         let lengths = Lengths::take(&mut body, &self.coder)?;
-        lengths.expect_payload(payload_len, self.coder.body())?;
+        expect_payload_len(self.coder.body(), payload_len, lengths.payload as u64)?;
         sink(self.decode_rest_to_whole(&lengths, &mut body)?).map_err(CodecError::delivering_payload)?;
         Ok(body.consumed())
     }

@@ -1,19 +1,18 @@
-//! `brotli`: Brotli (RFC 7932), by a translation of the C library into Rust.
+//! `brotli`: Brotli (RFC 7932), by a port of the C library to Rust.
 
 use brotli::enc::StandardAlloc;
 use brotli::enc::encode::{BrotliEncoderOperation, BrotliEncoderParameter, BrotliEncoderStateStruct};
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::steps::{Deflater, Inflater, Machine, Step};
 use super::stream::{STREAMING, StreamCodec};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// The facts of `brotli`.
+/// The facts about `brotli`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "brotli",
     levels: Some(Levels { range: 0..=11, except: None, default: 5 }),
@@ -30,24 +29,25 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: Some(|| Brotli::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()),
 };
 
-/// How messages name the body.
+/// The name of the body in messages.
 const BODY: &str = "brotli body";
 
-/// The windows that are written, as the base-2 logarithm of their bytes: Brotli's shortest, and the longest that its own
-/// library takes unasked. A decoder reads windows of up to 16 MiB, Brotli's longest, and takes memory as they fill.
+/// The windows of the encoder, as the base-2 logarithm of their length in bytes: from Brotli's shortest to the longest
+/// that its library uses by default. The decoder accepts windows of up to 16 MiB, Brotli's longest, and allocates
+/// memory as they fill.
 const WINDOW_BITS: std::ops::RangeInclusive<u32> = 10..=22;
 
-/// How much a window lacks of the power of two, in bytes.
+/// The difference between a power of two and the length of its window, in bytes.
 const WINDOW_GAP: u64 = 16;
 
-/// The most input that one step looks at, in bytes: the decoder counts in 32 bits.
+/// The maximum input of one step, in bytes: the decoder counts in 32 bits.
 const LONGEST_INPUT: usize = 1 << 30;
 
 /// Brotli at one level.
 pub(crate) type Brotli = StreamCodec<BrotliLevel>;
 
 impl Brotli {
-    /// A codec at `level`, which is 0 to 11.
+    /// Creates a codec at `level`, which is 0 to 11.
     pub(crate) fn new(level: u32) -> Self {
         StreamCodec::of(BrotliLevel(level))
     }
@@ -72,7 +72,7 @@ impl Machine for BrotliLevel {
     }
 }
 
-/// The compressing half. The library cannot begin a new stream in an old context.
+/// The compressor. The library cannot start a new stream in an old context.
 pub(crate) struct Compressing {
     level: u32,
     state: Option<Box<BrotliEncoderStateStruct<StandardAlloc>>>,
@@ -133,7 +133,7 @@ impl Deflater for Compressing {
 
 type DecoderState = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
 
-/// The decompressing half. The library cannot begin a new stream in an old context.
+/// The decompressor. The library cannot start a new stream in an old context.
 pub(crate) struct Decompressing(Option<Box<DecoderState>>);
 
 impl Inflater for Decompressing {
@@ -175,7 +175,7 @@ mod tests {
     use super::window_bits;
 
     #[test]
-    fn the_window_is_the_shortest_that_covers_the_payload() {
+    fn window_is_the_shortest_that_covers_the_payload() {
         let lengths = [0, 1008, 1009, 2032, 2033, (1 << 22) - 16, (1 << 22) - 15, u64::MAX];
         assert_eq!(lengths.map(window_bits), [10, 10, 11, 11, 12, 22, 22, 22]);
     }

@@ -1,17 +1,16 @@
-//! `bzip2`: bzip2 streams, by a translation of the C library into Rust.
+//! `bzip2`: bzip2 streams, by a port of the C library to Rust.
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::steps::{Deflater, Inflater, Machine, Step, added};
 use super::stream::{STREAMING, StreamCodec};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// The facts of `bzip2`.
+/// The facts about `bzip2`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "bzip2",
     levels: Some(Levels { range: 1..=9, except: None, default: 9 }),
@@ -28,20 +27,20 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: Some(|| Bzip2::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()),
 };
 
-/// How messages name the body.
+/// The name of the body in messages.
 const BODY: &str = "bzip2 body";
 
-/// How much longer the blocks of a level are than those of the level before, in bytes.
+/// The difference between the block lengths of two successive levels, in bytes.
 const LEVEL_BLOCK_LEN: u64 = 100_000;
 
-/// The library's own choice of when to leave its fast sort for one that no payload slows down.
+/// Lets the library choose when to switch from its fast sort to one that no payload slows down.
 const DEFAULT_WORK_FACTOR: u32 = 0;
 
 /// bzip2 at one level.
 pub(crate) type Bzip2 = StreamCodec<Bzip2Level>;
 
 impl Bzip2 {
-    /// A codec at `level`, which is 1 to 9.
+    /// Creates a codec at `level`, which is 1 to 9.
     pub(crate) fn new(level: u32) -> Self {
         StreamCodec::of(Bzip2Level(level.clamp(1, 9)))
     }
@@ -66,7 +65,7 @@ impl Machine for Bzip2Level {
     }
 }
 
-/// The compressing half. The library cannot begin a new stream in an old context.
+/// The compressor. The library cannot start a new stream in an old context.
 pub(crate) struct Compressing {
     level: u32,
     context: Option<Compress>,
@@ -76,9 +75,9 @@ fn not_restarted() -> CodecError {
     CodecError::Implementation { codec: BODY, message: "no context was set up".to_owned() }
 }
 
-/// The lowest level whose blocks hold the payload, and at most `level`: higher ones would only take more memory.
+/// The lowest level whose blocks hold the payload, but at most `level`: a higher level would only take more memory.
 ///
-/// A block holds 19 bytes less than its length, and what its run lengths take more: up to a quarter.
+/// A block holds 19 bytes less than its length, and run lengths may lengthen the payload by up to a quarter.
 fn fitting_level(level: u32, payload_len: u64) -> u32 {
     let needed = payload_len.saturating_add(payload_len / 4).saturating_add(20).div_ceil(LEVEL_BLOCK_LEN);
     u32::try_from(needed).map_or(level, |needed| needed.clamp(1, level))
@@ -106,12 +105,12 @@ impl Deflater for Compressing {
     }
 }
 
-/// The decompressing half. The library cannot begin a new stream in an old context.
+/// The decompressor. The library cannot start a new stream in an old context.
 pub(crate) struct Decompressing(Option<Decompress>);
 
 impl Inflater for Decompressing {
     fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
-        // Takes memory when the stream says its block length: 3.7 MB for the longest.
+        // The context allocates memory when it reads the block length: 3.7 MB for the longest.
         self.0 = Some(Decompress::new(false));
         Ok(())
     }
@@ -137,7 +136,7 @@ mod tests {
     use super::fitting_level;
 
     #[test]
-    fn levels_are_clamped_to_the_payload() {
+    fn level_is_clamped_to_the_payload() {
         let lengths = [0, 79_000, 80_000, 500_000, 1_000_000, u64::MAX];
         assert_eq!(lengths.map(|length| fitting_level(9, length)), [1, 1, 2, 7, 9, 9]);
         assert_eq!(lengths.map(|length| fitting_level(3, length)), [1, 1, 2, 3, 3, 3]);

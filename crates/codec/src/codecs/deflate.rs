@@ -1,21 +1,22 @@
-//! `deflate`: DEFLATE blocks (RFC 1951) without the wrapping of RFC 1950, by stock zlib. Against `zlib` it shows what
-//! the wrapping costs, and against the other tagged bodies what the format does.
+//! `deflate`: DEFLATE blocks (RFC 1951) without the wrapper of RFC 1950, by stock zlib. A comparison with `zlib` shows
+//! the cost of the wrapper, and one with the other tagged bodies the cost of the format.
 
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::steps::Machine;
 use super::stream::{STREAMING, StreamCodec};
-use super::zlib::{StockDeflater, StockInflater, Wrapping, usable_dictionary};
-use crate::algorithm::Levels;
+use super::wrapping::{DEFLATE_BODY, Wrapping};
+use super::zlib::{StockDeflater, StockInflater, usable_dictionary};
 use crate::codec::Capabilities;
-use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// The facts of `deflate`.
+/// The facts about `deflate`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "deflate",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
-    // As far as DEFLATE reaches back.
+    // The longest distance of a DEFLATE match.
     longest_dictionary: Some(32 << 10),
     body: Some(Body::Deflate),
     is_read_by_hg: false,
@@ -29,23 +30,20 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// How messages name the body.
-pub(super) const BODY: &str = "deflate body";
-
-/// What deflate can do.
+/// The capabilities of `deflate`.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { dictionaries: true, ..STREAMING };
 
 /// Raw DEFLATE at one level.
 pub(crate) type RawDeflate = StreamCodec<RawStockZlib>;
 
 impl RawDeflate {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: u32) -> Self {
         StreamCodec::of(RawStockZlib { level, dictionary: None })
     }
 }
 
-/// Level and dictionary of stock zlib's contexts. A raw stream does not name the dictionary that it needs.
+/// The level and the dictionary of stock zlib's contexts. A raw stream does not name the dictionary that it needs.
 pub(crate) struct RawStockZlib {
     level: u32,
     dictionary: Option<Dictionary>,
@@ -53,7 +51,7 @@ pub(crate) struct RawStockZlib {
 
 impl Machine for RawStockZlib {
     const CODEC: &'static str = "deflate";
-    const BODY: &'static str = BODY;
+    const BODY: &'static str = DEFLATE_BODY;
     const CAPABILITIES: Capabilities = CAPABILITIES;
     type Deflater = StockDeflater;
     type Inflater = StockInflater;

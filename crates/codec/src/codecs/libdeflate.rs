@@ -1,7 +1,7 @@
-//! `libdeflate`: a C library that encodes and decodes RFC 1950 streams as whole buffers only.
+//! `libdeflate`: a C library that encodes and decodes RFC 1950 streams only as whole buffers.
 //!
-//! What it cannot do, stock zlib does on the same streams: payloads above
-//! [`BLOCK_LEN`](crate::BLOCK_LEN), pieces, and prefixes.
+//! Stock zlib does what the library cannot: payloads above [`BLOCK_LEN`](crate::BLOCK_LEN), payloads in pieces, and
+//! prefixes.
 
 #![allow(unsafe_code)]
 
@@ -11,17 +11,17 @@ use std::ptr::NonNull;
 
 use libdeflate_sys as sys;
 
-use super::rfc1950::{STREAM, expect_no_more};
-use super::zlib::{Wrapping, Zlib};
-use crate::algorithm::Levels;
-use crate::codec::{Capabilities, Codec, PayloadSink};
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::wrapping::STREAM;
+use super::wrapping::Wrapping;
+use super::zlib::{Zlib, by_stock_zlib};
+use crate::codec::{Capabilities, Codec, OpenEnded, PayloadSink, UNUSED_LEVEL};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength, reserve_chunk};
-use crate::revlog::{OpenEnded, doubled_room, reserve, too_long};
+use crate::error::{CodecError, FoundLength, expect_all_taken, reserve_chunk};
+use crate::growing::{doubled_room, reserve, too_long};
 
-/// The facts of `libdeflate`.
+/// The facts about `libdeflate`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "libdeflate",
     levels: Some(Levels { range: 1..=12, except: None, default: 6 }),
@@ -38,52 +38,19 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// What libdeflate can do by itself.
+/// The capabilities of libdeflate itself.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: true, streams: false, partial_decode: false, dictionaries: false };
-
-/// What libdeflate cannot do by itself, for a codec whose field `$stock` does it on the same bytes; and the dictionaries that it cannot
-/// have.
-macro_rules! by_stock_zlib {
-    ($stock:ident) => {
-        fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
-            self.$stock.decode_prefix_from(stored, prefix)
-        }
-
-        fn encode_stream(
-            &mut self,
-            payload: &mut dyn Read,
-            payload_len: u64,
-            stored: &mut dyn Write,
-        ) -> Result<u64, CodecError> {
-            self.$stock.encode_stream(payload, payload_len, stored)
-        }
-
-        fn decode_stream(
-            &mut self,
-            stored: &mut dyn BufRead,
-            payload_len: u64,
-            sink: &mut PayloadSink<'_>,
-        ) -> Result<u64, CodecError> {
-            self.$stock.decode_stream(stored, payload_len, sink)
-        }
-
-        fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
-            Err(CodecError::NoDictionaries { codec: "libdeflate" })
-        }
-    };
-}
-pub(super) use by_stock_zlib;
 
 /// An owned compression context of the C library.
 struct Compressor(NonNull<sys::libdeflate_compressor>);
 
-// SAFETY: the context is a plain heap allocation without thread-local state, owned by this value alone.
+// SAFETY: the context is a plain heap allocation without thread-local state, and only this value owns it.
 unsafe impl Send for Compressor {}
 
 impl Compressor {
     fn new(level: i32) -> Result<Self, CodecError> {
-        // SAFETY: takes any level, returns null for levels it does not have and when memory is short.
+        // SAFETY: the function takes any level and returns null for unknown levels and when memory is short.
         let context = unsafe { sys::libdeflate_alloc_compressor(level) };
         NonNull::new(context).map(Compressor).ok_or_else(no_context)
     }
@@ -94,8 +61,8 @@ impl Compressor {
         let most = unsafe { sys::libdeflate_zlib_compress_bound(self.0.as_ptr(), payload.len()) };
         reserve_chunk(out, most)?;
         let room = out.spare_capacity_mut();
-        // SAFETY: both pointers are valid for the lengths passed with them, one for reads and one for writes;
-        // the slices cannot overlap, since one of them is borrowed mutably.
+        // SAFETY: both pointers are valid for the lengths passed with them, one for reads and one for writes. The
+        // slices cannot overlap, because one of them is borrowed mutably.
         let written = unsafe {
             sys::libdeflate_zlib_compress(
                 self.0.as_ptr(),
@@ -117,37 +84,37 @@ impl Compressor {
 
 impl Drop for Compressor {
     fn drop(&mut self) {
-        // SAFETY: allocated by the library, freed once.
+        // SAFETY: the library allocated the context, and it is freed once.
         unsafe { sys::libdeflate_free_compressor(self.0.as_ptr()) };
     }
 }
 
-/// What became of a stream.
+/// The outcome of decompressing a stream.
 enum Decompressed {
-    /// It was `consumed` stored bytes long and its payload `produced` bytes.
+    /// The stream had `consumed` stored bytes and its payload `produced` bytes.
     Whole { consumed: usize, produced: usize },
-    /// Its payload has more bytes than there was room for.
+    /// The payload did not fit into the room.
     DoesNotFit,
 }
 
-/// An owned decompression context of the C library, for streams of one wrapping.
+/// An owned decompression context of the C library, for streams with one wrapping.
 pub(super) struct Decompressor {
     context: NonNull<sys::libdeflate_decompressor>,
     wrapping: Wrapping,
 }
 
-// SAFETY: the context is a plain heap allocation without thread-local state, owned by this value alone.
+// SAFETY: the context is a plain heap allocation without thread-local state, and only this value owns it.
 unsafe impl Send for Decompressor {}
 
 impl Decompressor {
     pub(super) fn new(wrapping: Wrapping) -> Result<Self, CodecError> {
-        // SAFETY: takes nothing, returns null when memory is short.
+        // SAFETY: the function takes nothing and returns null when memory is short.
         let context = unsafe { sys::libdeflate_alloc_decompressor() };
         NonNull::new(context).map(|context| Decompressor { context, wrapping }).ok_or_else(no_context)
     }
 
-    /// Decodes the stream at the start of `stored` into `payload`, which it has to fill; returns how many stored bytes it took. Errors
-    /// name `codec`.
+    /// Decodes the stream at the start of `stored` into `payload`, which it must fill, and returns the number of stored
+    /// bytes that it took. Errors name `codec`.
     pub(super) fn decompress(
         &mut self,
         stored: &[u8],
@@ -156,7 +123,7 @@ impl Decompressor {
     ) -> Result<usize, CodecError> {
         let expected = payload.len() as u64;
         let wrong_length = |found| Err(CodecError::PayloadLength { codec, expected, found });
-        // SAFETY: the library writes payload bytes and nothing else, so all of `payload` stays initialised.
+        // SAFETY: the library writes only payload bytes, so all of `payload` stays initialised.
         let room = unsafe { &mut *(std::ptr::from_mut(payload) as *mut [MaybeUninit<u8>]) };
         match self.decompress_into(stored, room)? {
             Decompressed::Whole { consumed, produced } if produced as u64 == expected => Ok(consumed),
@@ -165,22 +132,22 @@ impl Decompressor {
         }
     }
 
-    /// Decodes the stream at the start of `stored` and appends its payload to `payload`, unless it has more than `room`
-    /// bytes.
+    /// Decodes the stream at the start of `stored` and appends its payload to `payload`, unless that has more than
+    /// `room` bytes.
     fn append(&mut self, stored: &[u8], room: usize, payload: &mut Vec<u8>) -> Result<Decompressed, CodecError> {
         reserve(payload, room, STREAM)?;
         let spare = payload.spare_capacity_mut();
         let spare = spare.get_mut(..room).unwrap_or_default();
         let decompressed = self.decompress_into(stored, spare)?;
         if let Decompressed::Whole { produced, .. } = decompressed {
-            // SAFETY: `produced` is at most `room`, and that many bytes after the old end are now initialised.
+            // SAFETY: `produced` is at most `room`, and that many bytes past the old end are now initialised.
             unsafe { payload.set_len(payload.len() + produced) };
         }
         Ok(decompressed)
     }
 
-    /// Decodes the stream at the start of `stored` into `room`, unless its payload does not fit. As many bytes of `room` as
-    /// are produced are initialised then.
+    /// Decodes the stream at the start of `stored` into `room`, if its payload fits. The first `produced` bytes of
+    /// `room` are then initialised.
     fn decompress_into(&mut self, stored: &[u8], room: &mut [MaybeUninit<u8>]) -> Result<Decompressed, CodecError> {
         let (mut consumed, mut produced) = (0, 0);
         let decompress = match self.wrapping {
@@ -188,7 +155,7 @@ impl Decompressor {
             Wrapping::None => sys::libdeflate_deflate_decompress_ex,
         };
         // SAFETY: both buffers are valid for the lengths passed with them, one for reads and one for writes, and
-        // do not overlap; the two counters are valid for writes.
+        // do not overlap. The two counters are valid for writes.
         let result = unsafe {
             decompress(
                 self.context.as_ptr(),
@@ -214,7 +181,7 @@ impl Decompressor {
 
 impl Drop for Decompressor {
     fn drop(&mut self) {
-        // SAFETY: allocated by the library, freed once.
+        // SAFETY: the library allocated the context, and it is freed once.
         unsafe { sys::libdeflate_free_decompressor(self.context.as_ptr()) };
     }
 }
@@ -223,7 +190,7 @@ fn no_context() -> CodecError {
     CodecError::Implementation { codec: "libdeflate", message: "no context could be allocated".to_owned() }
 }
 
-/// libdeflate at one level, with stock zlib at its side.
+/// libdeflate at one level, with stock zlib for what it cannot do.
 pub(crate) struct Libdeflate {
     level: i32,
     compressor: Option<Compressor>,
@@ -232,9 +199,9 @@ pub(crate) struct Libdeflate {
 }
 
 impl Libdeflate {
-    /// A codec at `level`, which is 1 to 12. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 1 to 12. Contexts are made when first used.
     pub(crate) fn new(level: i32) -> Self {
-        // zlib's levels end at 9; 1 to 9 are its own numbers.
+        // The levels 1 to 9 are those of zlib, which has no higher ones.
         let zlib_level = level.clamp(1, 9).unsigned_abs();
         Libdeflate { level, compressor: None, decompressor: None, zlib: Zlib::new(zlib_level) }
     }
@@ -247,25 +214,25 @@ impl Libdeflate {
     }
 }
 
-/// How many times as long as its stored bytes a payload may be for room to be made for all of it at once. No stream is more
-/// than 1032 times as long, and few are more than this.
+/// The ratio of payload length to stored length for which room is made at once. No stream has a ratio above 1032, and
+/// few have one above this.
 const USUAL_EXPANSION: usize = 32;
 
-/// The room to begin with for the payload of `stored_len` bytes, of which there are `spare` already: the limit, where that
-/// may be the length itself.
+/// The initial room for the payload of `stored_len` bytes, in a buffer that already has room for `spare` bytes. It is
+/// at most the limit.
 fn first_room(stored_len: usize, spare: usize, limit: usize) -> usize {
     stored_len.saturating_mul(USUAL_EXPANSION).max(spare).min(limit)
 }
 
 impl OpenEnded for Libdeflate {
-    /// Begins again with twice the room as long as the payload does not fit. Room costs nothing where the buffer has it
-    /// already, so with one that is reused that is rare.
+    /// Starts again with twice the room while the payload does not fit. Room that the buffer already has costs nothing,
+    /// so this is rare with a buffer that is reused.
     fn decode_to_end(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
         let decompressor = self.decompressor()?;
         let mut room = first_room(stored.len(), payload.capacity() - payload.len(), limit);
         loop {
             if let Decompressed::Whole { consumed, produced } = decompressor.append(stored, room, payload)? {
-                expect_no_more(stored, consumed as u64)?;
+                expect_all_taken(STREAM, consumed as u64, stored.len() as u64)?;
                 return Ok(produced);
             }
             room = doubled_room(room, limit).ok_or_else(|| too_long(STREAM, limit))?;
@@ -292,5 +259,5 @@ impl Codec for Libdeflate {
 
     fn set_checksum(&mut self, _carried: bool) {}
 
-    by_stock_zlib!(zlib);
+    by_stock_zlib!("libdeflate", zlib);
 }

@@ -4,23 +4,18 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::block::{BlockCodec, BlockCoder};
-use super::liblz4::{self, Buffers, PreparedDictionary, Stream};
-use super::lz4_block;
-use crate::algorithm::Algorithm;
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::descriptor::CodecDescriptor;
-use crate::dictionary::Dictionary;
+use super::block::BlockCodec;
+use super::descriptor::{CodecDescriptor, Levels};
+use super::liblz4::{self, Buffers, CAPABILITIES, Compressor, LibraryCoder, PreparedDictionary, Stream};
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// The facts of `lz4`.
+/// The facts about `lz4`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "lz4",
-    // Accelerations: the bounds within which liblz4 keeps one.
+    // Accelerations: liblz4 clamps them to these bounds.
     levels: Some(Levels { range: 1..=65_537, except: None, default: 1 }),
-    // As far as an LZ4 block reaches back.
+    // The longest distance of an LZ4 match.
     longest_dictionary: Some(64 << 10),
     body: Some(Body::Lz4),
     is_read_by_hg: false,
@@ -34,7 +29,7 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-// The declarations of lz4.h (the function that keeps its table from call to call is for static linking only).
+// The declarations in lz4.h. The function that keeps its table from call to call is only for static linking.
 unsafe extern "C" {
     fn LZ4_createStream() -> *mut c_void;
     fn LZ4_freeStream(stream: *mut c_void) -> c_int;
@@ -59,105 +54,61 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// What lz4 and lz4hc can do.
-pub(crate) const CAPABILITIES: Capabilities = Capabilities { dictionaries: true, ..super::block::CAPABILITIES };
-
 /// liblz4's fast mode at one acceleration.
-pub(crate) struct FastCoder {
+pub(crate) struct Fast {
     acceleration: i32,
-    /// Made when first used. Its table is never cleared between payloads: each one starts behind the last in the count of
-    /// positions, out of reach of every match.
-    state: Option<Stream>,
-    dictionary: Option<PreparedDictionary>,
 }
 
-/// The codec `lz4` at `acceleration`, which is 1 to 65537.
+/// The coder for blocks of `lz4`.
+pub(crate) type FastCoder = LibraryCoder<Fast>;
+
+/// Creates the codec `lz4` at `acceleration`, which is 1 to 65537.
 pub(crate) fn codec(acceleration: i32) -> BlockCodec<FastCoder> {
-    BlockCodec::new(FastCoder::new(acceleration))
-}
-
-fn new_stream() -> Result<Stream, CodecError> {
-    // SAFETY: the library's own pair of functions; nobody else has the new state.
-    unsafe { Stream::adopt(LZ4_createStream(), LZ4_freeStream) }
-}
-
-fn load(stream: &mut Stream, bytes: &[u8]) {
-    let length = c_int::try_from(bytes.len()).unwrap_or_default();
-    // SAFETY: the state is a fresh one of this kind; the bytes are valid for `length`, at most 64 KiB, and the dictionary
-    // that they belong to is kept beside the state.
-    unsafe { LZ4_loadDictSlow(stream.as_mut_ptr(), bytes.as_ptr().cast(), length) };
+    FastCoder::new(acceleration).into_codec()
 }
 
 impl FastCoder {
     pub(crate) fn new(acceleration: i32) -> Self {
-        FastCoder { acceleration, state: None, dictionary: None }
+        LibraryCoder::of(Fast { acceleration })
     }
 }
 
-impl BlockCoder for FastCoder {
-    fn name(&self) -> &'static str {
-        Algorithm::Lz4.name()
+impl Compressor for Fast {
+    const NAME: &'static str = DESCRIPTOR.name;
+
+    fn new_stream(&self) -> Result<Stream, CodecError> {
+        // SAFETY: the two functions belong together, and nothing else owns the new state.
+        unsafe { Stream::adopt(LZ4_createStream(), LZ4_freeStream) }
     }
 
-    fn body(&self) -> &'static str {
-        lz4_block::BODY
+    unsafe fn load(&self, stream: &mut Stream, bytes: &[u8]) {
+        let length = c_int::try_from(bytes.len()).unwrap_or_default();
+        // SAFETY: the caller promises a new state of this kind that the bytes outlive.
+        unsafe { LZ4_loadDictSlow(stream.as_mut_ptr(), bytes.as_ptr().cast(), length) };
     }
 
-    fn takes_dictionaries(&self) -> bool {
-        CAPABILITIES.dictionaries
-    }
-
-    fn max_expansion(&self) -> u64 {
-        lz4_block::MAX_EXPANSION
-    }
-
-    fn bound(&self, payload_len: usize) -> usize {
-        lz4_block::bound(payload_len)
-    }
-
-    fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, CodecError> {
-        let Buffers { source, source_len, target, target_len } = Buffers::new(payload, room)?;
-        let state = match &mut self.state {
-            Some(state) => state.as_mut_ptr(),
-            none => none.insert(new_stream()?).as_mut_ptr(),
-        };
-        // SAFETY, of all calls: the state was made by the library and is borrowed mutably; both buffers are valid for the
-        // lengths passed with them, one for reads and one for writes, lie in real objects, and cannot overlap. The
-        // library refuses a length above its maximum. It keeps pointers to the payload and to the dictionary's state in its
-        // own, which the next call resets before use; the dictionary's state is only read.
-        let returned = unsafe {
-            match &self.dictionary {
-                None => LZ4_compress_fast_extState_fastReset(
-                    state,
-                    source,
-                    target,
-                    source_len,
-                    target_len,
-                    self.acceleration,
-                ),
+    unsafe fn compress(
+        &self,
+        stream: &mut Stream,
+        dictionary: Option<&PreparedDictionary>,
+        buffers: &Buffers,
+    ) -> c_int {
+        let Buffers { source, source_len, target, target_len } = *buffers;
+        let (state, acceleration) = (stream.as_mut_ptr(), self.acceleration);
+        // SAFETY, of all calls: the caller promises states of this kind, and buffers that are valid for the lengths
+        // passed with them, one for reads and one for writes, and do not overlap. The library refuses a length above
+        // its maximum.
+        unsafe {
+            match dictionary {
+                None => {
+                    LZ4_compress_fast_extState_fastReset(state, source, target, source_len, target_len, acceleration)
+                }
                 Some(dictionary) => {
                     LZ4_resetStream_fast(state);
                     LZ4_attach_dictionary(state, dictionary.stream.as_ptr());
-                    LZ4_compress_fast_continue(state, source, target, source_len, target_len, self.acceleration)
+                    LZ4_compress_fast_continue(state, source, target, source_len, target_len, acceleration)
                 }
             }
-        };
-        liblz4::block_len(returned)
-    }
-
-    fn decompress(&mut self, block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError> {
-        let dictionary = self.dictionary.as_ref().map(|prepared| &prepared.dictionary);
-        liblz4::decompress(block, payload, dictionary, codec)
-    }
-
-    fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
-        let usable = dictionary.filter(|dictionary| !dictionary.bytes().is_empty());
-        // It may still point into the dictionary that is given up here.
-        self.state = None;
-        self.dictionary = match usable {
-            Some(dictionary) => Some(PreparedDictionary::new(new_stream()?, dictionary, load)),
-            None => None,
-        };
-        Ok(())
+        }
     }
 }

@@ -3,13 +3,12 @@
 use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into};
 
 use super::block::{BlockCodec, BlockCoder};
+use super::descriptor::CodecDescriptor;
 use super::lz4_block::{self, BLOCK};
-use crate::algorithm::Algorithm;
-use crate::descriptor::CodecDescriptor;
-use crate::error::CodecError;
+use crate::error::{CodecError, expect_payload_len};
 use crate::tag::Body;
 
-/// The facts of `lz4_flex`.
+/// The facts about `lz4_flex`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "lz4_flex",
     levels: None,
@@ -33,7 +32,7 @@ pub(crate) struct FlexCoder {
     large_table: Option<CompressTable>,
 }
 
-/// The codec `lz4_flex`.
+/// Creates the codec `lz4_flex`.
 pub(crate) fn codec() -> BlockCodec<FlexCoder> {
     BlockCodec::new(FlexCoder::default())
 }
@@ -41,15 +40,16 @@ pub(crate) fn codec() -> BlockCodec<FlexCoder> {
 /// Decodes all of `block` into all of `payload`.
 ///
 /// # Errors
-/// When the block is damaged or its payload has another length; `codec` names in them what the block lies in.
+/// When the block is damaged or its payload has another length. `codec` is the name in errors of what contains the
+/// block.
 pub(crate) fn decompress(block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError> {
     let written = decompress_into(block, payload).map_err(|error| lz4_block::invalid(codec, error.to_string()))?;
-    lz4_block::expect_length(written, payload.len(), codec)
+    expect_payload_len(codec, payload.len() as u64, written as u64)
 }
 
 impl BlockCoder for FlexCoder {
     fn name(&self) -> &'static str {
-        Algorithm::Lz4Flex.name()
+        DESCRIPTOR.name
     }
 
     fn body(&self) -> &'static str {
@@ -65,8 +65,8 @@ impl BlockCoder for FlexCoder {
     }
 
     fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, CodecError> {
-        // The small table is faster to clear and takes payloads below 64 KiB; the library would replace
-        // it by a large one for good at the first longer payload, hence one of each.
+        // The small table is faster to clear and takes payloads below 64 KiB. The library would permanently replace
+        // it with a large one at the first longer payload, so there is one of each.
         let table = if payload.len() < usize::from(u16::MAX) {
             self.small_table.get_or_insert_with(CompressTable::small)
         } else {

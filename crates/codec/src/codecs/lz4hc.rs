@@ -4,25 +4,21 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::block::{BlockCodec, BlockCoder};
-use super::liblz4::{self, Buffers, PreparedDictionary, Stream};
-use super::{lz4, lz4_block};
-use crate::algorithm::Algorithm;
-use crate::algorithm::Levels;
-use crate::descriptor::CodecDescriptor;
-use crate::dictionary::Dictionary;
+use super::block::BlockCodec;
+use super::descriptor::{CodecDescriptor, Levels};
+use super::liblz4::{self, Buffers, CAPABILITIES, Compressor, LibraryCoder, PreparedDictionary, Stream};
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// The facts of `lz4hc`.
+/// The facts about `lz4hc`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "lz4hc",
     levels: Some(Levels { range: 1..=12, except: None, default: 9 }),
-    // As far as an LZ4 block reaches back.
+    // The longest distance of an LZ4 match.
     longest_dictionary: Some(64 << 10),
     body: Some(Body::Lz4),
     is_read_by_hg: false,
-    capabilities: lz4::CAPABILITIES,
+    capabilities: CAPABILITIES,
     implementation: "liblz4 (C)",
     version: liblz4::version,
     language: "C",
@@ -32,7 +28,7 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-// The declarations of lz4hc.h (the function that keeps its tables from call to call is for static linking only).
+// The declarations in lz4hc.h. The function that keeps its tables from call to call is only for static linking.
 unsafe extern "C" {
     fn LZ4_createStreamHC() -> *mut c_void;
     fn LZ4_freeStreamHC(state: *mut c_void) -> c_int;
@@ -57,63 +53,55 @@ unsafe extern "C" {
 }
 
 /// liblz4's high compression at one level.
-pub(crate) struct HighCoder {
+pub(crate) struct High {
     level: i32,
-    /// Made when first used. It is never cleared between payloads: each one starts 64 KiB behind the last in the tables'
-    /// count of positions, out of reach of every match. Clearing it would cost more than most payloads do.
-    state: Option<Stream>,
-    dictionary: Option<PreparedDictionary>,
 }
 
-/// The codec `lz4hc` at `level`, which is 1 to 12.
+/// The coder for blocks of `lz4hc`.
+pub(crate) type HighCoder = LibraryCoder<High>;
+
+/// Creates the codec `lz4hc` at `level`, which is 1 to 12.
 pub(crate) fn codec(level: i32) -> BlockCodec<HighCoder> {
-    BlockCodec::new(HighCoder::new(level))
-}
-
-fn new_stream() -> Result<Stream, CodecError> {
-    // SAFETY: the library's own pair of functions; nobody else has the new state.
-    unsafe { Stream::adopt(LZ4_createStreamHC(), LZ4_freeStreamHC) }
+    HighCoder::new(level).into_codec()
 }
 
 impl HighCoder {
     pub(crate) fn new(level: i32) -> Self {
-        HighCoder { level, state: None, dictionary: None }
+        LibraryCoder::of(High { level })
     }
 }
 
-impl BlockCoder for HighCoder {
-    fn name(&self) -> &'static str {
-        Algorithm::Lz4hc.name()
+impl Compressor for High {
+    const NAME: &'static str = DESCRIPTOR.name;
+
+    fn new_stream(&self) -> Result<Stream, CodecError> {
+        // SAFETY: the two functions belong together, and nothing else owns the new state.
+        unsafe { Stream::adopt(LZ4_createStreamHC(), LZ4_freeStreamHC) }
     }
 
-    fn body(&self) -> &'static str {
-        lz4_block::BODY
+    unsafe fn load(&self, stream: &mut Stream, bytes: &[u8]) {
+        let length = c_int::try_from(bytes.len()).unwrap_or_default();
+        // SAFETY: the caller promises a new state of this kind that the bytes outlive. The state first gets the level,
+        // which decides which tables it fills.
+        unsafe {
+            LZ4_resetStreamHC_fast(stream.as_mut_ptr(), self.level);
+            LZ4_loadDictHC(stream.as_mut_ptr(), bytes.as_ptr().cast(), length);
+        }
     }
 
-    fn takes_dictionaries(&self) -> bool {
-        lz4::CAPABILITIES.dictionaries
-    }
-
-    fn max_expansion(&self) -> u64 {
-        lz4_block::MAX_EXPANSION
-    }
-
-    fn bound(&self, payload_len: usize) -> usize {
-        lz4_block::bound(payload_len)
-    }
-
-    fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, CodecError> {
-        let Buffers { source, source_len, target, target_len } = Buffers::new(payload, room)?;
-        let state = match &mut self.state {
-            Some(state) => state.as_mut_ptr(),
-            none => none.insert(new_stream()?).as_mut_ptr(),
-        };
-        // SAFETY, of all calls: the state was made by the library and is borrowed mutably; both buffers are valid for the
-        // lengths passed with them, one for reads and one for writes, lie in real objects, and cannot overlap. The
-        // library refuses a length above its maximum. It keeps pointers to the payload and to the dictionary's state in its
-        // own, which the next call resets before use; the dictionary's state is only read.
-        let returned = unsafe {
-            match &self.dictionary {
+    unsafe fn compress(
+        &self,
+        stream: &mut Stream,
+        dictionary: Option<&PreparedDictionary>,
+        buffers: &Buffers,
+    ) -> c_int {
+        let Buffers { source, source_len, target, target_len } = *buffers;
+        let state = stream.as_mut_ptr();
+        // SAFETY, of all calls: the caller promises states of this kind, and buffers that are valid for the lengths
+        // passed with them, one for reads and one for writes, and do not overlap. The library refuses a length above
+        // its maximum.
+        unsafe {
+            match dictionary {
                 None => LZ4_compress_HC_extStateHC_fastReset(state, source, target, source_len, target_len, self.level),
                 Some(dictionary) => {
                     LZ4_resetStreamHC_fast(state, self.level);
@@ -121,33 +109,6 @@ impl BlockCoder for HighCoder {
                     LZ4_compress_HC_continue(state, source, target, source_len, target_len)
                 }
             }
-        };
-        liblz4::block_len(returned)
-    }
-
-    fn decompress(&mut self, block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError> {
-        let dictionary = self.dictionary.as_ref().map(|prepared| &prepared.dictionary);
-        liblz4::decompress(block, payload, dictionary, codec)
-    }
-
-    fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
-        let level = self.level;
-        let load = |stream: &mut Stream, bytes: &[u8]| {
-            let length = c_int::try_from(bytes.len()).unwrap_or_default();
-            // SAFETY: the state is a fresh one of this kind, and given the level that decides which tables it fills; the bytes
-            // are valid for `length`, at most 64 KiB, and the dictionary that they belong to is kept beside the state.
-            unsafe {
-                LZ4_resetStreamHC_fast(stream.as_mut_ptr(), level);
-                LZ4_loadDictHC(stream.as_mut_ptr(), bytes.as_ptr().cast(), length);
-            }
-        };
-        let usable = dictionary.filter(|dictionary| !dictionary.bytes().is_empty());
-        // It may still point into the dictionary that is given up here.
-        self.state = None;
-        self.dictionary = match usable {
-            Some(dictionary) => Some(PreparedDictionary::new(new_stream()?, dictionary, load)),
-            None => None,
-        };
-        Ok(())
+        }
     }
 }

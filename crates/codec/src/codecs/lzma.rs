@@ -1,7 +1,7 @@
 //! `lzma` and `xz`: LZMA2 by liblzma, raw or in the .xz container.
 //!
-//! A raw stream does not say how long its dictionary is: both sides take the shortest power of two that covers the
-//! payload, as far as [`DICTIONARY_LENS`] goes. The container says it, and is held to the same.
+//! A raw stream does not say how long its dictionary is: encoder and decoder use the shortest power of two that covers
+//! the payload, within [`DICTIONARY_LENS`]. The container states the length, and the decoder accepts no longer one.
 
 #![allow(unsafe_code)]
 
@@ -11,16 +11,15 @@ use std::ops::RangeInclusive;
 
 use liblzma_sys as sys;
 
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::steps::{Deflater, Inflater, Machine, Step};
 use super::stream::{STREAMING, StreamCodec};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// The facts of `lzma`.
+/// The facts about `lzma`.
 pub(crate) static LZMA: CodecDescriptor = CodecDescriptor {
     name: "lzma",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
@@ -37,7 +36,7 @@ pub(crate) static LZMA: CodecDescriptor = CodecDescriptor {
     new_inflater: Some(|| Lzma::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()),
 };
 
-/// The facts of `xz`.
+/// The facts about `xz`.
 pub(crate) static XZ: CodecDescriptor = CodecDescriptor {
     name: "xz",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
@@ -54,18 +53,18 @@ pub(crate) static XZ: CodecDescriptor = CodecDescriptor {
     new_inflater: Some(|| Xz::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()),
 };
 
-/// How messages name the body of `lzma`.
+/// The name of the body of `lzma` in messages.
 const RAW_BODY: &str = "lzma body";
 
-/// How messages name the body of `xz`.
+/// The name of the body of `xz` in messages.
 const XZ_BODY: &str = "xz body";
 
-/// Lengths of dictionaries, in bytes, all powers of two: liblzma's shortest, and that of its highest level.
+/// The lengths of dictionaries in bytes, all powers of two: from liblzma's shortest to that of its highest level.
 const DICTIONARY_LENS: RangeInclusive<u32> = 4 << 10..=64 << 20;
 
-/// The version of the linked library, as the library itself says.
+/// The version that the linked library reports.
 pub(crate) fn version() -> String {
-    // SAFETY: takes nothing and returns a pointer to a static NUL-terminated string.
+    // SAFETY: the function takes nothing and returns a pointer to a static NUL-terminated string.
     let version = unsafe { CStr::from_ptr(sys::lzma_version_string()) };
     version.to_string_lossy().into_owned()
 }
@@ -74,7 +73,7 @@ pub(crate) fn version() -> String {
 pub(crate) type Lzma = StreamCodec<RawLzma>;
 
 impl Lzma {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: u32) -> Self {
         StreamCodec::of(RawLzma(level))
     }
@@ -84,12 +83,12 @@ impl Lzma {
 pub(crate) type Xz = StreamCodec<XzContainer>;
 
 impl Xz {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: u32) -> Self {
         StreamCodec::of(XzContainer { level, container: Container::Xz })
     }
 
-    /// The same with the container's own check of the content, for streams that are files.
+    /// Creates the same with the container's own check of the content, for streams that are files.
     pub(crate) fn for_files(level: u32) -> Self {
         StreamCodec::of(XzContainer { level, container: Container::XzWithCheck })
     }
@@ -114,7 +113,7 @@ impl Machine for RawLzma {
     }
 }
 
-/// The level of compressing contexts, and what is around the data.
+/// The level of compressing contexts, and their container.
 pub(crate) struct XzContainer {
     level: u32,
     container: Container,
@@ -136,10 +135,10 @@ impl Machine for XzContainer {
     }
 }
 
-/// What is around the LZMA2 data.
+/// The container around the LZMA2 data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Container {
-    /// Nothing.
+    /// No container.
     Raw,
     /// The .xz file format, without a check.
     Xz,
@@ -156,36 +155,36 @@ impl Container {
     }
 }
 
-/// The shortest dictionary that covers the payload, in bytes, as far as dictionaries go.
+/// The length of the shortest dictionary that covers the payload, or of the longest dictionary, in bytes.
 fn dictionary_len(payload_len: u64) -> u32 {
     let covering = u32::try_from(payload_len).ok().and_then(u32::checked_next_power_of_two);
     covering.map_or(*DICTIONARY_LENS.end(), |length| length.clamp(*DICTIONARY_LENS.start(), *DICTIONARY_LENS.end()))
 }
 
-/// An owned context of the C library, which keeps its allocations from stream to stream where their lengths stay the
+/// An owned context of the C library. It keeps its allocations from stream to stream while their lengths stay the
 /// same.
 struct Context {
     stream: sys::lzma_stream,
     body: &'static str,
 }
 
-// SAFETY: the context's memory is plain heap allocations without thread-local state, owned by this value alone; the
-// buffer pointers in it are only read during a call, which sets them first.
+// SAFETY: the context's memory consists of plain heap allocations without thread-local state, and only this value owns
+// it. The buffer pointers in it are only read during a call, which sets them first.
 unsafe impl Send for Context {}
 
 impl Context {
     fn new(body: &'static str) -> Self {
-        // SAFETY: zeros are what the library's own initialiser LZMA_STREAM_INIT consists of, and all fields are
+        // SAFETY: the library's own initialiser LZMA_STREAM_INIT consists of zeros, and all fields are
         // integers or raw pointers, for which zeros are valid.
         let stream = unsafe { MaybeUninit::zeroed().assume_init() };
         Context { stream, body }
     }
 
-    /// One call of the library.
+    /// Calls the library once.
     fn step(&mut self, input: &[u8], output: &mut [u8], action: sys::lzma_action) -> Result<Step, CodecError> {
         (self.stream.next_in, self.stream.avail_in) = (input.as_ptr(), input.len());
         (self.stream.next_out, self.stream.avail_out) = (output.as_mut_ptr(), output.len());
-        // SAFETY: the context was initialised by `restart`, or is all zeros, which the library refuses; both
+        // SAFETY: `restart` initialised the context, or it is all zeros, which the library refuses. Both
         // buffers are valid for the lengths given, one for reads and one for writes, and cannot overlap.
         let result = unsafe { sys::lzma_code(&mut self.stream, action) };
         let step = Step {
@@ -193,14 +192,14 @@ impl Context {
             produced: output.len().saturating_sub(self.stream.avail_out),
             ended: result == sys::LZMA_STREAM_END,
         };
-        // That nothing could be done (LZMA_BUF_ERROR) is for the caller to notice.
+        // The caller notices a step without progress (LZMA_BUF_ERROR).
         match result {
             sys::LZMA_OK | sys::LZMA_STREAM_END | sys::LZMA_BUF_ERROR => Ok(step),
             other => Err(self.refusal(other)),
         }
     }
 
-    /// The error for what the library returned: the stream's fault, or its own.
+    /// The error for the library's return value: damage of the stream, or a failure of the library.
     fn refusal(&self, result: sys::lzma_ret) -> CodecError {
         let codec = self.body;
         let corrupt = |expected, found: &str| CodecError::Corrupt { codec, expected, found: found.to_owned() };
@@ -225,7 +224,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the context was initialised by the library or is all zeros, both of which it takes; freed once.
+        // SAFETY: the library accepts a context that it initialised or that is all zeros, and this one is freed once.
         unsafe { sys::lzma_end(&mut self.stream) };
     }
 }
@@ -234,7 +233,7 @@ impl Drop for Context {
 fn options(level: u32) -> Result<sys::lzma_options_lzma, CodecError> {
     // SAFETY: all fields are integers or raw pointers, for which zeros are valid.
     let mut options = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: `options` is valid for writes; the library refuses levels that it does not have.
+    // SAFETY: `options` is valid for writes, and the library refuses levels that it does not have.
     if unsafe { sys::lzma_lzma_preset(&mut options, level) } != 0 {
         let message = format!("liblzma has no level {level}");
         return Err(CodecError::Implementation { codec: RAW_BODY, message });
@@ -242,7 +241,7 @@ fn options(level: u32) -> Result<sys::lzma_options_lzma, CodecError> {
     Ok(options)
 }
 
-/// LZMA2 alone as a chain of filters, which points to `options`.
+/// The chain of filters that consists only of LZMA2 and points to `options`.
 fn lzma2(options: &mut sys::lzma_options_lzma) -> [sys::lzma_filter; 2] {
     [
         sys::lzma_filter { id: sys::LZMA_FILTER_LZMA2, options: std::ptr::from_mut(options).cast() },
@@ -250,7 +249,7 @@ fn lzma2(options: &mut sys::lzma_options_lzma) -> [sys::lzma_filter; 2] {
     ]
 }
 
-/// The compressing half.
+/// The compressor.
 pub(crate) struct Compressing {
     container: Container,
     options: sys::lzma_options_lzma,
@@ -272,8 +271,8 @@ impl Deflater for Compressing {
         options.dict_size = options.dict_size.min(dictionary_len(payload_len));
         let filters = lzma2(&mut options);
         let stream = &mut self.context.stream;
-        // SAFETY: the context is all zeros or was initialised before, which ends what it was doing; the filters are
-        // a terminated chain, and they and the options behind them outlive the call, in which they are copied.
+        // SAFETY: the context is all zeros or was initialised before, in which case the library first ends its stream.
+        // The filters are a terminated chain, and they and their options outlive the call, which copies them.
         let result = unsafe {
             match self.container {
                 Container::Raw => sys::lzma_raw_encoder(stream, filters.as_ptr()),
@@ -289,7 +288,7 @@ impl Deflater for Compressing {
     }
 }
 
-/// The decompressing half.
+/// The decompressor.
 pub(crate) struct Decompressing {
     container: Container,
     options: sys::lzma_options_lzma,
@@ -314,8 +313,8 @@ impl Inflater for Decompressing {
         let stream = &mut self.context.stream;
         let result = match self.container {
             Container::Raw => {
-                // Never shorter than before: the library would take memory anew for another length. A longer one
-                // accepts no more, since no distance may reach behind the start of the payload.
+                // Never shorter than before, because the library reallocates for another length. A longer dictionary
+                // accepts no more streams, because no distance may reach back past the start of the payload.
                 options.dict_size = options.dict_size.max(needed);
                 self.options.dict_size = options.dict_size;
                 let filters = lzma2(&mut options);
@@ -325,9 +324,10 @@ impl Inflater for Decompressing {
             Container::Xz | Container::XzWithCheck => {
                 options.dict_size = needed;
                 let filters = lzma2(&mut options);
-                // SAFETY: the filters are a terminated chain, and they and the options behind them outlive the call.
+                // SAFETY: the filters are a terminated chain, and they and their options outlive the call.
                 let limit = unsafe { sys::lzma_raw_decoder_memusage(filters.as_ptr()) };
-                // SAFETY: the context is all zeros or was initialised before, which ends what it was doing.
+                // SAFETY: the context is all zeros or was initialised before, in which case the library first ends its
+                // stream.
                 unsafe { sys::lzma_stream_decoder(stream, limit, 0) }
             }
         };
@@ -344,7 +344,7 @@ mod tests {
     use super::dictionary_len;
 
     #[test]
-    fn the_dictionary_is_the_shortest_that_covers_the_payload() {
+    fn dictionary_is_the_shortest_that_covers_the_payload() {
         let lengths = [0, 4096, 4097, 1 << 20, (1 << 20) + 1, 64 << 20, (64 << 20) + 1, u64::MAX];
         let dictionaries = [4 << 10, 4 << 10, 8 << 10, 1 << 20, 2 << 20, 64 << 20, 64 << 20, 64 << 20];
         assert_eq!(lengths.map(dictionary_len), dictionaries);

@@ -1,14 +1,13 @@
-//! `lzo`: LZO1X streams by our own implementation in [`lzo1x`]. The levels are lzop's.
+//! `lzo`: LZO1X streams by our own implementation in [`lzo1x`]. The levels are those of lzop.
 
 use super::block::{BlockCodec, BlockCoder};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::lzo1x::{self, Effort, FastEncoder, Fault, NoRoom, ThoroughEncoder};
-use crate::algorithm::Algorithm;
-use crate::algorithm::Levels;
-use crate::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength};
 use crate::tag::Body;
 
-/// The facts of `lzo`.
+/// The facts about `lzo`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "lzo",
     levels: Some(Levels { range: 1..=9, except: None, default: 3 }),
@@ -25,10 +24,10 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// How messages name the body.
+/// The name of the body in messages.
 const BODY: &str = "lzo body";
 
-/// The codec `lzo` at `level`, which is 1 to 9.
+/// Creates the codec `lzo` at `level`, which is 1 to 9.
 pub(crate) fn codec(level: i32) -> BlockCodec<LzoCoder> {
     BlockCodec::new(LzoCoder { level, encoder: None })
 }
@@ -48,7 +47,7 @@ impl Encoder {
     fn new(level: i32) -> Self {
         let thorough = |depth, enough| Encoder::Thorough(Box::new(ThoroughEncoder::new(Effort { depth, enough })));
         match level {
-            // A smaller table, which stays in the nearest cache.
+            // A smaller table, which fits into the level 1 cache.
             ..=1 => Encoder::Fast(FastEncoder::new(12, 5)),
             2..=6 => Encoder::Fast(FastEncoder::new(14, 5)),
             7 => thorough(4, 32),
@@ -60,7 +59,7 @@ impl Encoder {
 
 impl BlockCoder for LzoCoder {
     fn name(&self) -> &'static str {
-        Algorithm::Lzo.name()
+        DESCRIPTOR.name
     }
 
     fn body(&self) -> &'static str {

@@ -7,15 +7,15 @@ use miniz_oxide::inflate::core::{decompress, inflate_flags};
 use miniz_oxide::inflate::stream::{InflateState, ZeroReset, inflate};
 use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus, StreamResult};
 
-use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::{CAPABILITIES, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Step};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::wrapping::STREAM;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::{CodecError, FoundLength};
 
-/// The facts of `miniz`.
+/// The facts about `miniz`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "miniz",
     levels: Some(Levels { range: 0..=10, except: None, default: 6 }),
@@ -32,10 +32,10 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// The window that zlib and git use, as the base-2 logarithm of its bytes.
+/// The window of zlib and git, as the base-2 logarithm of its length in bytes.
 const WINDOW_BITS: u8 = 15;
 
-/// How a buffer that is to hold all of the payload is decompressed into.
+/// The flags for decompressing into a buffer that holds the whole payload.
 const WHOLE: u32 = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
     | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32
     | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
@@ -44,13 +44,13 @@ const WHOLE: u32 = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
 pub(crate) type Miniz = ZlibCodec<MinizLevel>;
 
 impl Miniz {
-    /// A codec at `level`, which is 0 to 10. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 10. Contexts are made when first used.
     pub(crate) fn new(level: i32) -> Self {
         ZlibCodec::of(MinizLevel(u8::try_from(level).unwrap_or(u8::MAX)))
     }
 }
 
-/// The level of a compressing context. miniz_oxide takes one above its highest for the highest.
+/// The level of a compressing context. miniz_oxide treats levels above its highest as the highest.
 pub(crate) struct MinizLevel(u8);
 
 impl Machine for MinizLevel {
@@ -71,7 +71,7 @@ impl Machine for MinizLevel {
 }
 
 impl ZlibMachine for MinizLevel {
-    /// Straight into `payload`, where stepping would go through a window of its own.
+    /// Decodes directly into `payload`, whereas steps would go through a window of their own.
     fn decode(inflater: &mut Box<InflateState>, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let expected = payload.len() as u64;
         let wrong_length = |found| Err(CodecError::PayloadLength { codec: STREAM, expected, found });
@@ -95,7 +95,7 @@ fn corrupt(found: &str) -> CodecError {
     CodecError::Corrupt { codec: STREAM, expected: "a valid stream", found: found.to_owned() }
 }
 
-/// What a call of miniz_oxide did; that it could do nothing is for the caller to notice.
+/// What a call of miniz_oxide did. The caller notices a step without progress.
 fn step(result: &StreamResult) -> Result<Step, MZError> {
     let ended = match result.status {
         Ok(status) => status == MZStatus::StreamEnd,
@@ -107,7 +107,7 @@ fn step(result: &StreamResult) -> Result<Step, MZError> {
 
 impl Inflater for Box<InflateState> {
     fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
-        // The window too: a damaged stream must not find what the last payload left there.
+        // Clear the window too: a damaged stream must not find the last payload there.
         self.reset_as(ZeroReset);
         Ok(())
     }

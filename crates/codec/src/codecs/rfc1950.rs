@@ -1,26 +1,24 @@
-//! RFC 1950 streams by any machine that offers steps.
+//! RFC 1950 streams by any implementation that works in steps.
 //!
-//! A stream is a two-byte header, with the dictionary's Adler-32 behind it where there is one, DEFLATE blocks and the
+//! A stream consists of a two-byte header, the Adler-32 of the dictionary if it uses one, DEFLATE blocks and the
 //! payload's Adler-32, big-endian. It finds its own end but does not carry the payload's length.
 
 use std::io::{BufRead, Read, Write};
 
-use super::steps::{Deflater, Halves, Inflater, Machine, Pieces, Position, deflate_piece, deflate_source};
-use crate::codec::{Capabilities, Codec, PayloadSink};
+use super::steps::{Deflater, Inflater, LazyContexts, Machine, Pieces, Position, deflate_piece, deflate_source};
+use super::wrapping::STREAM;
+use crate::codec::{Capabilities, Codec, OpenEnded, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::CodecError;
-use crate::revlog::{GrowingPayload, OpenEnded, first_room};
+use crate::error::{CodecError, expect_all_taken};
+use crate::growing::{GrowingPayload, first_room};
 use crate::source::PayloadSource;
 use crate::stored::StoredBytes;
 
-/// How messages name the body.
-pub(super) const STREAM: &str = "zlib stream";
-
-/// What machines without dictionaries can do.
+/// The capabilities of implementations without dictionaries.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: true, streams: true, partial_decode: true, dictionaries: false };
 
-/// A machine whose streams are RFC 1950, with short cuts for buffers that hold all there is.
+/// A machine whose streams follow RFC 1950, with shortcuts for buffers that hold the whole payload.
 pub(crate) trait ZlibMachine: Machine {
     /// Appends the stream of `payload` to `out`.
     fn encode(
@@ -37,7 +35,7 @@ pub(crate) trait ZlibMachine: Machine {
         Ok(())
     }
 
-    /// [`Codec::decode`] with this machine.
+    /// [`Codec::decode`] by this machine.
     fn decode(inflater: &mut Self::Inflater, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         inflater.restart(payload.len() as u64)?;
         let mut rest = stored;
@@ -47,11 +45,11 @@ pub(crate) trait ZlibMachine: Machine {
 }
 
 /// The codec of such a machine.
-pub(crate) struct ZlibCodec<M: ZlibMachine>(Halves<M>);
+pub(crate) struct ZlibCodec<M: ZlibMachine>(LazyContexts<M>);
 
 impl<M: ZlibMachine> ZlibCodec<M> {
     pub(super) fn of(machine: M) -> Self {
-        ZlibCodec(Halves::new(machine))
+        ZlibCodec(LazyContexts::new(machine))
     }
 }
 
@@ -128,16 +126,7 @@ impl<M: ZlibMachine> OpenEnded for ZlibCodec<M> {
             let produced = position.step(inflater, payload.room(), true)?;
             payload.advance(produced);
         }
-        expect_no_more(stored, bytes.consumed())?;
+        expect_all_taken(STREAM, bytes.consumed(), stored.len() as u64)?;
         Ok(payload.finish())
     }
-}
-
-/// An error unless the stream takes all of `stored`.
-pub(super) fn expect_no_more(stored: &[u8], stream_len: u64) -> Result<(), CodecError> {
-    let found = stored.len() as u64;
-    if stream_len == found {
-        return Ok(());
-    }
-    Err(CodecError::TrailingBytes { codec: STREAM, expected: stream_len, found })
 }

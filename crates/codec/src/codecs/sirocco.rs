@@ -1,18 +1,18 @@
-//! `sirocco`: a DEFLATE written in Rust, after libdeflate's design.
+//! `sirocco`: a DEFLATE in Rust that follows the design of libdeflate.
 
 use sirocco::Format;
 use sirocco::deflate::{Encoder, Flush, Level, MIN_BUFFER_LEN, compress_bound};
 use sirocco::inflate::{Decoder, Error};
 
-use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::{CAPABILITIES, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Pieces, Step};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::wrapping::STREAM;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::{CodecError, FoundLength, reserve_chunk};
 
-/// The facts of `sirocco`.
+/// The facts about `sirocco`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "sirocco",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
@@ -29,18 +29,19 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// Room for the window and what goes through it, in bytes: above what either half needs to free some of it.
+/// The length of the buffer for the window and the data that passes through it, in bytes. It is longer than either half
+/// needs to free some of it.
 const BUFFER_LEN: usize = 256 << 10;
 const _: () = assert!(BUFFER_LEN > MIN_BUFFER_LEN && BUFFER_LEN > sirocco::inflate::MIN_BUFFER_LEN);
 
-/// sirocco panics at levels above.
+/// sirocco panics at higher levels.
 const HIGHEST_LEVEL: u8 = 9;
 
 /// sirocco at one level.
 pub(crate) type Sirocco = ZlibCodec<SiroccoLevel>;
 
 impl Sirocco {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: i32) -> Self {
         ZlibCodec::of(SiroccoLevel(u8::try_from(level).map_or(HIGHEST_LEVEL, |level| level.min(HIGHEST_LEVEL))))
     }
@@ -73,7 +74,7 @@ impl Machine for SiroccoLevel {
 }
 
 impl ZlibMachine for SiroccoLevel {
-    /// Straight from `payload`, where stepping would copy it.
+    /// Encodes directly from `payload`, whereas steps would copy it.
     fn encode(
         deflater: &mut Compressing,
         payload: &[u8],
@@ -96,7 +97,7 @@ impl ZlibMachine for SiroccoLevel {
         Err(CodecError::Implementation { codec: STREAM, message })
     }
 
-    /// Straight into `payload`, where stepping would go through a window of its own.
+    /// Decodes directly into `payload`, whereas steps would go through a window of their own.
     fn decode(inflater: &mut Decompressing, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let expected = payload.len() as u64;
         let wrong_length = |found| Err(CodecError::PayloadLength { codec: STREAM, expected, found });
@@ -118,13 +119,13 @@ fn refusal(error: Error, stored: &[u8]) -> CodecError {
     }
 }
 
-/// The decompressing half. sirocco keeps its window in the caller's buffer, so stepping needs one of its own.
+/// The decompressor. sirocco keeps its window in the caller's buffer, so this has a buffer of its own.
 pub(crate) struct Decompressing {
     decoder: Box<Decoder>,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that went to the caller.
+    /// The number of bytes in the buffer that the caller has received.
     given: usize,
-    /// Bytes of the buffer that are decompressed.
+    /// The number of bytes in the buffer that are decompressed.
     filled: usize,
     ended: bool,
 }
@@ -161,11 +162,11 @@ impl Inflater for Decompressing {
     }
 }
 
-/// The compressing half. sirocco keeps its window in the caller's buffer, so stepping needs one of its own.
+/// The compressor. sirocco keeps its window in the caller's buffer, so this has a buffer of its own.
 pub(crate) struct Compressing {
     encoder: Encoder,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that are payload.
+    /// The number of bytes in the buffer that are payload.
     filled: usize,
 }
 

@@ -1,17 +1,16 @@
 //! `snappy`: Snappy's raw format by snap, an implementation in Rust.
 //!
-//! Source: the format description of the Snappy project. A block begins with the payload's length and does not say where
-//! it ends.
+//! Source: the format description of the Snappy project. A block starts with the payload's length and does not say
+//! where it ends.
 
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
 use super::block::{BlockCodec, BlockCoder};
-use crate::algorithm::Algorithm;
-use crate::descriptor::CodecDescriptor;
-use crate::error::{CodecError, FoundLength};
+use super::descriptor::CodecDescriptor;
+use crate::error::{CodecError, expect_payload_len};
 use crate::tag::Body;
 
-/// The facts of `snappy`.
+/// The facts about `snappy`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "snappy",
     levels: None,
@@ -28,10 +27,10 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// How messages name the body.
+/// The name of the body in messages.
 const BODY: &str = "snappy body";
 
-/// The most payload bytes that one byte of a block stands for: three bytes copy up to 64.
+/// The maximum number of payload bytes that one byte of a block stands for: three bytes copy up to 64.
 const MAX_EXPANSION: u64 = 22;
 
 /// snap with a table that is reused.
@@ -40,14 +39,14 @@ pub(crate) struct SnappyCoder {
     decoder: Decoder,
 }
 
-/// The codec `snappy`.
+/// Creates the codec `snappy`.
 pub(crate) fn codec() -> BlockCodec<SnappyCoder> {
     BlockCodec::new(SnappyCoder { encoder: Encoder::new(), decoder: Decoder::new() })
 }
 
 impl BlockCoder for SnappyCoder {
     fn name(&self) -> &'static str {
-        Algorithm::Snappy.name()
+        DESCRIPTOR.name
     }
 
     fn body(&self) -> &'static str {
@@ -71,15 +70,8 @@ impl BlockCoder for SnappyCoder {
         let invalid =
             |error: snap::Error| CodecError::Corrupt { codec, expected: "a valid block", found: error.to_string() };
         let claimed = decompress_len(block).map_err(invalid)?;
-        if claimed != payload.len() {
-            let (expected, found) = (payload.len() as u64, FoundLength::Exactly(claimed as u64));
-            return Err(CodecError::PayloadLength { codec, expected, found });
-        }
+        expect_payload_len(codec, payload.len() as u64, claimed as u64)?;
         let written = self.decoder.decompress(block, payload).map_err(invalid)?;
-        if written != payload.len() {
-            let (expected, found) = (payload.len() as u64, FoundLength::Exactly(written as u64));
-            return Err(CodecError::PayloadLength { codec, expected, found });
-        }
-        Ok(())
+        expect_payload_len(codec, payload.len() as u64, written as u64)
     }
 }

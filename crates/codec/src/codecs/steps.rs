@@ -1,8 +1,7 @@
-//! Driving stream machines, which compress and decompress a little at a time: what all codecs that find their own end
-//! have in common.
+//! Drives implementations that compress and decompress in steps, as all codecs that find their own end do.
 //!
-//! A stream says where it ends, but not always how long its payload is: exactness is checked here, by offering room for
-//! one more byte once the expected ones are there.
+//! A stream says where it ends, but not always how long its payload is. So this module checks the length: once the
+//! expected bytes have arrived, it offers room for one more, which must stay empty.
 
 use std::io::{BufRead, Write};
 
@@ -12,14 +11,14 @@ use crate::error::{CodecError, FoundLength};
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
 
-/// What one step of a stream machine did.
+/// What one step did.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// Input bytes taken.
+    /// The number of input bytes taken.
     pub(crate) consumed: usize,
-    /// Output bytes written.
+    /// The number of output bytes written.
     pub(crate) produced: usize,
-    /// The stream is complete; when inflating, its own checksum, if it has one, was right.
+    /// The stream is complete. A decompressor has then verified the stream's own checksum, if there is one.
     pub(crate) ended: bool,
 }
 
@@ -29,56 +28,56 @@ impl Step {
     }
 }
 
-/// How far a 64-bit counter of bytes moved during one step, which is at most a buffer's length.
+/// How far a 64-bit counter of bytes moved during one step: at most the length of a buffer.
 pub(crate) fn added(before: u64, after: u64) -> usize {
     usize::try_from(after.saturating_sub(before)).unwrap_or(usize::MAX)
 }
 
-/// The decompressing half of an implementation.
+/// A decompressor that works in steps.
 pub(crate) trait Inflater: Send {
-    /// Prepares for a new stream, keeping allocations where the implementation can. `payload_len` is a claim: the payload
-    /// will not be asked to be longer, in bytes.
+    /// Prepares for a new stream and keeps allocations if the implementation can. `payload_len` is a claim: the caller
+    /// asks for no more bytes than that.
     fn restart(&mut self, payload_len: u64) -> Result<(), CodecError>;
 
-    /// Takes from `input` and writes to `output` as much as possible. `whole` says that both most likely
-    /// suffice for the rest of the stream, which spares the implementation its window where they do.
+    /// Takes from `input` and writes to `output` as much as possible. `whole` says that both most likely suffice for
+    /// the rest of the stream, so that the implementation need not fill its window.
     fn step(&mut self, input: &[u8], output: &mut [u8], whole: bool) -> Result<Step, CodecError>;
 }
 
-/// The compressing half of an implementation.
+/// A compressor that works in steps.
 pub(crate) trait Deflater: Send {
-    /// Prepares for a new stream of `payload_len` payload bytes, keeping allocations where the implementation can.
+    /// Prepares for a new stream of `payload_len` payload bytes and keeps allocations if the implementation can.
     fn restart(&mut self, payload_len: u64) -> Result<(), CodecError>;
 
     /// Takes from `input` and writes to `output` as much as possible. `finish` says that no more input follows.
     fn step(&mut self, input: &[u8], output: &mut [u8], finish: bool) -> Result<Step, CodecError>;
 }
 
-/// Both halves of an implementation at one level: how they are made.
+/// An implementation at one level: makes its compressors and decompressors.
 pub(crate) trait Machine: Send {
-    /// Name of the codec.
+    /// The name of the codec.
     const CODEC: &'static str;
-    /// How messages name what it writes, such as `zlib stream`.
+    /// The name in messages of what the implementation writes, such as `zlib stream`.
     const BODY: &'static str;
-    /// What the implementation can do.
+    /// The capabilities of the implementation.
     const CAPABILITIES: Capabilities;
-    /// The compressing half.
+    /// The compressor.
     type Deflater: Deflater;
-    /// The decompressing half.
+    /// The decompressor.
     type Inflater: Inflater;
 
     fn deflater(&self) -> Result<Self::Deflater, CodecError>;
 
     fn inflater(&self) -> Result<Self::Inflater, CodecError>;
 
-    /// Halves that are made from here on use `dictionary`.
+    /// Makes later compressors and decompressors use `dictionary`, or none.
     fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
         Err(CodecError::NoDictionaries { codec: Self::CODEC })
     }
 }
 
-/// The halves of a machine, made when first used, with the scratch space beside them.
-pub(crate) struct Halves<M: Machine> {
+/// The compressor and the decompressor of a machine, each made when first used, with their scratch space.
+pub(crate) struct LazyContexts<M: Machine> {
     machine: M,
     deflater: Option<M::Deflater>,
     inflater: Option<M::Inflater>,
@@ -86,17 +85,17 @@ pub(crate) struct Halves<M: Machine> {
     delivered: Vec<u8>,
 }
 
-impl<M: Machine> Halves<M> {
+impl<M: Machine> LazyContexts<M> {
     pub(crate) fn new(machine: M) -> Self {
-        Halves { machine, deflater: None, inflater: None, pieces: Pieces::default(), delivered: Vec::new() }
+        LazyContexts { machine, deflater: None, inflater: None, pieces: Pieces::default(), delivered: Vec::new() }
     }
 
-    /// How halves are made.
+    /// The machine that makes the contexts.
     pub(crate) fn machine(&self) -> &M {
         &self.machine
     }
 
-    /// The compressing half and its scratch space.
+    /// The compressor and its scratch space.
     pub(crate) fn deflater(&mut self) -> Result<(&mut M::Deflater, &mut Pieces), CodecError> {
         let deflater = match &mut self.deflater {
             Some(deflater) => deflater,
@@ -105,7 +104,7 @@ impl<M: Machine> Halves<M> {
         Ok((deflater, &mut self.pieces))
     }
 
-    /// The decompressing half and its scratch space.
+    /// The decompressor and its scratch space.
     pub(crate) fn inflater(&mut self) -> Result<(&mut M::Inflater, &mut Vec<u8>), CodecError> {
         let inflater = match &mut self.inflater {
             Some(inflater) => inflater,
@@ -114,7 +113,7 @@ impl<M: Machine> Halves<M> {
         Ok((inflater, &mut self.delivered))
     }
 
-    /// Gives both halves another dictionary, or none.
+    /// Sets the dictionary, or none, for both.
     pub(crate) fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
         self.machine.set_dictionary(dictionary)?;
         (self.deflater, self.inflater) = (None, None);
@@ -122,7 +121,7 @@ impl<M: Machine> Halves<M> {
     }
 }
 
-/// Where in a stored stream an inflater stands.
+/// The position of an inflater in a stored stream.
 pub(crate) struct Position<'s, 'a, R: BufRead + ?Sized> {
     pub(crate) stored: &'s mut StoredBytes<'a, R>,
     pub(crate) ended: bool,
@@ -133,14 +132,17 @@ impl<'s, 'a, R: BufRead + ?Sized> Position<'s, 'a, R> {
         Position { stored, ended: false }
     }
 
-    /// One step into `output`; returns the bytes written. An error if the stored bytes run out first.
+    /// Makes one step into `output` and returns the number of bytes written.
+    ///
+    /// # Errors
+    /// When the stored bytes run out first.
     pub(crate) fn step(
         &mut self,
         inflater: &mut impl Inflater,
         output: &mut [u8],
         whole: bool,
     ) -> Result<usize, CodecError> {
-        let step = inflater.step(self.stored.at_hand()?, output, whole)?;
+        let step = inflater.step(self.stored.available()?, output, whole)?;
         if step.is_stuck() {
             return Err(self.stored.truncated());
         }
@@ -149,7 +151,7 @@ impl<'s, 'a, R: BufRead + ?Sized> Position<'s, 'a, R> {
         Ok(step.produced)
     }
 
-    /// Fills `output` unless the stream ends before; returns the bytes written.
+    /// Fills `output` unless the stream ends first, and returns the number of bytes written.
     pub(crate) fn fill(
         &mut self,
         inflater: &mut impl Inflater,
@@ -164,10 +166,10 @@ impl<'s, 'a, R: BufRead + ?Sized> Position<'s, 'a, R> {
         Ok(filled)
     }
 
-    /// Fills `payload`, after which the stream must end.
+    /// Fills `payload`; the stream must end there.
     pub(crate) fn fill_exactly(&mut self, inflater: &mut impl Inflater, payload: &mut [u8]) -> Result<(), CodecError> {
         let expected = payload.len() as u64;
-        // An empty payload too takes one step here or in `expect_end`, which checks header and checksum.
+        // Even an empty payload takes one step, here or in `expect_end`, which checks header and checksum.
         let filled = self.fill(inflater, payload, true)? as u64;
         if filled < expected {
             return Err(self.too_short(expected, filled));
@@ -175,8 +177,7 @@ impl<'s, 'a, R: BufRead + ?Sized> Position<'s, 'a, R> {
         self.expect_end(inflater, expected)
     }
 
-    /// Hands a payload of `payload_len` bytes to `sink` in pieces, after which the stream must end; `piece` is scratch
-    /// space.
+    /// Hands a payload of `payload_len` bytes to `sink` in pieces; the stream must end there. `piece` is scratch space.
     pub(crate) fn deliver_exactly(
         &mut self,
         inflater: &mut impl Inflater,
@@ -200,7 +201,7 @@ impl<'s, 'a, R: BufRead + ?Sized> Position<'s, 'a, R> {
         self.expect_end(inflater, payload_len)
     }
 
-    /// Called when all `expected` payload bytes are there: the stream must end now, without another one.
+    /// Checks that the stream ends after the `expected` payload bytes, all of which have arrived.
     fn expect_end(&mut self, inflater: &mut impl Inflater, expected: u64) -> Result<(), CodecError> {
         let mut beyond = [0; 1];
         while !self.ended {
@@ -218,14 +219,14 @@ impl<'s, 'a, R: BufRead + ?Sized> Position<'s, 'a, R> {
     }
 }
 
-/// Scratch space for encoding piece by piece.
+/// Scratch space for encoding in pieces.
 #[derive(Default)]
 pub(crate) struct Pieces {
     pub(crate) payload: Vec<u8>,
     stored: Vec<u8>,
 }
 
-/// Compresses what `source` yields, piece by piece, into a stream that was started; returns the stream's length.
+/// Compresses the payload of `source` in pieces into a stream that was started, and returns the stream's length.
 pub(crate) fn deflate_source(
     deflater: &mut impl Deflater,
     source: &mut PayloadSource<'_>,
@@ -249,8 +250,8 @@ pub(crate) fn deflate_source(
     }
 }
 
-/// Feeds one piece of payload; with `last`, runs until the stream is complete. Returns how many stored bytes `write`
-/// received.
+/// Compresses one piece of payload; after the `last` one it completes the stream. Returns the number of stored bytes
+/// that `write` received.
 pub(crate) fn deflate_piece(
     deflater: &mut impl Deflater,
     payload: &[u8],

@@ -1,24 +1,24 @@
-//! `store`: the payload itself.
+//! `store`: the payload without compression.
 //!
 //! | field | length | meaning |
 //! |---|---|---|
 //! | payload length | 1-10 | LEB128 |
 //! | payload | payload length | as it is |
-//! | checksum | 4, or 0 | see [`checksum`]; absent under `checksum=no` |
+//! | checksum | 4, or 0 | see [`checksum`]; absent with `checksum=no` |
 
 use std::io::{BufRead, Read, Write};
 
+use super::descriptor::CodecDescriptor;
 use crate::checksum::{self, RunningChecksum};
 use crate::codec::{Capabilities, Codec, PayloadSink};
-use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength, reserve_chunk};
+use crate::error::{CodecError, reserve_chunk};
 use crate::leb128;
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
 use crate::tag::Body;
 
-/// The facts of `store`.
+/// The facts about `store`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "store",
     levels: None,
@@ -37,7 +37,7 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
 
 const BODY: &str = "store body";
 
-/// What store can do.
+/// The capabilities of `store`.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: false, streams: true, partial_decode: true, dictionaries: false };
 
@@ -48,30 +48,18 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// A codec whose bodies carry a checksum.
+    /// Creates a codec whose bodies carry a checksum.
     pub(crate) fn new() -> Self {
         Store { checksum: true, piece: Vec::new() }
     }
 
-    /// Length of the body of a payload of `payload_len` bytes.
+    /// The length of the body of a payload of `payload_len` bytes.
     pub(crate) fn body_len(payload_len: usize, with_checksum: bool) -> usize {
-        let length_bits = (u64::BITS - (payload_len as u64).leading_zeros()).max(1);
         let checksum_len = if with_checksum { checksum::LEN } else { 0 };
-        length_bits.div_ceil(7) as usize + payload_len + checksum_len
+        leb128::len(payload_len as u64) + payload_len + checksum_len
     }
 
-    /// Takes the payload length, which must be `expected`.
-    fn take_length<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>, expected: u64) -> Result<(), CodecError> {
-        match leb128::read(stored)? {
-            claimed if claimed == expected => Ok(()),
-            claimed => {
-                let found = FoundLength::Exactly(claimed);
-                Err(CodecError::PayloadLength { codec: BODY, expected, found })
-            }
-        }
-    }
-
-    /// Takes the checksum, if there is one, and compares it with that of the decoded payload.
+    /// Takes the checksum, if bodies carry one, and compares it with that of the decoded payload.
     fn take_checksum<R: BufRead + ?Sized>(
         &self,
         stored: &mut StoredBytes<'_, R>,
@@ -100,7 +88,7 @@ impl Codec for Store {
     fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let mut rest = stored;
         let mut body = StoredBytes::new(&mut rest, BODY);
-        Self::take_length(&mut body, payload.len() as u64)?;
+        leb128::read_expected(&mut body, payload.len() as u64)?;
         if body.take_into(payload)? < payload.len() {
             return Err(body.truncated());
         }
@@ -150,13 +138,13 @@ impl Codec for Store {
         sink: &mut PayloadSink<'_>,
     ) -> Result<u64, CodecError> {
         let mut body = StoredBytes::new(stored, BODY);
-        Self::take_length(&mut body, payload_len)?;
+        leb128::read_expected(&mut body, payload_len)?;
         let mut hash = RunningChecksum::new();
         let mut remaining = payload_len;
         while remaining > 0 {
-            let at_hand = body.at_hand()?;
-            let length = usize::try_from(remaining).unwrap_or(usize::MAX).min(at_hand.len()).min(PIECE_LEN);
-            let piece = at_hand.get(..length).unwrap_or_default();
+            let available = body.available()?;
+            let length = usize::try_from(remaining).unwrap_or(usize::MAX).min(available.len()).min(PIECE_LEN);
+            let piece = available.get(..length).unwrap_or_default();
             if piece.is_empty() {
                 return Err(body.truncated());
             }

@@ -1,59 +1,47 @@
-//! Tagged bodies of codecs that find their own end: `deflate`, `brotli`, `lzma`, `xz` and `bzip2`.
+//! The tagged body of codecs that find their own end: `deflate`, `brotli`, `lzma`, `xz` and `bzip2`.
 //!
 //! | field | length | meaning |
 //! |---|---|---|
 //! | payload length | 1-10 | LEB128 |
-//! | stream | as long as it says itself | in the codec's own format |
-//! | checksum | 4, or 0 | see [`checksum`](crate::checksum); absent under `checksum=no` |
+//! | stream | found by decoding | in the codec's own format |
+//! | checksum | 4, or 0 | see [`checksum`](crate::checksum); absent with `checksum=no` |
 
 use std::io::{BufRead, Read, Write};
 
-use super::steps::{Deflater, Halves, Inflater, Machine, Position, deflate_piece, deflate_source};
+use super::steps::{Deflater, Inflater, LazyContexts, Machine, Position, deflate_piece, deflate_source};
 use crate::checksum::{self, RunningChecksum};
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength};
+use crate::error::CodecError;
 use crate::leb128;
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
 
-/// What such codecs can do, dictionaries aside.
+/// The capabilities of these codecs, except for dictionaries.
 pub(crate) const STREAMING: Capabilities =
     Capabilities { finds_own_end: true, streams: true, partial_decode: true, dictionaries: false };
 
-/// The codec of a machine whose streams stand in tagged bodies.
+/// The codec of a machine whose streams are in tagged bodies.
 pub(crate) struct StreamCodec<M: Machine> {
-    halves: Halves<M>,
+    contexts: LazyContexts<M>,
     checksum: bool,
 }
 
 impl<M: Machine> StreamCodec<M> {
-    /// A codec whose bodies carry a checksum.
+    /// Creates a codec whose bodies carry a checksum.
     pub(super) fn of(machine: M) -> Self {
-        StreamCodec { halves: Halves::new(machine), checksum: true }
+        StreamCodec { contexts: LazyContexts::new(machine), checksum: true }
     }
 
-    /// The decompressing half alone, for a caller that takes care of length and checksum.
+    /// Makes only a decompressor, for a caller that checks length and checksum itself.
     ///
     /// # Errors
-    /// When it cannot be set up.
+    /// When the decompressor cannot be set up.
     pub(crate) fn new_inflater(&self) -> Result<Box<dyn Inflater>, CodecError>
     where
         M::Inflater: 'static,
     {
-        Ok(Box::new(self.halves.machine().inflater()?))
-    }
-}
-
-/// Takes the payload length, which must be `expected`.
-pub(super) fn take_length<R: BufRead + ?Sized>(
-    stored: &mut StoredBytes<'_, R>,
-    expected: u64,
-) -> Result<(), CodecError> {
-    let codec = stored.codec();
-    match leb128::read(stored)? {
-        claimed if claimed == expected => Ok(()),
-        claimed => Err(CodecError::PayloadLength { codec, expected, found: FoundLength::Exactly(claimed) }),
+        Ok(Box::new(self.contexts.machine().inflater()?))
     }
 }
 
@@ -62,11 +50,11 @@ impl<M: Machine> Codec for StreamCodec<M> {
         M::CAPABILITIES
     }
 
-    /// Compresses the same pieces as [`encode_stream`](Codec::encode_stream), and so writes the same bytes.
+    /// Compresses the same pieces as [`encode_stream`](Codec::encode_stream), and therefore writes the same bytes.
     fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
         let start = out.len();
         leb128::write(payload.len() as u64, out);
-        let (deflater, pieces) = self.halves.deflater()?;
+        let (deflater, pieces) = self.contexts.deflater()?;
         deflater.restart(payload.len() as u64)?;
         let mut rest = payload;
         loop {
@@ -89,8 +77,8 @@ impl<M: Machine> Codec for StreamCodec<M> {
     fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let mut rest = stored;
         let mut body = StoredBytes::new(&mut rest, M::BODY);
-        take_length(&mut body, payload.len() as u64)?;
-        let (inflater, _) = self.halves.inflater()?;
+        leb128::read_expected(&mut body, payload.len() as u64)?;
+        let (inflater, _) = self.contexts.inflater()?;
         inflater.restart(payload.len() as u64)?;
         Position::start(&mut body).fill_exactly(inflater, payload)?;
         if self.checksum {
@@ -103,7 +91,7 @@ impl<M: Machine> Codec for StreamCodec<M> {
         let mut body = StoredBytes::new(stored, M::BODY);
         let payload_len = leb128::read(&mut body)?;
         let wanted = usize::try_from(payload_len).map_or(prefix.len(), |length| length.min(prefix.len()));
-        let (inflater, _) = self.halves.inflater()?;
+        let (inflater, _) = self.contexts.inflater()?;
         inflater.restart(payload_len)?;
         let mut position = Position::start(&mut body);
         let filled = position.fill(inflater, prefix.get_mut(..wanted).unwrap_or_default(), false)?;
@@ -116,7 +104,7 @@ impl<M: Machine> Codec for StreamCodec<M> {
         payload_len: u64,
         stored: &mut dyn Write,
     ) -> Result<u64, CodecError> {
-        let (deflater, pieces) = self.halves.deflater()?;
+        let (deflater, pieces) = self.contexts.deflater()?;
         deflater.restart(payload_len)?;
         pieces.payload.clear();
         leb128::write(payload_len, &mut pieces.payload);
@@ -139,8 +127,8 @@ impl<M: Machine> Codec for StreamCodec<M> {
         sink: &mut PayloadSink<'_>,
     ) -> Result<u64, CodecError> {
         let mut body = StoredBytes::new(stored, M::BODY);
-        take_length(&mut body, payload_len)?;
-        let (inflater, piece) = self.halves.inflater()?;
+        leb128::read_expected(&mut body, payload_len)?;
+        let (inflater, piece) = self.contexts.inflater()?;
         inflater.restart(payload_len)?;
         let mut hash = RunningChecksum::new();
         Position::start(&mut body).deliver_exactly(inflater, piece, payload_len, &mut |delivered| {
@@ -158,6 +146,6 @@ impl<M: Machine> Codec for StreamCodec<M> {
     }
 
     fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
-        self.halves.set_dictionary(dictionary)
+        self.contexts.set_dictionary(dictionary)
     }
 }

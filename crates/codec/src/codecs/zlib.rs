@@ -4,20 +4,20 @@ use std::ffi::CStr;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::rfc1950::{STREAM, ZlibCodec, ZlibMachine};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::{ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Pieces, Step, added};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::wrapping::{STREAM, Wrapping};
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, reserve_chunk};
 
-/// The facts of `zlib`.
+/// The facts about `zlib`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zlib",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
-    // As far as DEFLATE reaches back.
+    // The longest distance of a DEFLATE match.
     longest_dictionary: Some(32 << 10),
     body: None,
     is_read_by_hg: true,
@@ -31,17 +31,17 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// What stock zlib can do.
+/// The capabilities of stock zlib.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: true, streams: true, partial_decode: true, dictionaries: true };
 
 /// The longest dictionary, in bytes: DEFLATE's window.
 const LONGEST_DICTIONARY: usize = 32 << 10;
 
-/// The version of the linked library, as the library itself says.
+/// The version that the linked library reports.
 #[allow(unsafe_code)]
 pub(crate) fn version() -> String {
-    // SAFETY: zlibVersion takes nothing and returns a pointer to a static NUL-terminated string.
+    // SAFETY: the function takes nothing and returns a pointer to a static NUL-terminated string.
     let version = unsafe { CStr::from_ptr(libz_sys::zlibVersion()) };
     version.to_string_lossy().into_owned()
 }
@@ -50,13 +50,13 @@ pub(crate) fn version() -> String {
 pub(crate) type Zlib = ZlibCodec<StockZlib>;
 
 impl Zlib {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: u32) -> Self {
         ZlibCodec::of(StockZlib { level, dictionary: None })
     }
 }
 
-/// Level and dictionary of stock zlib's contexts.
+/// The level and the dictionary of stock zlib's contexts.
 pub(crate) struct StockZlib {
     level: u32,
     dictionary: Option<Dictionary>,
@@ -106,16 +106,16 @@ impl ZlibMachine for StockZlib {
     }
 }
 
-/// The longest stream that `payload_len` bytes can become: zlib's own `compressBound`, and four bytes for a dictionary's
-/// Adler-32.
+/// The maximum length of the stream of `payload_len` bytes: zlib's own `compressBound`, plus four bytes for the
+/// Adler-32 of a dictionary.
 ///
-/// Output room of at least this much makes the stream independent of how much more there is, also at
-/// level 0, whose block lengths otherwise follow the room.
+/// The stream does not depend on the output room if there is at least this much. With less room, the block lengths of
+/// level 0 would depend on it.
 fn bound(payload_len: usize) -> usize {
     payload_len + (payload_len >> 12) + (payload_len >> 14) + (payload_len >> 25) + 13 + 4
 }
 
-/// `dictionary`, if DEFLATE can refer to all of it.
+/// Returns `dictionary` if DEFLATE can refer to all of it.
 pub(super) fn usable_dictionary(
     dictionary: Option<&Dictionary>,
     codec: &'static str,
@@ -126,23 +126,38 @@ pub(super) fn usable_dictionary(
     }
 }
 
-/// What is around the DEFLATE blocks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wrapping {
-    /// Header and Adler-32 (RFC 1950).
-    Zlib,
-    /// Nothing (RFC 1951).
-    None,
-}
-
-impl Wrapping {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Wrapping::Zlib => STREAM,
-            Wrapping::None => super::deflate::BODY,
+/// The methods that the library of the codec `$name` lacks: the codec of stock zlib in the field `$stock` has them for
+/// the same format. The codec takes no dictionaries.
+macro_rules! by_stock_zlib {
+    ($name:literal, $stock:ident) => {
+        fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
+            self.$stock.decode_prefix_from(stored, prefix)
         }
-    }
+
+        fn encode_stream(
+            &mut self,
+            payload: &mut dyn Read,
+            payload_len: u64,
+            stored: &mut dyn Write,
+        ) -> Result<u64, CodecError> {
+            self.$stock.encode_stream(payload, payload_len, stored)
+        }
+
+        fn decode_stream(
+            &mut self,
+            stored: &mut dyn BufRead,
+            payload_len: u64,
+            sink: &mut PayloadSink<'_>,
+        ) -> Result<u64, CodecError> {
+            self.$stock.decode_stream(stored, payload_len, sink)
+        }
+
+        fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+            Err(CodecError::NoDictionaries { codec: $name })
+        }
+    };
 }
+pub(super) use by_stock_zlib;
 
 /// Stock zlib's compressing context.
 pub(crate) struct StockDeflater {
@@ -163,7 +178,7 @@ impl StockDeflater {
 }
 
 impl Deflater for StockDeflater {
-    /// With a dictionary, zlib hashes all of it again: it has no prepared ones.
+    /// zlib has no prepared dictionaries: it hashes the dictionary again for each stream.
     fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
         self.compress.reset();
         if let Some(dictionary) = &self.dictionary {
@@ -205,7 +220,7 @@ impl StockInflater {
         }
     }
 
-    /// Hands over the dictionary that the stream asks for by its Adler-32, `id`.
+    /// Sets the dictionary that the stream requests by its Adler-32, `id`.
     fn give_dictionary(&mut self, id: u32) -> Result<(), CodecError> {
         let codec = self.wrapping.name();
         let dictionary = self.dictionary.as_ref().ok_or(CodecError::DictionaryNeeded { codec, id })?;

@@ -1,6 +1,6 @@
-//! `zlib-ng`: a faster C zlib, under its native interface, whose symbols are apart from stock zlib's.
+//! `zlib-ng`: a faster zlib in C, through its native interface, whose symbols differ from those of stock zlib.
 //!
-//! Its build needs cmake, so it is behind the feature `zlib-ng`.
+//! Its build needs cmake, so it is optional: the feature `zlib-ng` enables it.
 
 #![allow(unsafe_code)]
 
@@ -9,15 +9,15 @@ use std::mem::MaybeUninit;
 
 use libz_ng_sys as sys;
 
-use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::{CAPABILITIES, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Step};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::wrapping::STREAM;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::CodecError;
 
-/// The facts of `zlib-ng`.
+/// The facts about `zlib-ng`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zlib-ng",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
@@ -34,12 +34,12 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// The most that one call looks at or writes, in bytes: the library counts in 32 bits.
+/// The maximum input and output of one call, in bytes: the library counts in 32 bits.
 const LONGEST_BUFFER: usize = 1 << 30;
 
-/// The version of the linked library, as the library itself says.
+/// The version that the linked library reports.
 pub(crate) fn version() -> String {
-    // SAFETY: takes nothing and returns a pointer to a static NUL-terminated string.
+    // SAFETY: the function takes nothing and returns a pointer to a static NUL-terminated string.
     let version = unsafe { CStr::from_ptr(sys::zlibVersion()) };
     version.to_string_lossy().into_owned()
 }
@@ -48,7 +48,7 @@ pub(crate) fn version() -> String {
 pub(crate) type ZlibNg = ZlibCodec<ZlibNgLevel>;
 
 impl ZlibNg {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: i32) -> Self {
         ZlibCodec::of(ZlibNgLevel(level))
     }
@@ -66,9 +66,9 @@ impl Machine for ZlibNgLevel {
 
     fn deflater(&self) -> Result<Compressing, CodecError> {
         let mut stream = Stream::new();
-        // SAFETY: the stream is zeroed, which asks for the library's own allocator, and stays where it is.
+        // SAFETY: the stream is zeroed, so the library uses its own allocator, and the stream does not move.
         let result = unsafe { sys::zng_deflateInit(stream.pointer(), self.0) };
-        // Made first, so that what was allocated is freed.
+        // Created before the check, so that dropping it frees what was allocated.
         let compressing = Compressing(stream);
         if result == sys::Z_OK { Ok(compressing) } else { Err(failed("no context could be allocated")) }
     }
@@ -88,13 +88,14 @@ fn failed(message: &str) -> CodecError {
     CodecError::Implementation { codec: STREAM, message: format!("zlib-ng: {message}") }
 }
 
-/// A `z_stream` at an address that does not change, to which the library's own state points back.
+/// A `z_stream` at an address that does not change, because the library's own state points back to it.
 ///
-/// Only ever reached through pointers: its function pointers may be null, as no value of its Rust type could have them.
+/// It is accessed only through pointers, because its function pointers may be null, which no value of its Rust type
+/// allows.
 struct Stream(Box<MaybeUninit<sys::z_stream>>);
 
-// SAFETY: the memory behind the stream is plain heap allocations without thread-local state, owned by this value
-// alone; the buffer pointers in it are only read during a call, which sets them first.
+// SAFETY: the stream's memory consists of plain heap allocations without thread-local state, and only this value owns
+// it. The buffer pointers in it are only read during a call, which sets them first.
 unsafe impl Send for Stream {}
 
 impl Stream {
@@ -106,7 +107,7 @@ impl Stream {
         self.0.as_mut_ptr()
     }
 
-    /// One call of `code`; returns what it did and the result.
+    /// Calls `code` once and returns what it did and its result.
     fn step(
         &mut self,
         code: unsafe extern "C" fn(sys::z_streamp, std::ffi::c_int) -> std::ffi::c_int,
@@ -116,7 +117,7 @@ impl Stream {
     ) -> (Step, std::ffi::c_int) {
         let (most_in, most_out) = (input.len().min(LONGEST_BUFFER), output.len().min(LONGEST_BUFFER));
         let stream = self.pointer();
-        // SAFETY: the stream was initialised by the library, and its fields are plain integers and pointers; both
+        // SAFETY: the library initialised the stream, and its fields are plain integers and pointers. Both
         // buffers are valid for the lengths given, one for reads and one for writes, and cannot overlap. The
         // lengths fit into 32 bits.
         let (result, left_in, left_out) = unsafe {
@@ -135,7 +136,7 @@ impl Stream {
         (step, result)
     }
 
-    /// What the library has to say about the last call.
+    /// The library's message about the last call.
     fn message(&mut self) -> String {
         // SAFETY: the library sets the field to null or to a static NUL-terminated string.
         let message = unsafe {
@@ -145,26 +146,26 @@ impl Stream {
         message.to_string_lossy().into_owned()
     }
 
-    /// The Adler-32 of the dictionary that the stream asks for.
+    /// The Adler-32 of the dictionary that the stream requests.
     fn dictionary_id(&mut self) -> u32 {
-        // SAFETY: the stream was initialised by the library; the field is an integer.
+        // SAFETY: the library initialised the stream, and the field is an integer.
         unsafe { (*self.pointer()).adler }
     }
 }
 
-/// The decompressing half.
+/// The decompressor.
 pub(crate) struct Decompressing(Stream);
 
 impl Drop for Decompressing {
     fn drop(&mut self) {
-        // SAFETY: the stream was initialised by the library, or refused, in which case this does nothing.
+        // SAFETY: the library initialised the stream, or refused to, in which case this does nothing.
         unsafe { sys::inflateEnd(self.0.pointer()) };
     }
 }
 
 impl Inflater for Decompressing {
     fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
-        // SAFETY: the stream was initialised by the library.
+        // SAFETY: the library initialised the stream.
         let result = unsafe { sys::inflateReset(self.0.pointer()) };
         if result == sys::Z_OK { Ok(()) } else { Err(failed("the context could not be reset")) }
     }
@@ -173,7 +174,7 @@ impl Inflater for Decompressing {
         let flush = if whole { sys::Z_FINISH } else { sys::Z_NO_FLUSH };
         let (step, result) = self.0.step(sys::inflate, input, output, flush);
         match result {
-            // That nothing could be done is for the caller to notice.
+            // The caller notices a step without progress.
             sys::Z_OK | sys::Z_STREAM_END | sys::Z_BUF_ERROR => Ok(step),
             sys::Z_NEED_DICT => Err(CodecError::DictionaryNeeded { codec: STREAM, id: self.0.dictionary_id() }),
             _ => Err(CodecError::Corrupt { codec: STREAM, expected: "a valid stream", found: self.0.message() }),
@@ -181,19 +182,19 @@ impl Inflater for Decompressing {
     }
 }
 
-/// The compressing half.
+/// The compressor.
 pub(crate) struct Compressing(Stream);
 
 impl Drop for Compressing {
     fn drop(&mut self) {
-        // SAFETY: the stream was initialised by the library, or refused, in which case this does nothing.
+        // SAFETY: the library initialised the stream, or refused to, in which case this does nothing.
         unsafe { sys::deflateEnd(self.0.pointer()) };
     }
 }
 
 impl Deflater for Compressing {
     fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
-        // SAFETY: the stream was initialised by the library.
+        // SAFETY: the library initialised the stream.
         let result = unsafe { sys::deflateReset(self.0.pointer()) };
         if result == sys::Z_OK { Ok(()) } else { Err(failed("the context could not be reset")) }
     }

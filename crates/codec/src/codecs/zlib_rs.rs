@@ -1,18 +1,17 @@
-//! `zlib-rs`: zlib written in Rust.
+//! `zlib-rs`: a zlib in Rust.
 
 use zlib_rs::{Deflate, DeflateFlush, Inflate, InflateError, InflateFlush, Status};
 
-use super::deflate;
-use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::{CAPABILITIES, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Step, added};
 use super::stream::{STREAMING, StreamCodec};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::wrapping::{DEFLATE_BODY, STREAM};
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::CodecError;
 
-/// The facts of `zlib-rs`.
+/// The facts about `zlib-rs`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zlib-rs",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
@@ -29,14 +28,14 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// The window that zlib and git use, as the base-2 logarithm of its bytes.
+/// The window of zlib and git, as the base-2 logarithm of its length in bytes.
 const WINDOW_BITS: u8 = 15;
 
 /// zlib-rs at one level.
 pub(crate) type ZlibRs = ZlibCodec<ZlibRsLevel>;
 
 impl ZlibRs {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: i32) -> Self {
         ZlibCodec::of(ZlibRsLevel(level))
     }
@@ -99,22 +98,22 @@ fn step(
     })
 }
 
-/// zlib-rs on tagged DEFLATE bodies.
+/// zlib-rs for tagged DEFLATE bodies.
 pub(crate) type RawZlibRs = StreamCodec<RawZlibRsLevel>;
 
 impl RawZlibRs {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: i32) -> Self {
         StreamCodec::of(RawZlibRsLevel(level))
     }
 }
 
-/// The level of a compressing context without the wrapping of RFC 1950.
+/// The level of a compressing context without the wrapper of RFC 1950.
 pub(crate) struct RawZlibRsLevel(i32);
 
 impl Machine for RawZlibRsLevel {
     const CODEC: &'static str = "zlib-rs";
-    const BODY: &'static str = deflate::BODY;
+    const BODY: &'static str = DEFLATE_BODY;
     const CAPABILITIES: Capabilities = STREAMING;
     type Deflater = Deflate;
     type Inflater = RawInflate;
@@ -128,7 +127,7 @@ impl Machine for RawZlibRsLevel {
     }
 }
 
-/// A decompressing context without the wrapping of RFC 1950.
+/// A decompressing context without the wrapper of RFC 1950.
 pub(crate) struct RawInflate(Inflate);
 
 impl Inflater for RawInflate {
@@ -138,7 +137,7 @@ impl Inflater for RawInflate {
     }
 
     fn step(&mut self, input: &[u8], output: &mut [u8], whole: bool) -> Result<Step, CodecError> {
-        step(&mut self.0, input, output, whole, deflate::BODY)
+        step(&mut self.0, input, output, whole, DEFLATE_BODY)
     }
 }
 

@@ -1,22 +1,22 @@
-//! `zopfli`: searches long for the shortest RFC 1950 stream. It has no decoder: stock zlib reads.
+//! `zopfli`: searches a long time for the shortest RFC 1950 stream. It has no decoder, so stock zlib decodes.
 
 use std::io::{BufRead, Read, Write};
 use std::num::NonZeroU64;
 
 use zopfli::{BlockType, Options, ZlibEncoder};
 
-use super::rfc1950::STREAM;
-use super::zlib::Zlib;
-use crate::algorithm::Levels;
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::wrapping::STREAM;
+use super::zlib::{Zlib, by_stock_zlib};
 use crate::codec::{Capabilities, Codec, PayloadSink};
-use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 
-/// The facts of `zopfli`.
+/// The facts about `zopfli`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zopfli",
-    // Iterations; the default is that of the authors' own program.
+    // Iterations. The default is that of the authors' own program.
     levels: Some(Levels { range: 1..=99, except: None, default: 15 }),
     longest_dictionary: None,
     body: None,
@@ -31,26 +31,27 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// What zopfli can do by itself.
+/// The capabilities of zopfli itself.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: true, streams: false, partial_decode: false, dictionaries: false };
 
-/// How much payload zopfli compresses at a time, in bytes, as its authors' own program does. Also the longest payload
-/// that gets all iterations: a longer one gets as many fewer as it is longer, so that none takes much longer than one of
-/// this length does.
+/// The length of the pieces that zopfli compresses, in bytes, as in its authors' own program. It is also the length of
+/// the longest payload that gets all iterations: one that is k times as long gets a k-th of them, so that it takes
+/// about the same time.
 const PIECE_LEN: usize = 1_000_000;
 
 /// The level of stock zlib for payloads that are streamed.
 const STREAM_LEVEL: u32 = 9;
 
-/// zopfli with one number of iterations, with stock zlib at its side.
+/// zopfli with one number of iterations, with stock zlib for what it cannot do.
 pub(crate) struct Zopfli {
     iterations: u32,
     zlib: Zlib,
 }
 
 impl Zopfli {
-    /// A codec of at most `iterations` rounds, at least one. zopfli has no contexts to reuse: it allocates for each payload.
+    /// Creates a codec with at most `iterations` iterations, but at least one. zopfli has no contexts to reuse: it
+    /// allocates for each payload.
     pub(crate) fn new(iterations: u32) -> Self {
         Zopfli { iterations: iterations.max(1), zlib: Zlib::new(STREAM_LEVEL) }
     }
@@ -86,31 +87,7 @@ impl Codec for Zopfli {
         self.zlib.decode(stored, payload)
     }
 
-    fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
-        self.zlib.decode_prefix_from(stored, prefix)
-    }
-
-    fn encode_stream(
-        &mut self,
-        payload: &mut dyn Read,
-        payload_len: u64,
-        stored: &mut dyn Write,
-    ) -> Result<u64, CodecError> {
-        self.zlib.encode_stream(payload, payload_len, stored)
-    }
-
-    fn decode_stream(
-        &mut self,
-        stored: &mut dyn BufRead,
-        payload_len: u64,
-        sink: &mut PayloadSink<'_>,
-    ) -> Result<u64, CodecError> {
-        self.zlib.decode_stream(stored, payload_len, sink)
-    }
-
     fn set_checksum(&mut self, _carried: bool) {}
 
-    fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
-        Err(CodecError::NoDictionaries { codec: "zopfli" })
-    }
+    by_stock_zlib!("zopfli", zlib);
 }

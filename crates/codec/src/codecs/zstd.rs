@@ -1,36 +1,39 @@
-//! `zstd`: Zstandard, the C library, as magicless frames (`frame=standard`: ordinary ones).
+//! `zstd`: Zstandard, the C library. It writes magicless frames, or ordinary ones with `frame=standard`.
 //!
-//! A frame of ours always carries its content size, and a content checksum unless `checksum=no`. Frames
-//! of others are read without either, where they start with the magic number.
+//! Our frames always carry their content size, and a content checksum unless `checksum=no`. Frames of other programs,
+//! which start with the magic number, may lack both.
 
+pub(crate) mod frame;
 mod open_ended;
+pub(crate) mod prefix;
+mod steps;
 
 use std::io::{BufRead, Cursor, Read, Write};
 
 use zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
 use zstd_safe::{CCtx, CParameter, DCtx, DParameter, ErrorCode, FrameFormat, InBuffer, OutBuffer, ResetDirective};
 
-use super::zstd_frame::{FRAME, FrameHeader, MAX_BLOCK_CONTENT, MAX_WINDOW_LOG, corrupt};
-use super::zstd_prefix::{check_prefix, with_prefix};
-use crate::algorithm::Levels;
+use self::frame::{FRAME, FrameHeader, MAX_BLOCK_CONTENT, MAX_WINDOW_LOG, corrupt};
+use self::prefix::{check_prefix, with_prefix};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
-use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength, reserve_chunk};
+use crate::error::{CodecError, FoundLength, expect_payload_len, reserve_chunk};
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
 use crate::tag::Body;
 
-/// `ZSTD_minCLevel()` of every libzstd since 1.3.4: the longest block, negative.
+/// `ZSTD_minCLevel()` of every libzstd since 1.3.4: the length of the longest block, negated.
 const LEAST_LEVEL: i32 = -(1 << 17);
 
-/// The facts of `zstd`.
+/// The facts about `zstd`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zstd",
-    // To zstd, level 0 means "the default": it would measure level 3 under another name.
+    // Level 0 means "the default" to zstd: it would measure level 3 under another name.
     levels: Some(Levels { range: LEAST_LEVEL..=22, except: Some(0), default: 3 }),
-    // zstd's own trainer gains nothing from larger ones, and every reader holds them in memory.
+    // zstd's own trainer gains nothing from longer ones, and every reader holds them in memory.
     longest_dictionary: Some(16 << 20),
     body: Some(Body::Zstd),
     is_read_by_hg: true,
@@ -38,14 +41,14 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     implementation: "libzstd (C)",
     version: || zstd_safe::version_string().to_owned(),
     language: "C",
-    // Or, which we do not choose, GPL-2.0-only.
+    // The alternative is GPL-2.0-only, which we do not choose.
     licence: "BSD-3-Clause",
     new: |level| Box::new(Zstd::new(level, false)),
     new_open_ended: None,
     new_inflater: None,
 };
 
-/// What zstd can do.
+/// The capabilities of zstd.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: true, streams: true, partial_decode: true, dictionaries: true };
 
@@ -58,14 +61,14 @@ pub(crate) struct Zstd {
     dictionary: Option<Dictionary>,
     encoder: Option<CCtx<'static>>,
     decoder: Option<DCtx<'static>>,
-    /// A piece of payload: on its way in, or decoded.
+    /// Scratch space for a piece of the payload.
     payload_piece: Vec<u8>,
-    /// A piece of stored bytes on its way out.
+    /// Scratch space for a piece of the stored bytes.
     stored_piece: Vec<u8>,
 }
 
 impl Zstd {
-    /// A codec at `level`, which is -7 to 22, whose frames carry a checksum. Contexts are made when first used.
+    /// Creates a codec at `level` whose frames carry a checksum. Contexts are made when first used.
     pub(crate) fn new(level: i32, standard_frame: bool) -> Self {
         Zstd {
             level,
@@ -80,28 +83,25 @@ impl Zstd {
         }
     }
 
-    /// The same with windows of at most so many bytes, as a binary logarithm, in place of the level's own.
+    /// Limits windows to 2^`window_log` bytes instead of the level's own limit.
     pub(crate) fn with_window(self, window_log: Option<u32>) -> Self {
         Zstd { window_log, ..self }
     }
 
-    /// As [`encode`](Codec::encode), with `prefix` as content before the payload; a payload so encoded needs it to be
-    /// decoded.
+    /// Does the same as [`encode`](Codec::encode) with `prefix` as content before the payload. The decoder needs the
+    /// same prefix.
     ///
     /// # Errors
-    /// When the library fails, or [`can_be_prefix`](super::zstd_prefix::can_be_prefix) does not hold.
+    /// When the library fails, or [`can_be_prefix`](prefix::can_be_prefix) does not hold.
     pub(crate) fn encode_on(&mut self, prefix: &[u8], payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
         check_prefix(prefix)?;
         self.ensure_encoder()?;
         let encoder = self.encoder.as_mut().ok_or_else(no_context)?;
-        let start = out.len();
-        reserve_chunk(out, zstd_safe::compress_bound(payload.len()))?;
-        let mut room = Cursor::new(out);
-        room.set_position(start as u64);
+        let mut room = new_room(out, payload.len())?;
         with_prefix(encoder, prefix, |encoder| encoder.compress2(&mut room, payload))
     }
 
-    /// As [`decode`](Codec::decode), with the `prefix` that [`encode_on`](Zstd::encode_on) had.
+    /// Does the same as [`decode`](Codec::decode) with the `prefix` that [`encode_on`](Zstd::encode_on) had.
     ///
     /// # Errors
     /// As `decode`.
@@ -112,11 +112,6 @@ impl Zstd {
         let frame_len = header.frame_len(stored)?;
         self.decode_frame(&header, stored.get(..frame_len).unwrap_or_default(), Some(prefix), payload)?;
         Ok(frame_len)
-    }
-
-    /// The payload's length as the frame at the start of `stored` says it.
-    pub(crate) fn content_size(&self, stored: &[u8]) -> Result<Option<u64>, CodecError> {
-        self.header(stored).map(|header| header.content_size)
     }
 
     fn new_encoder(&self) -> Result<CCtx<'static>, CodecError> {
@@ -142,7 +137,7 @@ impl Zstd {
         Ok(encoder)
     }
 
-    pub(super) fn new_decoder(&self) -> Result<DCtx<'static>, CodecError> {
+    fn new_decoder(&self) -> Result<DCtx<'static>, CodecError> {
         let mut decoder = DCtx::try_create().ok_or_else(no_context)?;
         decoder.set_parameter(DParameter::Format(self.format)).map_err(failed)?;
         decoder.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(failed)?;
@@ -166,7 +161,7 @@ impl Zstd {
         Ok(())
     }
 
-    /// The header of a frame of which all there will be is `stored`.
+    /// Reads the header of a frame that is in `stored` as far as it exists.
     fn header(&self, stored: &[u8]) -> Result<FrameHeader, CodecError> {
         let mut rest = stored;
         let header = self.take_header(&mut rest)?;
@@ -174,14 +169,14 @@ impl Zstd {
         Ok(header)
     }
 
-    /// Takes the frame's header and checks what must hold for every frame that this codec decodes.
-    pub(super) fn take_header<R: BufRead + ?Sized>(&self, stored: &mut R) -> Result<FrameHeader, CodecError> {
+    /// Takes the frame's header and checks it against the rules for frames that this codec decodes.
+    pub(crate) fn take_header<R: BufRead + ?Sized>(&self, stored: &mut R) -> Result<FrameHeader, CodecError> {
         let standard = self.format == FrameFormat::One;
         let header = FrameHeader::take(&mut StoredBytes::new(stored, FRAME), standard)?;
         if !standard && header.content_size.is_none() {
             return Err(corrupt("a content size", "none".to_owned()));
         }
-        // Otherwise one damaged bit would switch off the check that is there to notice it.
+        // Otherwise one damaged bit would disable the check that should notice it.
         if !standard && header.checksum != self.checksum {
             let with = |present| if present { "a checksum" } else { "no checksum" };
             return Err(corrupt(with(self.checksum), with(header.checksum).to_owned()));
@@ -228,7 +223,7 @@ impl Zstd {
         Ok(frame_len)
     }
 
-    /// Starts a streamed decode.
+    /// Prepares the decoder for decoding in pieces.
     fn stream_decoder(&mut self) -> Result<&mut DCtx<'static>, CodecError> {
         self.ensure_decoder()?;
         let decoder = self.decoder.as_mut().ok_or_else(no_context)?;
@@ -236,8 +231,8 @@ impl Zstd {
         Ok(decoder)
     }
 
-    /// Decodes the frame that begins with `header` and goes on with what `stored` yields, and hands its payload to `sink` in pieces.
-    /// Returns `None` once more than `most` bytes came out of it.
+    /// Decodes the frame that starts with `header` and continues with what `stored` yields, and hands its payload to
+    /// `sink` in pieces. Returns `None` if the payload is longer than `most` bytes.
     fn deliver(
         &mut self,
         header: &FrameHeader,
@@ -269,7 +264,7 @@ impl Zstd {
     }
 }
 
-/// A frame whose payload was handed over.
+/// The lengths of a frame that was decoded in pieces.
 struct Delivered {
     frame_len: u64,
     payload_len: u64,
@@ -283,10 +278,7 @@ impl Codec for Zstd {
     fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
         self.ensure_encoder()?;
         let encoder = self.encoder.as_mut().ok_or_else(no_context)?;
-        let start = out.len();
-        reserve_chunk(out, zstd_safe::compress_bound(payload.len()))?;
-        let mut room = Cursor::new(out);
-        room.set_position(start as u64);
+        let mut room = new_room(out, payload.len())?;
         encoder.compress2(&mut room, payload).map_err(failed)
     }
 
@@ -299,7 +291,7 @@ impl Codec for Zstd {
     fn decode_prefix(&mut self, stored: &[u8], prefix: &mut [u8]) -> Result<usize, CodecError> {
         let header = self.header(stored)?;
         if let Some(content_size) = header.content_size.filter(|size| *size <= MAX_BLOCK_CONTENT) {
-            // One block, most likely: decoding it whole costs no more and needs no window.
+            // This is most likely one block: decoding it whole costs no more and needs no window.
             let content_size = usize::try_from(content_size).unwrap_or_default();
             if let Some(payload) = prefix.get_mut(..content_size) {
                 self.decode_whole(&header, stored, payload)?;
@@ -377,15 +369,16 @@ impl Codec for Zstd {
     fn set_checksum(&mut self, carried: bool) {
         if self.checksum != carried {
             self.checksum = carried;
-            // The next use makes one with the other parameter; a spec sets this once, a decoder needs no encoder.
+            // The next use makes an encoder with the other parameter. A spec sets this once, and a decoder needs no
+            // encoder.
             self.encoder = None;
         }
     }
 
     fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
         let before = std::mem::replace(&mut self.dictionary, dictionary.cloned());
-        // One context is made at once, so that an unusable dictionary is refused here and not at the first payload. The
-        // encoder's holds tables of its own for the dictionary, which a decoder never needs.
+        // Make one context now, so that an unusable dictionary is refused here and not at the first payload. It is a
+        // decoder's, because an encoder's has tables for the dictionary that a decoder never needs.
         match self.new_decoder() {
             Ok(decoder) => {
                 self.encoder = None;
@@ -400,24 +393,19 @@ impl Codec for Zstd {
     }
 }
 
-/// Compares the frame's content size, where it has one, with the payload length that the caller expects.
+/// Compares the frame's content size, if it has one, with the payload length that the caller expects.
 fn expect_content_size(header: &FrameHeader, expected: u64) -> Result<(), CodecError> {
-    match header.content_size {
-        Some(found) if found != expected => {
-            Err(CodecError::PayloadLength { codec: FRAME, expected, found: FoundLength::Exactly(found) })
-        }
-        _ => Ok(()),
-    }
+    header.content_size.map_or(Ok(()), |found| expect_payload_len(FRAME, expected, found))
 }
 
-/// One step of a streamed decode; true when the frame is complete, its checksum included.
+/// Decodes one step. Returns true if the frame is complete, including its checksum.
 fn decode_step<R: BufRead + ?Sized>(
     decoder: &mut DCtx<'static>,
     frame: &mut StoredBytes<'_, R>,
     output: &mut OutBuffer<'_, [u8]>,
 ) -> Result<bool, CodecError> {
     let already = output.pos();
-    let mut input = InBuffer::around(frame.at_hand()?);
+    let mut input = InBuffer::around(frame.available()?);
     let hint = decoder.decompress_stream(output, &mut input).map_err(damaged)?;
     let taken = input.pos();
     frame.advance(taken);
@@ -427,7 +415,7 @@ fn decode_step<R: BufRead + ?Sized>(
     Ok(hint == 0)
 }
 
-/// Feeds one piece of payload to the encoder and writes what comes out; with `last`, completes the frame.
+/// Encodes one piece of payload and writes what comes out; the `last` piece completes the frame.
 fn encode_piece(
     encoder: &mut CCtx<'static>,
     payload: &[u8],
@@ -451,6 +439,15 @@ fn encode_piece(
     }
 }
 
+/// Room at the end of `out` for the frame of a payload.
+fn new_room(out: &mut Vec<u8>, payload_len: usize) -> Result<Cursor<&mut Vec<u8>>, CodecError> {
+    let start = out.len();
+    reserve_chunk(out, zstd_safe::compress_bound(payload_len))?;
+    let mut room = Cursor::new(out);
+    room.set_position(start as u64);
+    Ok(room)
+}
+
 fn no_context() -> CodecError {
     CodecError::Implementation { codec: "zstd", message: "no context could be allocated".to_owned() }
 }
@@ -463,12 +460,12 @@ fn is(code: ErrorCode, kind: ZSTD_ErrorCode) -> bool {
     code.wrapping_neg() == kind as usize
 }
 
-/// An error that does not lie in stored data.
-pub(super) fn failed(code: ErrorCode) -> CodecError {
+/// The error for a failure of the library.
+fn failed(code: ErrorCode) -> CodecError {
     CodecError::Implementation { codec: "zstd", message: zstd_safe::get_error_name(code).to_owned() }
 }
 
-/// An error that lies in stored data.
-pub(super) fn damaged(code: ErrorCode) -> CodecError {
+/// The error for damaged stored bytes.
+fn damaged(code: ErrorCode) -> CodecError {
     corrupt("a valid frame", zstd_safe::get_error_name(code).to_owned())
 }

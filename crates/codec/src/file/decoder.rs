@@ -1,37 +1,33 @@
-//! File to content.
+//! Decodes files.
 
 mod stream;
 
 use super::{FileForm, gzip};
+use crate::codec::{OpenEnded, UNUSED_LEVEL};
 use crate::codecs::bzip2::Bzip2;
 use crate::codecs::deflate::RawDeflate;
 use crate::codecs::lzma::Xz;
 use crate::codecs::steps::Inflater;
 use crate::codecs::zstd::Zstd;
-use crate::decoder::{ChunkDecoder, UNUSED_LEVEL};
+use crate::decoder::ChunkDecoder;
 use crate::decoders::Decoders;
-use crate::error::{CodecError, FoundLength};
-use crate::leb128;
-use crate::revlog::{GrowingPayload, OpenEnded, first_room, reserve};
-use crate::stored::StoredBytes;
-use crate::tag::{Body, Opening, TAG_LEN};
+use crate::error::{CodecError, check_limit, expect_all_taken};
+use crate::growing::{GrowingPayload, first_room, reserve};
+use crate::opening::{self, Opening};
+use crate::tag::Body;
 
-/// How messages name a file of that form.
+/// The names of files in messages, by form.
 const BZIP2_FILE: &str = "bzip2 file";
 const ZSTD_FILE: &str = "zstd frame";
 const XZ_FILE: &str = "xz file";
 const CHUNK_FILE: &str = "chunk file";
 const FLAT_FILE: &str = "flat file";
 
-/// No DEFLATE data is so many times shorter than what it holds: a symbol of a bit or more gives at most 258 bytes.
+/// DEFLATE data holds less than this many times its own length: a symbol has at least one bit and stands for at most
+/// 258 bytes.
 const DEFLATE_EXPANSION: usize = 258 * 8;
 
-/// The longest content, in bytes, that room is made for at once because a chunk claims it, or how many times as long as its file it
-/// is, whichever is more.
-const BELIEVED: usize = 1 << 20;
-const BELIEVED_EXPANSION: usize = 255;
-
-/// Decodes files of one form, with contexts that are made when first needed and then reused.
+/// Decodes files of one form. Contexts are made when first needed, and reused.
 pub struct FileDecoder {
     form: FileForm,
     inflater: Option<Box<dyn Inflater>>,
@@ -46,16 +42,17 @@ impl std::fmt::Debug for FileDecoder {
 }
 
 impl FileDecoder {
-    /// A decoder for files of `form`. gzip members are read by stock zlib, LZ4 blocks as `decoders` says.
+    /// Creates a decoder for files of `form`. Stock zlib decodes gzip members. The implementation in `decoders` decodes
+    /// LZ4 blocks.
     pub fn new(form: FileForm, decoders: impl Into<Decoders>) -> Self {
         FileDecoder { form, inflater: None, zstd: None, chunks: ChunkDecoder::new(decoders) }
     }
 
-    /// Decodes the file that is all of `stored` and appends its content, of at most `limit` bytes, to `content`; returns how long
-    /// that is.
+    /// Decodes the file that is all of `stored`, appends its content of at most `limit` bytes to `content` and returns
+    /// the content's length.
     ///
     /// # Errors
-    /// When the file is damaged, goes on behind its end, or holds more than `limit` bytes. `content` is then as it was before.
+    /// When the file is damaged, has trailing bytes, or holds more than `limit` bytes. `content` is then unchanged.
     pub fn decode(&mut self, stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, CodecError> {
         let start = content.len();
         let decoded = match self.form {
@@ -102,70 +99,29 @@ impl FileDecoder {
     ) -> Result<usize, CodecError> {
         let room = first_room(stored.len(), limit);
         let (consumed, len) = inflate(self.inflater()?, stored, room, limit, codec, content)?;
-        if consumed != stored.len() {
-            let (expected, found) = (consumed as u64, stored.len() as u64);
-            return Err(CodecError::TrailingBytes { codec, expected, found });
-        }
+        expect_all_taken(codec, consumed as u64, stored.len() as u64)?;
         Ok(len)
     }
 
     fn chunk(&mut self, stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, CodecError> {
-        let payload_len = payload_len(stored)?;
-        let room = usize::try_from(payload_len).ok().filter(|len| *len <= limit).ok_or({
-            CodecError::PayloadLimit {
-                codec: CHUNK_FILE,
-                limit: limit as u64,
-                found: FoundLength::Exactly(payload_len),
-            }
-        })?;
-        let start = content.len();
-        let consumed = if room <= stored.len().saturating_mul(BELIEVED_EXPANSION).max(BELIEVED) {
-            reserve(content, room, CHUNK_FILE)?;
-            content.resize(start + room, 0);
-            self.chunks.decode(stored, content.get_mut(start..).unwrap_or_default())?
-        } else {
-            self.unbelieved_chunk(stored, payload_len, content)?
-        };
-        if consumed != stored.len() {
-            let (expected, found) = (consumed as u64, stored.len() as u64);
-            return Err(CodecError::TrailingBytes { codec: CHUNK_FILE, expected, found });
-        }
-        Ok(room)
-    }
-
-    /// In pieces, which take memory as they come.
-    fn unbelieved_chunk(
-        &mut self,
-        stored: &[u8],
-        payload_len: u64,
-        content: &mut Vec<u8>,
-    ) -> Result<usize, CodecError> {
-        let mut sink = |piece: &[u8]| {
-            content.try_reserve(piece.len()).map_err(|_| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
-            content.extend_from_slice(piece);
-            Ok(())
-        };
-        let consumed = self.chunks.decode_stream(stored, payload_len, &mut sink)?;
-        Ok(usize::try_from(consumed).unwrap_or(usize::MAX))
+        let (opening, claimed) = claimed_len(stored)?;
+        self.chunks.append_claimed(opening, stored, (claimed, limit), CHUNK_FILE, content)
     }
 }
 
 fn flat(stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, CodecError> {
-    if stored.len() > limit {
-        let found = FoundLength::Exactly(stored.len() as u64);
-        return Err(CodecError::PayloadLimit { codec: FLAT_FILE, limit: limit as u64, found });
-    }
+    check_limit(FLAT_FILE, stored.len() as u64, limit)?;
     reserve(content, stored.len(), FLAT_FILE)?;
     content.extend_from_slice(stored);
     Ok(stored.len())
 }
 
-/// The payload length that the chunk at the start of `stored` claims. Bodies that do not begin with it are in no such file.
-fn payload_len(stored: &[u8]) -> Result<u64, CodecError> {
+/// The opening of the chunk at the start of `stored`, and the payload length that the chunk claims. Chunk files contain
+/// only bodies that start with that length.
+fn claimed_len(stored: &[u8]) -> Result<(Opening, u64), CodecError> {
     match Opening::of(stored)? {
         Opening::Tagged(tag) if !tag.needs_base && tag.dictionary.is_none() && tag.body != Body::Zstd => {
-            let mut rest = stored.get(TAG_LEN..).unwrap_or_default();
-            leb128::read(&mut StoredBytes::new(&mut rest, CHUNK_FILE))
+            Ok((Opening::Tagged(tag), opening::claimed_len(tag, stored, CHUNK_FILE)?))
         }
         _ => {
             let found = stored.first().map(|byte| format!("{byte:#04x}")).unwrap_or_default();
@@ -175,8 +131,8 @@ fn payload_len(stored: &[u8]) -> Result<u64, CodecError> {
     }
 }
 
-/// Decompresses the stream at the start of `stored`, with `room` to begin with; returns the stored bytes that it takes and the
-/// length of its content.
+/// Decompresses the stream at the start of `stored`, with `room` as the initial room. Returns the number of stored
+/// bytes that the stream takes and the length of its content.
 fn inflate(
     inflater: &mut dyn Inflater,
     stored: &[u8],
@@ -185,14 +141,14 @@ fn inflate(
     codec: &'static str,
     content: &mut Vec<u8>,
 ) -> Result<(usize, usize), CodecError> {
-    // What the content takes is bounded by the limit and not by a length that nobody knows.
+    // The length is unknown: the limit bounds the content.
     inflater.restart(u64::MAX)?;
     let mut payload = GrowingPayload::new(content, room, limit, codec)?;
     let mut consumed = 0;
     loop {
         let mut beyond = [0; 1];
         let rest = stored.get(consumed..).unwrap_or_default();
-        // A stream whose content fills the room exactly may need another step to end, and no more room for it.
+        // A stream whose content exactly fills the room may need another step to end, but no more room.
         let is_full = payload.is_full();
         let step = inflater.step(rest, if is_full { &mut beyond } else { payload.room() }, !is_full)?;
         consumed += step.consumed;

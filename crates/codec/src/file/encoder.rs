@@ -1,4 +1,4 @@
-//! Content to file.
+//! Encodes files.
 
 use std::io::{self, Read, Write};
 
@@ -16,14 +16,14 @@ use crate::leb128;
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::spec::CodecChoice;
 
-/// Length of the header of an RFC 1950 stream.
+/// The length of the header of an RFC 1950 stream.
 const ZLIB_HEADER_LEN: usize = 2;
-/// Length of its Adler-32.
+/// The length of its Adler-32.
 const ADLER_LEN: usize = 4;
 
-/// Encodes files under one choice of codec, with contexts that are reused.
+/// Encodes files with one codec choice. Contexts are reused.
 ///
-/// A file's bytes depend on choice and content alone, and not on whether [`encode`](FileEncoder::encode) or
+/// The bytes of a file depend only on choice and content, and not on whether [`encode`](FileEncoder::encode) or
 /// [`encode_stream`](FileEncoder::encode_stream) wrote them.
 pub struct FileEncoder {
     form: FileForm,
@@ -33,13 +33,13 @@ pub struct FileEncoder {
 
 enum Work {
     Flat,
-    /// RFC 1950 streams, whose wrapping gives way to gzip's.
+    /// RFC 1950 streams, whose wrapper is replaced with that of gzip.
     ZlibStream(Box<dyn Codec>),
-    /// Bodies of raw DEFLATE, behind the payload's length, which gives way to gzip's header.
+    /// Bodies of raw DEFLATE, whose payload length is replaced with the header of gzip.
     RawDeflate(Box<RawDeflate>),
     /// Standard zstd frames.
     Frame(Box<dyn Codec>),
-    /// Bodies of streams, behind the payload's length, which goes.
+    /// Bodies of streams, whose payload length is removed.
     Stream(Box<dyn Codec>),
     Chunk(Box<ChunkEncoder>),
 }
@@ -51,7 +51,8 @@ impl std::fmt::Debug for FileEncoder {
 }
 
 impl FileEncoder {
-    /// An encoder for `choice`, whose dictionary, if it has one, is not used. Contexts are made when the first file comes.
+    /// Creates an encoder for `choice`, which does not use a dictionary of `choice`. Contexts are made when the first
+    /// file arrives.
     ///
     /// # Errors
     /// When the codec cannot be set up.
@@ -61,7 +62,7 @@ impl FileEncoder {
         let unsigned_level = level.unwrap_or_default().unsigned_abs();
         let work = match (form, choice.algorithm()) {
             (FileForm::Flat, _) => Work::Flat,
-            // The same stream without the Adler-32 that nobody would read.
+            // The same stream without an Adler-32, which the file does not contain.
             (FileForm::Gzip, Algorithm::Zlib | Algorithm::Deflate) => {
                 let mut codec = RawDeflate::new(unsigned_level);
                 codec.set_checksum(false);
@@ -86,7 +87,7 @@ impl FileEncoder {
         self.form
     }
 
-    /// Appends the file of `content` to `out`, returns its length.
+    /// Appends the file of `content` to `out` and returns the file's length.
     ///
     /// # Errors
     /// When the implementation fails; `out` is then as it was before.
@@ -106,13 +107,14 @@ impl FileEncoder {
         }
     }
 
-    /// Writes the file of the `content_len` bytes that `content` yields to `file`, returns its length.
+    /// Writes the file of the `content_len` bytes that `content` yields to `file` and returns the file's length.
     ///
-    /// Holds at most [`BLOCK_LEN`] bytes of the content and what they become in memory, beside what the codec's own context takes.
+    /// Holds at most [`BLOCK_LEN`] bytes of the content and their encoded bytes in memory, in addition to the codec's
+    /// own context.
     ///
     /// # Errors
-    /// When the content is shorter or longer than `content_len`, or a reader, a writer or the implementation fails; `file` may then
-    /// have received a part.
+    /// When the content is shorter or longer than `content_len`, or a reader, a writer or the implementation fails.
+    /// `file` may then have received a part.
     pub fn encode_stream(
         &mut self,
         content: &mut dyn Read,
@@ -129,7 +131,7 @@ impl FileEncoder {
         Ok(stored.len() as u64)
     }
 
-    /// As [`encode_stream`](Self::encode_stream), for a content of any length in pieces.
+    /// Does the same as [`encode_stream`](Self::encode_stream) in pieces, whatever the length of the content.
     pub(super) fn stream(
         &mut self,
         content: &mut dyn Read,
@@ -157,7 +159,7 @@ impl FileEncoder {
         }
     }
 
-    /// The file of a content of at most [`BLOCK_LEN`].
+    /// Appends the file of a content of at most [`BLOCK_LEN`] bytes.
     fn append(&mut self, content: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         let start = out.len();
         match &mut self.work {
@@ -183,7 +185,8 @@ impl FileEncoder {
     }
 }
 
-/// Appends a gzip header and the body of `content`, so that the body's first `replaced` bytes are the header's last ones.
+/// Appends a gzip header and the body of `content`. The end of the header replaces the first `replaced` bytes of the
+/// body.
 fn wrap_in_gzip(
     codec: &mut dyn Codec,
     content: &[u8],
@@ -202,7 +205,7 @@ fn wrap_in_gzip(
     Ok(())
 }
 
-/// Writes a gzip member whose DEFLATE data is what `codec` writes, without so many bytes at its start and its end.
+/// Writes a gzip member. Its DEFLATE data is what `codec` writes without the `first` and the `last` bytes.
 fn stream_member(
     codec: &mut dyn Codec,
     header: [u8; gzip::HEADER_LEN],
@@ -220,7 +223,7 @@ fn stream_member(
     Ok(written + (gzip::HEADER_LEN + gzip::TRAILER_LEN) as u64)
 }
 
-/// Writes the content as it is.
+/// Writes the content unchanged.
 fn copy(content: &mut dyn Read, content_len: u64, file: &mut dyn Write) -> Result<u64, CodecError> {
     let mut source = PayloadSource::new(content, content_len);
     let mut piece = Vec::new();
@@ -231,7 +234,7 @@ fn copy(content: &mut dyn Read, content_len: u64, file: &mut dyn Write) -> Resul
     Ok(content_len)
 }
 
-/// Sums up the content that is read.
+/// Computes the checksum of the content while it is read.
 struct Summed<'a> {
     content: &'a mut dyn Read,
     sums: Crc,

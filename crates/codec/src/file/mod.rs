@@ -1,4 +1,4 @@
-//! Whole files: a file's content under a codec, in the format that other programs read where there is one.
+//! Whole files: the content of a file under a codec, in the codec's usual file format if it has one.
 //!
 //! | form | written by | file |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | zstd | `zstd` | one standard frame (RFC 8878) |
 //! | bzip2 | `bzip2` | one stream |
 //! | xz | `xz` | one stream, with a CRC-32 of the content |
-//! | chunk | every other codec | one chunk, which begins with a tag byte and its payload's length |
+//! | chunk | every other codec | one chunk, which starts with a tag byte and its payload's length |
 
 mod decoder;
 mod encoder;
@@ -20,20 +20,20 @@ pub use encoder::FileEncoder;
 use crate::algorithm::Algorithm;
 use crate::spec::CodecChoice;
 
-/// The format that a file has under a codec.
+/// The format of a file under a codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileForm {
-    /// The content as it is.
+    /// The unchanged content.
     Flat,
-    /// gzip's.
+    /// The format of `gzip`.
     Gzip,
-    /// That of `zstd`.
+    /// The format of `zstd`.
     Zstd,
-    /// That of `bzip2`.
+    /// The format of `bzip2`.
     Bzip2,
-    /// That of `xz`.
+    /// The format of `xz`.
     Xz,
-    /// A chunk of ours.
+    /// One of our chunks.
     Chunk,
 }
 
@@ -42,7 +42,7 @@ impl FileForm {
     pub const ALL: [FileForm; 6] =
         [FileForm::Flat, FileForm::Gzip, FileForm::Zstd, FileForm::Bzip2, FileForm::Xz, FileForm::Chunk];
 
-    /// The form of files under `choice`.
+    /// The form of files with `choice`.
     pub fn of(choice: &CodecChoice) -> Self {
         match choice.algorithm() {
             Algorithm::Store => FileForm::Flat,
@@ -55,7 +55,7 @@ impl FileForm {
         }
     }
 
-    /// Its name.
+    /// The name of the form.
     pub fn name(self) -> &'static str {
         match self {
             FileForm::Flat => "flat",
@@ -72,7 +72,7 @@ impl FileForm {
         FileForm::ALL.into_iter().find(|form| form.name() == name)
     }
 
-    /// What stands behind the name of such a file: the programs that read it ask for that.
+    /// The suffix of the file's name, which the programs that read it require.
     pub fn suffix(self) -> &'static str {
         match self {
             FileForm::Flat => "",

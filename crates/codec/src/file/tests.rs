@@ -26,13 +26,13 @@ fn decode(form: FileForm, stored: &[u8], limit: usize) -> Result<Vec<u8>, String
             Ok(content.split_off(6))
         }
         Err(error) => {
-            assert_eq!(content, b"before", "an error leaves the buffer as it was");
+            assert_eq!(content, b"before", "an error leaves the buffer unchanged");
             Err(error.to_string())
         }
     }
 }
 
-/// Encodes piece by piece, however short the content is.
+/// Encodes in pieces, even if the content is short.
 fn encode_pieces(typed: &str, content: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = FileEncoder::new(spec(typed).default_choice()).unwrap();
@@ -41,7 +41,7 @@ fn encode_pieces(typed: &str, content: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Decodes piece by piece, from a buffer in which nothing is at hand whole.
+/// Decodes in pieces, from a buffer that is shorter than the file.
 fn decode_pieces(form: FileForm, stored: &[u8], limit: usize) -> Result<Vec<u8>, String> {
     let mut content = Vec::new();
     let mut sink = |piece: &[u8]| {
@@ -76,7 +76,7 @@ const SPECS: [&str; 14] = [
     "lzma:6",
 ];
 
-/// From nothing to several pieces; what shrinks much, little and not at all.
+/// Contents from empty to several pieces long, some of which shrink a lot, a little or not at all.
 fn contents() -> Vec<Vec<u8>> {
     let mut random = 1_u32;
     let mut noise = |len: usize| -> Vec<u8> {
@@ -99,7 +99,7 @@ fn contents() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_codec_gives_back_what_it_took() {
+fn every_codec_round_trips() {
     for typed in SPECS {
         for content in contents() {
             for stored in [encode(typed, &content), encode_pieces(typed, &content)] {
@@ -112,7 +112,7 @@ fn every_codec_gives_back_what_it_took() {
 }
 
 #[test]
-fn what_is_short_has_the_same_bytes_from_memory_and_from_a_source() {
+fn encode_and_encode_stream_write_the_same_short_files() {
     for typed in SPECS {
         for content in contents() {
             let mut file = Vec::new();
@@ -124,7 +124,7 @@ fn what_is_short_has_the_same_bytes_from_memory_and_from_a_source() {
     }
 }
 
-/// Takes nothing.
+/// A writer without room.
 struct Full;
 
 impl Write for Full {
@@ -138,7 +138,7 @@ impl Write for Full {
 }
 
 #[test]
-fn sources_of_another_length_and_places_without_room_are_errors() {
+fn wrong_source_lengths_and_failing_writers_are_errors() {
     let content = b"0123456789".repeat(50_000);
     for typed in SPECS {
         let mut encoder = FileEncoder::new(spec(typed).default_choice()).unwrap();
@@ -153,7 +153,7 @@ fn sources_of_another_length_and_places_without_room_are_errors() {
         assert!(matches!(error, CodecError::Io { .. }), "{typed}: {error}");
         let mut file = Vec::new();
         encoder.stream(&mut &*content, content.len() as u64, &mut file).unwrap();
-        assert_eq!(file, encode_pieces(typed, &content), "{typed}: the encoder is as good as before");
+        assert_eq!(file, encode_pieces(typed, &content), "{typed}: the encoder has recovered");
         let mut refuse = |_: &[u8]| Err(io::Error::other("no more"));
         let mut decoder = FileDecoder::new(form(typed), Decoders::default());
         let error = decoder.decode_stream(&mut &*file, u64::MAX, &mut refuse).unwrap_err().to_string();
@@ -164,12 +164,12 @@ fn sources_of_another_length_and_places_without_room_are_errors() {
             Ok(())
         };
         decoder.decode_stream(&mut &*file, u64::MAX, &mut count).unwrap();
-        assert_eq!(len, content.len(), "{typed}: the decoder is as good as before");
+        assert_eq!(len, content.len(), "{typed}: the decoder has recovered");
     }
 }
 
 #[test]
-fn each_form_has_the_first_bytes_of_its_format() {
+fn files_start_with_the_magic_of_their_format() {
     let first = |typed: &str| encode(typed, b"fn main() {}\n")[..4].to_vec();
     assert_eq!(first("store"), b"fn m");
     for typed in ["zlib:9", "deflate:6", "zlib-rs:6", "libdeflate:6", "miniz:6"] {
@@ -179,15 +179,15 @@ fn each_form_has_the_first_bytes_of_its_format() {
     assert_eq!(first("bzip2:9")[..3], *b"BZh");
     assert_eq!(first("xz:6"), [0xfd, b'7', b'z', b'X']);
     assert_eq!(first("zstd:3,frame=standard"), first("zstd:3"));
-    // Worked out by hand from RFC 1952 and RFC 1951: an empty stored-by-fixed-codes block, CRC-32 and length 0.
+    // Derived by hand from RFC 1952 and RFC 1951: an empty block with fixed codes, CRC-32 and length 0.
     let empty = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(encode("zlib:9", b""), empty);
     assert_eq!(encode("libdeflate:9", b"")[..10], empty[..10]);
 }
 
-/// zlib's own reader of gzip members, which checks the trailer.
+/// zlib's own gzip reader checks the trailer.
 #[test]
-fn zlib_itself_reads_the_members() {
+fn zlib_reads_our_gzip_members() {
     for typed in ["zlib:1", "zlib-rs:6", "libdeflate:9", "miniz:3"] {
         for content in contents() {
             for stored in [encode(typed, &content), encode_pieces(typed, &content)] {
@@ -200,7 +200,7 @@ fn zlib_itself_reads_the_members() {
 }
 
 #[test]
-fn what_is_longer_than_the_limit_is_refused() {
+fn decode_rejects_content_above_the_limit() {
     let content = b"0123456789".repeat(5_000);
     for typed in SPECS {
         let stored = encode(typed, &content);
@@ -214,7 +214,7 @@ fn what_is_longer_than_the_limit_is_refused() {
 }
 
 #[test]
-fn damage_is_an_error_and_never_other_content() {
+fn damaged_files_never_decode_to_other_content() {
     let content = b"static int answer = 42; /* forty-two */\n".repeat(40);
     for typed in SPECS.into_iter().filter(|typed| *typed != "store") {
         let stored = encode(typed, &content);
@@ -224,16 +224,16 @@ fn damage_is_an_error_and_never_other_content() {
                 let cut = decode(form(typed), &stored[..len], 1 << 20);
                 assert!(cut.is_err(), "{typed} cut to {len}");
             }
-            assert!(decode(form(typed), &longer, 1 << 20).is_err(), "{typed} with a byte behind it");
+            assert!(decode(form(typed), &longer, 1 << 20).is_err(), "{typed} with a trailing byte");
         }
-        let behind = decode_pieces(form(typed), &longer, 1 << 20).unwrap_err();
+        let trailing = decode_pieces(form(typed), &longer, 1 << 20).unwrap_err();
         let message = format!("expected the end after {} stored bytes, found {}", stored.len(), longer.len());
-        assert!(behind.contains(&message), "{typed} with a byte behind it: {behind}");
+        assert!(trailing.contains(&message), "{typed} with a trailing byte: {trailing}");
         for at in 0..stored.len() {
             for bit in 0..8 {
                 let mut flipped = stored.clone();
                 flipped[at] ^= 1 << bit;
-                // A bit may mean nothing, such as gzip's modification time.
+                // Some bits have no effect, such as those of gzip's modification time.
                 for decode in [decode, decode_pieces] {
                     if let Ok(decoded) = decode(form(typed), &flipped, 1 << 20) {
                         assert_eq!(decoded, content, "{typed}, bit {bit} of byte {at}");
@@ -245,13 +245,13 @@ fn damage_is_an_error_and_never_other_content() {
 }
 
 #[test]
-fn claims_take_no_memory() {
-    // A gzip trailer that claims 4 GB, of a member of 20 bytes.
+fn claimed_lengths_allocate_no_memory() {
+    // The trailer of a gzip member of 20 bytes, which claims 4 GB.
     let mut member = encode("zlib:9", b"");
     let end = member.len();
     member[end - 4..].fill(0xff);
     assert!(decode(FileForm::Gzip, &member, usize::MAX).unwrap_err().contains("expected 4294967295 payload bytes"));
-    // A chunk of brotli, which may claim any expansion, with 2^62 bytes.
+    // A brotli chunk that claims 2^62 bytes. Brotli has no maximum expansion.
     let mut chunk = vec![0x06];
     crate::leb128::write(1 << 62, &mut chunk);
     chunk.extend_from_slice(&encode("brotli:5", b"short, short, short, short, short")[2..]);
@@ -259,14 +259,14 @@ fn claims_take_no_memory() {
 }
 
 #[test]
-fn chunks_that_no_file_begins_with_are_refused() {
+fn decode_rejects_chunks_that_files_cannot_contain() {
     for stored in [&[][..], &[0x02, 0x20, 0x00], &[0x42, 0x00], &[0x78, 0x9c], &[0x00], &[0x28, 0xb5, 0x2f, 0xfd]] {
         assert!(decode(FileForm::Chunk, stored, 1 << 20).is_err(), "{stored:?}");
     }
 }
 
 #[test]
-fn lengths_are_as_long_as_they_are_written() {
+fn leb128_len_agrees_with_write() {
     for value in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX] {
         let mut written = Vec::new();
         crate::leb128::write(value, &mut written);
@@ -275,7 +275,7 @@ fn lengths_are_as_long_as_they_are_written() {
 }
 
 #[test]
-fn forms_have_names_of_their_own() {
+fn form_names_round_trip() {
     for form in FileForm::ALL {
         assert_eq!(FileForm::from_name(form.name()), Some(form));
     }

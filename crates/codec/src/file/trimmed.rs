@@ -1,25 +1,25 @@
-//! A body on its way into a file, without what the file's own format has in its place.
+//! Writes a body to a file without the parts that the file format replaces.
 
 use std::io::{self, Write};
 
-/// Passes bytes on, all but the first and the last ones.
+/// A writer that drops the first and the last bytes.
 pub(super) struct Trimmed<'a> {
     file: &'a mut dyn Write,
-    /// How many of the first are still to come.
+    /// The number of first bytes that have not arrived yet.
     first: usize,
     last: usize,
-    /// What may turn out to be the last ones.
+    /// The latest bytes, which may turn out to be the last ones.
     held: Vec<u8>,
     written: u64,
 }
 
 impl<'a> Trimmed<'a> {
-    /// Passes to `file` what lies between the `first` and the `last` bytes.
+    /// Writes to `file` all but the `first` and the `last` bytes.
     pub(super) fn new(file: &'a mut dyn Write, first: usize, last: usize) -> Self {
         Trimmed { file, first, last, held: Vec::new(), written: 0 }
     }
 
-    /// How many bytes were passed on.
+    /// The number of bytes written to the file.
     pub(super) fn written(&self) -> u64 {
         self.written
     }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_between_is_passed_on_however_it_comes() {
+    fn first_and_last_bytes_are_dropped_for_any_pieces() {
         let bytes: Vec<u8> = (0..40).collect();
         for (first, last) in [(0, 0), (2, 0), (0, 4), (2, 4), (10, 10), (20, 20), (0, 40), (40, 0), (30, 30)] {
             for piece in [1, 3, 4, 5, 39, 40] {

@@ -1,6 +1,7 @@
-//! The bodies behind an opening, each in its own phase: copied, decoded in steps, or collected and decoded as one block.
+//! The phases of the bodies: copied, decoded in steps, or collected and decoded as one block.
 //!
-//! Each function goes on as far as the bytes and the room allow: bytes taken, bytes written, and whether the next phase may go on.
+//! Each function goes as far as the bytes and the room allow. It returns the number of bytes taken, the number of bytes
+//! written, and whether the next phase may start.
 
 use super::{Phase, PushDecoder};
 use crate::checksum;
@@ -28,13 +29,13 @@ impl PushDecoder {
             return Ok((0, 0, false));
         };
         let Some((_, machine_itself)) = self.machines.get_mut(machine) else { return Ok((0, 0, false)) };
-        // Those bytes first that came with the opening.
+        // The bytes that came with the opening go first.
         let replay = self.taken.get(replayed..).unwrap_or_default();
         let source = if replay.is_empty() { input } else { replay };
         let left = claimed.map_or(u64::MAX, |claimed| claimed - delivered);
         let mut beyond = [0; 1];
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(output.len());
-        // When all is there, the stream must end without another byte.
+        // After the whole payload, the stream must end without another byte.
         let room = if left == 0 { &mut beyond[..] } else { output.get_mut(..most).unwrap_or_default() };
         let has_room = !room.is_empty();
         if !has_room && claimed.is_some() {
@@ -64,7 +65,7 @@ impl PushDecoder {
         Ok((consumed, step.produced, step.consumed + step.produced > 0))
     }
 
-    /// Takes the bytes of a block, and decodes it when it is complete.
+    /// Takes the bytes of a block, and decodes the block when it is complete.
     pub(super) fn collect(
         &mut self,
         chunk_len: usize,

@@ -1,16 +1,16 @@
-//! The codecs that decode a stream in steps, one machine for each kind of stream.
+//! The codecs that decode a stream in steps: one machine per kind of stream.
 
 use super::CHUNK;
-use crate::codec::Codec;
+use crate::algorithm::Algorithm;
+use crate::codec::{Codec, UNUSED_LEVEL};
 use crate::codecs::deflate::RawDeflate;
 use crate::codecs::steps::Inflater;
 use crate::codecs::zstd::Zstd;
-use crate::decoder::UNUSED_LEVEL;
 use crate::dictionary::Dictionaries;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// What a machine is made for.
+/// The kind of stream that a machine decodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MachineOf {
     StandardFrame,
@@ -38,7 +38,7 @@ pub(super) fn new_machine(of: MachineOf, dictionaries: &Dictionaries) -> Result<
             deflate.set_dictionary(dictionary)?;
             deflate.new_inflater()
         }
-        body => match body.codec().descriptor().new_inflater {
+        body => match Algorithm::reading(body).descriptor().new_inflater {
             Some(new) => new(),
             None => {
                 let message = format!("{} is not read in steps", body.name());

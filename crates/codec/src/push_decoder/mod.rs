@@ -1,61 +1,68 @@
-//! Chunk to payload for a caller that has the stored bytes in pieces and room for the payload in pieces, and wants control back in
-//! between: as zlib's `inflate` works.
+//! Decodes a chunk for a caller that has the stored bytes and the room for the payload in pieces, and wants control
+//! back between them, as with zlib's `inflate`.
 //!
-//! Zlib streams are left to zlib. All memory that is taken is for what arrived, or for a window within the codec's limit.
+//! Zlib streams are left to zlib. Memory is allocated only for bytes that have arrived, and for a window within the
+//! codec's limit.
 
 mod bodies;
 mod machine;
-mod opening;
 
 use self::machine::{MachineOf, new_machine};
-use self::opening::{Parsed, What, block_phase, check_block};
 use crate::BLOCK_LEN;
-use crate::checksum::RunningChecksum;
+use crate::checksum::{self, RunningChecksum};
+use crate::codecs::block::BlockLengths;
 use crate::codecs::steps::Inflater;
+use crate::codecs::zstd::frame;
 use crate::decoder::ChunkDecoder;
 use crate::decoders::Decoders;
 use crate::dictionary::Dictionaries;
 use crate::error::CodecError;
+use crate::opening::{self, BodyHead, Opening};
+use crate::stored::StoredBytes;
 use crate::tag::{Body, Tag};
 
-/// How messages name what is read here, where it has no other name.
+/// The name in messages of a chunk without another name.
 const CHUNK: &str = "chunk";
 
-/// As many bytes as every opening fits into: tag, dictionary and two lengths, or tag, dictionary and the header of a zstd frame.
-const LONGEST_OPENING: usize = 32;
+/// The maximum number of payload bytes that one byte of a block stands for, in any format.
+const MAX_EXPANSION: u64 = 255;
 
-/// Room for longer blocks is given back when the chunk is done, in bytes.
-const MOST_KEPT: usize = 1 << 20;
+/// The length of the longest block of any format, in bytes: a block may be longer than its payload of up to
+/// [`BLOCK_LEN`] bytes.
+const LONGEST_BLOCK: usize = BLOCK_LEN + BLOCK_LEN / 4;
+
+/// The longest buffer that is kept between chunks, in bytes.
+const MAX_KEPT: usize = 1 << 20;
 
 /// What one step did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PushStep {
-    /// Stored bytes taken.
+    /// The number of stored bytes taken.
     pub consumed: usize,
-    /// Payload bytes written.
+    /// The number of payload bytes written.
     pub produced: usize,
-    /// The chunk is complete, its length and checksum were right, and all of its payload was written.
+    /// The chunk is complete, its length and checksum were right, and its whole payload has been written.
     pub ended: bool,
 }
 
-/// Decodes one chunk after the other, each in as many steps as the caller likes.
+/// Decodes one chunk after another, each in as many steps as the caller likes.
 ///
-/// The last byte of a chunk is never taken before all of its payload was written, so a caller that stops when its stored bytes
-/// are used up has missed nothing.
+/// The last byte of a chunk is never taken before its whole payload has been written, so a caller that stops when it
+/// runs out of stored bytes misses nothing.
 pub struct PushDecoder {
     dictionaries: Dictionaries,
-    /// For chunks that are there at once, and for blocks.
+    /// Decodes chunks that arrive as a whole, and blocks.
     whole: ChunkDecoder,
     machines: Vec<(MachineOf, Box<dyn Inflater>)>,
     phase: Phase,
-    /// Around the chunk that is being read: it is a block.
+    /// The blocked chunk, if the current chunk is a block.
     outer: Option<Outer>,
-    /// The bytes taken of an opening that is not complete, or of a block.
+    /// The bytes taken of an incomplete opening, or of a block.
     taken: Vec<u8>,
-    /// A block's payload.
+    /// The payload of a block.
     payload: Vec<u8>,
     hash: RunningChecksum,
-    /// The last byte that was taken is not yet reported.
+    /// The last byte taken has not been reported yet.
     holds_back: bool,
 }
 
@@ -68,16 +75,16 @@ struct Outer {
 
 #[derive(Clone, Copy)]
 enum Phase {
-    /// Nothing was seen yet.
+    /// Before the first byte.
     Start,
-    /// Within the bytes that say what follows.
+    /// Within the opening or the head of the body.
     Opening,
     /// Within a store body.
     Copy {
         tag: Tag,
         remaining: u64,
     },
-    /// Within a stream; `replayed` bytes of it were taken with the opening and are now in the machine.
+    /// Within a stream. The bytes of `taken` up to `replayed` need not be given to the machine.
     Inflate {
         machine: usize,
         codec: &'static str,
@@ -91,11 +98,11 @@ enum Phase {
         chunk_len: usize,
         payload_len: usize,
     },
-    /// A block's payload is on its way out.
+    /// Delivering the payload of a block.
     Deliver {
         position: usize,
     },
-    /// Within the checksum behind a body.
+    /// Within the checksum after a body.
     Checksum {
         codec: &'static str,
         taken: usize,
@@ -105,7 +112,8 @@ enum Phase {
 }
 
 impl PushDecoder {
-    /// A decoder for chunks of a repository that has these dictionaries. Contexts are made when first needed, and kept.
+    /// Creates a decoder for chunks of a repository with these dictionaries. Contexts are made when first needed, and
+    /// kept.
     pub fn new(dictionaries: &Dictionaries) -> Self {
         PushDecoder {
             dictionaries: dictionaries.clone(),
@@ -120,30 +128,30 @@ impl PushDecoder {
         }
     }
 
-    /// Prepares for a new chunk, whatever became of the last.
+    /// Prepares for a new chunk, whatever the outcome of the last.
     pub fn restart(&mut self) {
         self.phase = Phase::Start;
         self.outer = None;
         self.taken.clear();
         self.holds_back = false;
         for room in [&mut self.taken, &mut self.payload] {
-            if room.capacity() > MOST_KEPT {
+            if room.capacity() > MAX_KEPT {
                 *room = Vec::new();
             }
         }
     }
 
-    /// Takes from `input`, which begins where the last step left off, and writes to `output` as much as possible.
+    /// Takes from `input`, which starts where the last step stopped, and writes to `output` as much as possible.
     ///
     /// # Errors
-    /// When the chunk is damaged, or needs what this decoder does not have. Payload bytes that were written before were decoded
-    /// without an error, but their checksum was not yet known.
+    /// When the chunk is damaged, or needs a base or a dictionary that this decoder does not have. The checksum of the
+    /// payload bytes that were written before is then unknown.
     pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<PushStep, CodecError> {
         let held_back = usize::from(self.holds_back).min(input.len());
         let fresh = input.get(held_back..).unwrap_or_default();
         let step = self.run(fresh, output).inspect_err(|_| self.phase = Phase::Failed)?;
         if self.holds_back && held_back == 0 {
-            // Nothing is left to take it from.
+            // There is no input to take the byte from.
             return Ok(PushStep { ended: false, ..step });
         }
         let consumed = held_back + step.consumed;
@@ -155,7 +163,7 @@ impl PushDecoder {
         Ok(PushStep { consumed: consumed - usize::from(self.holds_back), ..step })
     }
 
-    /// Whether payload may be decoded and not yet written.
+    /// Whether there may be decoded payload that has not been written.
     fn may_hold_payload(&self) -> bool {
         match self.phase {
             Phase::Inflate { claimed, delivered, .. } => claimed != Some(delivered),
@@ -191,17 +199,17 @@ impl PushDecoder {
         }
     }
 
-    /// The usual case: all of the chunk is there, and room for all of its payload.
+    /// Handles the usual case: the whole chunk has arrived, and there is room for the whole payload.
     fn decode_at_once(&mut self, input: &[u8], output: &mut [u8]) -> Option<PushStep> {
-        let claimed = Parsed::of(input).ok()?.payload_len()?;
+        let claimed = Start::parse(input).ok()?.head.payload_len()?;
         let room = output.get_mut(..usize::try_from(claimed).ok()?)?;
         let produced = room.len();
-        // An error here may only say that the chunk goes on behind `input`: the slow way tells.
+        // An error may only mean that the chunk continues after `input`. Decoding in steps finds out.
         let consumed = self.whole.decode(input, room).ok()?;
         Some(PushStep { consumed, produced, ended: true })
     }
 
-    /// Prepares for the next block of a blocked chunk; false if there is none.
+    /// Prepares for the next block of a blocked chunk. Returns false if there is none.
     fn next_block(&mut self) -> bool {
         match self.outer {
             Some(outer) if outer.remaining > 0 => {
@@ -213,7 +221,8 @@ impl PushDecoder {
         }
     }
 
-    /// Goes on in the present phase: bytes taken, bytes written, and whether the next phase may go on with the rest.
+    /// Continues the current phase. Returns the number of bytes taken, the number of bytes written, and whether the
+    /// next phase may start.
     fn advance(&mut self, input: &[u8], output: &mut [u8]) -> Result<(usize, usize, bool), CodecError> {
         match self.phase {
             Phase::Start => Ok((0, 0, false)),
@@ -233,63 +242,62 @@ impl PushDecoder {
 
     fn open(&mut self, input: &[u8]) -> Result<(usize, usize, bool), CodecError> {
         let before = self.taken.len();
-        let more = input.get(..input.len().min(LONGEST_OPENING.saturating_sub(before))).unwrap_or_default();
+        let more = input.get(..input.len().min(opening::MAX_LEN.saturating_sub(before))).unwrap_or_default();
         if more.is_empty() {
             return Ok((0, 0, false));
         }
         self.taken.extend_from_slice(more);
-        let parsed = match Parsed::of(&self.taken) {
-            Ok(parsed) => parsed,
-            Err(CodecError::Truncated { .. }) if self.taken.len() < LONGEST_OPENING => {
+        let start = match Start::parse(&self.taken) {
+            Ok(start) => start,
+            Err(CodecError::Truncated { .. }) if self.taken.len() < opening::MAX_LEN => {
                 return Ok((more.len(), 0, false));
             }
             Err(error) => return Err(error),
         };
-        // A frame's header goes to zstd in one step. What came with earlier pieces can no longer be taken from `input`.
-        let kept = if before > parsed.len { before.max(parsed.len + parsed.header_len) } else { parsed.len };
+        // zstd must get a frame's header in one step. Bytes from earlier pieces can no longer be taken from `input`.
+        let (replayed_from, read) = start.lens();
+        let kept = if before > replayed_from { before.max(read) } else { replayed_from };
         self.taken.truncate(kept);
-        self.enter(&parsed)?;
+        self.enter(&start)?;
         Ok((kept - before, 0, true))
     }
 
-    /// Starts the phase that an opening leads to.
-    fn enter(&mut self, parsed: &Parsed) -> Result<(), CodecError> {
+    /// Enters the phase that follows the start of a chunk.
+    fn enter(&mut self, start: &Start) -> Result<(), CodecError> {
         if let Some(outer) = self.outer {
-            check_block(&outer, parsed)?;
+            start.expect_block_of(&outer)?;
             self.outer = Some(Outer { remaining: outer.remaining - outer.remaining.min(BLOCK_LEN as u64), ..outer });
         }
         self.hash = RunningChecksum::new();
-        self.phase = match parsed.what {
-            What::Blocks { tag, payload_len } => {
-                if payload_len <= BLOCK_LEN as u64 {
-                    let found = format!("{payload_len} payload bytes");
-                    return Err(CodecError::Corrupt { codec: CHUNK, expected: "a payload above one block", found });
-                }
+        let tag = start.tag;
+        let machine_of = tag.map_or(MachineOf::StandardFrame, |tag| MachineOf::Tagged(tag.body, tag.dictionary));
+        let (codec, checksum) = tag.map_or((CHUNK, false), |tag| (tag.body.name(), tag.checksum));
+        self.phase = match (start.head, tag) {
+            (BodyHead::Blocks { payload_len }, Some(tag)) => {
                 self.outer = Some(Outer { tag, remaining: payload_len });
                 self.taken.clear();
                 Phase::Opening
             }
-            What::Store { tag, payload_len } => Phase::Copy { tag, remaining: payload_len },
-            What::Block { payload_len, block_len, checksum } => {
-                block_phase(parsed.len, payload_len, block_len, checksum)?
+            (BodyHead::Store { payload_len }, Some(tag)) => Phase::Copy { tag, remaining: payload_len },
+            (BodyHead::Block(lengths), _) => start.block_phase(lengths, codec, checksum)?,
+            (BodyHead::Stream { payload_len }, _) => {
+                let machine = self.machine(machine_of, payload_len)?;
+                let replayed = self.taken.len();
+                Phase::Inflate { machine, codec, checksum, claimed: Some(payload_len), delivered: 0, replayed }
             }
-            What::Stream { tag, payload_len } => {
-                let machine = self.machine(MachineOf::Tagged(tag.body, tag.dictionary), payload_len)?;
-                let (codec, claimed, replayed) = (tag.body.name(), Some(payload_len), self.taken.len());
-                Phase::Inflate { machine, codec, checksum: tag.checksum, claimed, delivered: 0, replayed }
-            }
-            What::Frame { tag, payload_len: claimed } => {
-                let of = tag.map_or(MachineOf::StandardFrame, |tag| MachineOf::Tagged(tag.body, tag.dictionary));
-                let machine = self.machine(of, claimed.unwrap_or_default())?;
+            (BodyHead::Frame(header), _) => {
+                let claimed = header.content_size;
+                let machine = self.machine(machine_of, claimed.unwrap_or_default())?;
+                let (codec, replayed) = (Body::Zstd.name(), start.body_start);
                 // The frame has its own checksum.
-                let (codec, replayed) = (Body::Zstd.name(), parsed.len);
                 Phase::Inflate { machine, codec, checksum: false, claimed, delivered: 0, replayed }
             }
+            (BodyHead::ZlibStream | BodyHead::Blocks { .. } | BodyHead::Store { .. }, _) => return Err(foreign()),
         };
         Ok(())
     }
 
-    /// The number of the machine that reads this, ready for a new stream.
+    /// The index of the machine for this kind of stream, which is ready for a new stream.
     fn machine(&mut self, of: MachineOf, payload_len: u64) -> Result<usize, CodecError> {
         let number = match self.machines.iter().position(|(other, _)| *other == of) {
             Some(number) => number,
@@ -304,4 +312,70 @@ impl PushDecoder {
         }
         Ok(number)
     }
+}
+
+/// The opening of a chunk and the head of its body.
+struct Start {
+    /// `None` for a standard zstd frame.
+    tag: Option<Tag>,
+    head: BodyHead,
+    /// The length of the tag in bytes.
+    body_start: usize,
+    /// The length of the head in bytes.
+    head_len: usize,
+}
+
+impl Start {
+    /// Reads the start of the chunk at the start of `stored`.
+    ///
+    /// # Errors
+    /// [`CodecError::Truncated`] when it continues after `stored`.
+    fn parse(stored: &[u8]) -> Result<Self, CodecError> {
+        if stored.len() < frame::MAGIC.len() && frame::MAGIC.starts_with(stored) {
+            return Err(CodecError::Truncated { codec: CHUNK, available: stored.len() as u64 });
+        }
+        let opening = Opening::of(stored)?;
+        let tag = match opening {
+            Opening::Tagged(tag) if tag.needs_base => return Err(CodecError::BaseNeeded { codec: tag.body.name() }),
+            Opening::Tagged(tag) => Some(tag),
+            Opening::StandardZstdFrame => None,
+            Opening::ZlibStream { .. } => return Err(foreign()),
+        };
+        let body = stored.get(opening.body_start()..).unwrap_or_default();
+        let mut rest = body;
+        let codec = tag.map_or(CHUNK, |tag| tag.body.name());
+        let head = BodyHead::take(opening, &mut StoredBytes::new(&mut rest, codec))?;
+        Ok(Start { tag, head, body_start: opening.body_start(), head_len: body.len() - rest.len() })
+    }
+
+    /// The number of bytes before those that a machine reads, and the number of bytes that were read here.
+    fn lens(&self) -> (usize, usize) {
+        let read = self.body_start + self.head_len;
+        // The header of a frame is part of the frame.
+        (if matches!(self.head, BodyHead::Frame(_)) { self.body_start } else { read }, read)
+    }
+
+    /// The phase that collects a block. Memory for the block is allocated only as it arrives.
+    fn block_phase(&self, lengths: BlockLengths, codec: &'static str, checksum: bool) -> Result<Phase, CodecError> {
+        let (payload_len, block_len) = lengths.check(codec, MAX_EXPANSION, LONGEST_BLOCK)?;
+        let checksum_len = if checksum { checksum::LEN } else { 0 };
+        let chunk_len = self.body_start + self.head_len + block_len + checksum_len;
+        Ok(Phase::Block { chunk_len, payload_len })
+    }
+
+    /// Checks that the chunk can be the next block of `outer`.
+    fn expect_block_of(&self, outer: &Outer) -> Result<(), CodecError> {
+        let wanted = outer.remaining.min(BLOCK_LEN as u64);
+        if self.tag.is_some_and(|tag| tag.is_block_of(outer.tag)) && self.head.payload_len() == Some(wanted) {
+            return Ok(());
+        }
+        let found = "another chunk".to_owned();
+        Err(CodecError::Corrupt { codec: CHUNK, expected: "a block that suits the first", found })
+    }
+}
+
+/// The error for a chunk that zlib must decode.
+fn foreign() -> CodecError {
+    let found = "a zlib stream".to_owned();
+    CodecError::Corrupt { codec: CHUNK, expected: "a tag byte or a zstd frame", found }
 }

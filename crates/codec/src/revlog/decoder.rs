@@ -1,67 +1,63 @@
-//! Revlog chunk to payload: whatever engine wrote it.
+//! Decodes revlog chunks of every engine.
 
-use super::{LZ4, LZ4_CHUNK, OpenEnded, RAW, RAW_AS_IT_IS, RAW_CHUNK, ZLIB, ZSTD};
-use super::{doubled_room, is_believed, parse_revlog_tag, reserve};
-use crate::codec::Codec;
+use super::{LZ4_CHUNK, RAW_CHUNK};
+use crate::codec::{OpenEnded, UNUSED_LEVEL};
 use crate::codecs::lz4_block;
 use crate::codecs::zstd::Zstd;
-use crate::codecs::zstd_frame;
-use crate::decoder::{ChunkDecoder, UNUSED_LEVEL};
-use crate::decoders::{BodyCodecs, Decoders, Lz4Reader};
+use crate::codecs::zstd::frame;
+use crate::decoder::ChunkDecoder;
+use crate::decoders::{Decoders, Lz4Reader};
 use crate::dictionary::Dictionaries;
-use crate::error::{CodecError, FoundLength};
-use crate::leb128;
+use crate::error::{CodecError, check_limit, expect_all_taken};
+use crate::growing::{is_plausible_len, new_room, reserve};
+use crate::opening::revlog::RevlogOpening;
+use crate::opening::{Opening, claimed_len};
 use crate::spec::CodecSpec;
-use crate::stored::StoredBytes;
-use crate::tag::{BaseUse, Body, TAG_LEN, Tag};
+use crate::tag::{BaseUse, Tag};
 
-/// Bytes of the payload length behind header `4`.
+/// The length of the payload length after header `4`, in bytes.
 const LZ4_LENGTH_LEN: usize = 4;
 
-/// Decodes revlog chunks of every engine, with contexts that are made when first needed and then reused.
+/// Decodes revlog chunks of every engine. Contexts are made when first needed, and reused.
 pub struct RevlogDecoder {
     decoders: Decoders,
     zlib: Option<Box<dyn OpenEnded>>,
     zstd: Option<Zstd>,
-    bodies: BodyCodecs,
-    /// Reads what needs a dictionary or a base, which in packs is stored alike.
-    as_in_packs: ChunkDecoder,
+    /// Decodes tagged bodies, which are the same as in packs.
+    tagged: ChunkDecoder,
 }
 
 impl RevlogDecoder {
-    /// A decoder that reads with the implementations that `decoders` names.
+    /// Creates a decoder that uses the implementations in `decoders`.
     pub fn new(decoders: impl Into<Decoders>) -> Self {
         let decoders = decoders.into();
-        let as_in_packs = ChunkDecoder::new(decoders);
-        RevlogDecoder { decoders, zlib: None, zstd: None, bodies: BodyCodecs::default(), as_in_packs }
+        RevlogDecoder { decoders, zlib: None, zstd: None, tagged: ChunkDecoder::new(decoders) }
     }
 
-    /// The same decoder for chunks of a repository that has these dictionaries.
+    /// Sets the dictionaries of the repository whose chunks are decoded.
     #[must_use]
     pub fn with_dictionaries(self, dictionaries: &Dictionaries) -> Self {
-        RevlogDecoder { as_in_packs: self.as_in_packs.with_dictionaries(dictionaries), ..self }
+        RevlogDecoder { tagged: self.tagged.with_dictionaries(dictionaries), ..self }
     }
 
-    /// How the chunk that is all of `stored` uses the full text of its delta's base: where it does,
-    /// [`decode_on_base`](RevlogDecoder::decode_on_base) alone decodes it. Damaged chunks use none.
+    /// How the chunk that is all of `stored` uses the full text of its delta's base. Only
+    /// [`decode_on_base`](RevlogDecoder::decode_on_base) decodes a chunk that uses it. Damaged chunks count as using
+    /// none.
     pub fn base_use(stored: &[u8]) -> BaseUse {
-        match stored {
-            // Most chunks are Mercurial's own.
-            [] | [RAW_AS_IT_IS | RAW | ZLIB | ZSTD | LZ4, ..] => BaseUse::None,
-            _ => parse_revlog_tag(stored).map_or(BaseUse::None, Tag::base_use),
-        }
+        RevlogOpening::of(stored).map_or(BaseUse::None, RevlogOpening::base_use)
     }
 
-    /// The payload length that the chunk that is all of `stored`, one that uses its base, claims itself.
+    /// The payload length that the chunk that is all of `stored` claims, if the chunk uses its base.
     pub fn claimed_len_on_base(stored: &[u8]) -> Option<u64> {
         ChunkDecoder::claimed_len_on_base(stored).filter(|_| RevlogDecoder::base_use(stored) != BaseUse::None)
     }
 
-    /// As [`decode`](RevlogDecoder::decode), for the chunk of a delta, whose base has the full text `base`: also chunks that use
-    /// it. What such a chunk holds, a delta or a full text, [`base_use`](RevlogDecoder::base_use) says.
+    /// Does the same as [`decode`](RevlogDecoder::decode) for the chunk of a delta whose base has the full text `base`,
+    /// whether the chunk uses the base or not. [`base_use`](RevlogDecoder::base_use) says whether the chunk holds a
+    /// delta or a full text.
     ///
     /// # Errors
-    /// As `decode`; also when it claims more payload than its length and that of the base make likely.
+    /// As `decode`, and when the chunk claims more payload than its length and that of the base make plausible.
     pub fn decode_on_base(
         &mut self,
         stored: &[u8],
@@ -69,73 +65,37 @@ impl RevlogDecoder {
         limit: usize,
         payload: &mut Vec<u8>,
     ) -> Result<usize, CodecError> {
-        if RevlogDecoder::base_use(stored) == BaseUse::None {
-            return self.decode(stored, limit, payload);
-        }
         let start = payload.len();
-        let decoded = self.decode_with_base(stored, base, limit, payload);
+        let decoded = match RevlogOpening::of(stored)? {
+            RevlogOpening::Tagged(tag) if tag.needs_base => self.decode_with_base(tag, stored, base, limit, payload),
+            opening => self.decode_opened(opening, stored, limit, payload),
+        };
         decoded.inspect_err(|_| payload.truncate(start))
     }
 
     fn decode_with_base(
         &mut self,
+        tag: Tag,
         stored: &[u8],
         base: &[u8],
         limit: usize,
         payload: &mut Vec<u8>,
     ) -> Result<usize, CodecError> {
-        let name = parse_revlog_tag(stored)?.body.name();
+        let name = tag.body.name();
         let corrupt = |found| CodecError::Corrupt { codec: name, expected: "a payload length that is likely", found };
-        let claimed = RevlogDecoder::claimed_len_on_base(stored).ok_or_else(|| corrupt("none".to_owned()))?;
-        let length = check_limit(claimed, limit, name)?;
-        if !is_believed(length, stored.len(), base.len()) {
+        let claimed = claimed_len(tag, stored, name).map_err(|_| corrupt("none".to_owned()))?;
+        let length = check_limit(name, claimed, limit)?;
+        if !is_plausible_len(length, stored.len(), base.len()) {
             let (stored, base) = (stored.len(), base.len());
             return Err(corrupt(format!("{length} payload bytes in {stored} with a base of {base}")));
         }
-        let consumed = self.as_in_packs.decode_on_base(stored, base, new_room(payload, length, name)?)?;
-        expect_all(consumed, stored, name).map(|()| length)
+        let consumed = self.tagged.decode_on_base(stored, base, new_room(payload, length, name)?)?;
+        expect_all_taken(name, consumed as u64, stored.len() as u64)?;
+        Ok(length)
     }
 
-    /// Decodes a chunk that needs a dictionary.
-    fn decode_with_dictionary(
-        &mut self,
-        tag: Tag,
-        stored: &[u8],
-        limit: usize,
-        payload: &mut Vec<u8>,
-    ) -> Result<usize, CodecError> {
-        let name = tag.body.name();
-        let mut body = stored.get(tag.len()..).unwrap_or_default();
-        let claimed = match tag.body {
-            Body::Zstd => self.zstd_content_size(body)?,
-            _ => leb128::read(&mut StoredBytes::new(&mut body, name))?,
-        };
-        let length = check_limit(claimed, limit, name)?;
-        let consumed = if is_believed(length, stored.len(), 0) {
-            self.as_in_packs.decode(stored, new_room(payload, length, name)?)?
-        } else {
-            let mut rest = stored;
-            let mut growing = Growing { start: payload.len(), length, payload };
-            self.as_in_packs.decode_stream_from(&mut rest, length as u64, &mut |piece| growing.push(piece))?;
-            stored.len() - rest.len()
-        };
-        expect_all(consumed, stored, name).map(|()| length)
-    }
-
-    /// The payload length of a magicless frame.
-    fn zstd_content_size(&self, frame: &[u8]) -> Result<u64, CodecError> {
-        let mut zstd = Zstd::new(UNUSED_LEVEL, false);
-        zstd.set_checksum(false);
-        let missing = || CodecError::Corrupt {
-            codec: Body::Zstd.name(),
-            expected: "a frame with its content size",
-            found: "one without".to_owned(),
-        };
-        zstd.content_size(frame)?.ok_or_else(missing)
-    }
-
-    /// A decoder for a variant under `spec`, by the implementation that wrote it where that can read: see
-    /// [`Decoders::for_spec`].
+    /// Creates a decoder for a variant with `spec`. It uses the implementation that wrote the variant, if that can
+    /// decode: see [`Decoders::for_spec`].
     pub fn for_spec(spec: &CodecSpec) -> Self {
         RevlogDecoder::new(Decoders::for_spec(spec))
     }
@@ -143,46 +103,55 @@ impl RevlogDecoder {
     /// Decodes the chunk that is all of `stored`, appends its payload to `payload` and returns the payload's length in
     /// bytes.
     ///
-    /// A payload of more than `limit` bytes is an error. Where the caller knows the payload's length, as it does for a
-    /// full text, that is the best limit: the buffer then grows once. Memory is taken for what decodes, not for what a
-    /// length field claims: at most `limit` bytes, and before the first byte is decoded at most 1 MiB or 255 times
-    /// `stored.len()`, whichever is more.
+    /// A payload of more than `limit` bytes is an error. If the caller knows the payload's length, as it does for a
+    /// full text, that is the best limit: the buffer then grows only once. Memory is allocated for decoded bytes and
+    /// not for the claim of a length field: at most `limit` bytes, and before the first byte is decoded at most 1 MiB
+    /// or 255 times `stored.len()`, whichever is more.
     ///
     /// # Errors
-    /// When the header is not known, the chunk is damaged, does not end with `stored`, or holds more than `limit` bytes.
-    /// `payload` is then as it was before.
+    /// When the header is unknown, the chunk is damaged, does not end with `stored`, or holds more than `limit` bytes.
+    /// `payload` is then unchanged.
     pub fn decode(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
         let start = payload.len();
-        let decoded = match stored {
-            [] => Ok(0),
-            [RAW_AS_IT_IS, ..] => append_raw(stored, limit, payload),
-            [RAW, rest @ ..] => append_raw(rest, limit, payload),
-            [ZLIB, ..] => self.zlib().decode_to_end(stored, limit, payload),
-            [ZSTD, ..] => self.zstd().decode_to_end(stored, limit, payload),
-            [LZ4, body @ ..] => decode_lz4(self.decoders.lz4, body, limit, payload),
-            [_, body @ ..] => match parse_revlog_tag(stored) {
-                Ok(tag) if tag.needs_base => Err(CodecError::BaseNeeded { codec: tag.body.name() }),
-                Ok(tag) if tag.dictionary.is_some() => self.decode_with_dictionary(tag, stored, limit, payload),
-                Ok(tag) => {
-                    let codec = self.bodies.codec_for(self.decoders, tag);
-                    decode_tagged(codec, tag, body, limit, payload)
-                }
-                Err(error) => Err(error),
-            },
-        };
+        let decoded = self.decode_opened(RevlogOpening::of(stored)?, stored, limit, payload);
         decoded.inspect_err(|_| payload.truncate(start))
     }
 
-    /// The name of the codec that the chunk needs, for messages: `zlib`, `zstd`, `lz4`, that of a tagged body, or `store`
-    /// for raw and empty ones; `None` where no chunk can begin so.
+    #[inline]
+    fn decode_opened(
+        &mut self,
+        opening: RevlogOpening,
+        stored: &[u8],
+        limit: usize,
+        payload: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        match opening {
+            RevlogOpening::Empty => Ok(0),
+            RevlogOpening::RawWithoutHeader => append_raw(stored, limit, payload),
+            RevlogOpening::Raw => append_raw(after_header(stored), limit, payload),
+            RevlogOpening::ZlibStream => self.zlib().decode_to_end(stored, limit, payload),
+            RevlogOpening::ZstdFrame => self.zstd().decode_to_end(stored, limit, payload),
+            RevlogOpening::Lz4 => decode_lz4(self.decoders.lz4, after_header(stored), limit, payload),
+            RevlogOpening::Tagged(tag) => {
+                let name = tag.body.name();
+                if tag.needs_base {
+                    return Err(CodecError::BaseNeeded { codec: name });
+                }
+                let claimed = claimed_len(tag, stored, name)?;
+                self.tagged.append_claimed(Opening::Tagged(tag), stored, (claimed, limit), name, payload)
+            }
+        }
+    }
+
+    /// The name for messages of the codec that the chunk needs: `zlib`, `zstd`, `lz4`, the name of a tagged body, or
+    /// `store` for raw and empty chunks. `None` if no chunk can start like this.
     pub fn identify(stored: &[u8]) -> Option<&'static str> {
-        match stored {
-            [] | [RAW_AS_IT_IS | RAW, ..] => Some("store"),
-            // RFC 1950: the header, as a number, is a multiple of 31.
-            [ZLIB, second, ..] if u16::from_be_bytes([ZLIB, *second]).is_multiple_of(31) => Some("zlib"),
-            [ZSTD, ..] if stored.starts_with(&zstd_frame::MAGIC) => Some("zstd"),
-            [LZ4, ..] => Some("lz4"),
-            _ => parse_revlog_tag(stored).ok().map(|tag| tag.body.name()),
+        match RevlogOpening::of(stored).ok()? {
+            RevlogOpening::Empty | RevlogOpening::RawWithoutHeader | RevlogOpening::Raw => Some("store"),
+            RevlogOpening::ZlibStream => ChunkDecoder::identify(stored),
+            RevlogOpening::ZstdFrame => stored.starts_with(&frame::MAGIC).then_some("zstd"),
+            RevlogOpening::Lz4 => Some("lz4"),
+            RevlogOpening::Tagged(tag) => Some(tag.body.name()),
         }
     }
 
@@ -197,7 +166,7 @@ impl RevlogDecoder {
 }
 
 fn append_raw(raw: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
-    check_limit(raw.len() as u64, limit, RAW_CHUNK)?;
+    check_limit(RAW_CHUNK, raw.len() as u64, limit)?;
     reserve(payload, raw.len(), RAW_CHUNK)?;
     payload.extend_from_slice(raw);
     Ok(raw.len())
@@ -215,80 +184,12 @@ fn decode_lz4(reader: Lz4Reader, body: &[u8], limit: usize, payload: &mut Vec<u8
             found: format!("{claimed} payload bytes in a block of {}", block.len()),
         });
     }
-    let length = check_limit(claimed, limit, LZ4_CHUNK)?;
-    let start = payload.len();
-    reserve(payload, length, LZ4_CHUNK)?;
-    payload.resize(start.saturating_add(length), 0);
-    reader.decompress(block, payload.get_mut(start..).unwrap_or_default(), LZ4_CHUNK)?;
+    let length = check_limit(LZ4_CHUNK, claimed, limit)?;
+    reader.decompress(block, new_room(payload, length, LZ4_CHUNK)?, LZ4_CHUNK)?;
     Ok(length)
 }
 
-/// Decodes what follows a tag byte: a body that begins with the payload's length, and takes all that is there.
-fn decode_tagged(
-    codec: &mut dyn Codec,
-    tag: Tag,
-    body: &[u8],
-    limit: usize,
-    payload: &mut Vec<u8>,
-) -> Result<usize, CodecError> {
-    let name = tag.body.name();
-    let claimed = leb128::read(&mut StoredBytes::new(&mut &*body, name))?;
-    let length = check_limit(claimed, limit, name)?;
-    let body_len = if is_believed(length, body.len(), 0) {
-        codec.decode(body, new_room(payload, length, name)?)?
-    } else {
-        let mut rest = body;
-        let mut growing = Growing { start: payload.len(), length, payload };
-        codec.decode_stream(&mut rest, length as u64, &mut |piece| growing.push(piece))?;
-        body.len() - rest.len()
-    };
-    if body_len == body.len() {
-        return Ok(length);
-    }
-    let (expected, found) = ((TAG_LEN + body_len) as u64, (TAG_LEN + body.len()) as u64);
-    Err(CodecError::TrailingBytes { codec: name, expected, found })
-}
-
-/// `length` bytes of room at the end of `payload`.
-fn new_room<'a>(payload: &'a mut Vec<u8>, length: usize, codec: &'static str) -> Result<&'a mut [u8], CodecError> {
-    let start = payload.len();
-    reserve(payload, length, codec)?;
-    payload.resize(start.saturating_add(length), 0);
-    Ok(payload.get_mut(start..).unwrap_or_default())
-}
-
-/// An error unless a chunk took all of `stored`.
-fn expect_all(consumed: usize, stored: &[u8], codec: &'static str) -> Result<(), CodecError> {
-    if consumed == stored.len() {
-        return Ok(());
-    }
-    Err(CodecError::TrailingBytes { codec, expected: consumed as u64, found: stored.len() as u64 })
-}
-
-/// A payload whose chunk claims more than is believed: room is made as bytes arrive.
-struct Growing<'a> {
-    payload: &'a mut Vec<u8>,
-    /// Where it starts.
-    start: usize,
-    /// What is claimed, in bytes.
-    length: usize,
-}
-
-impl Growing<'_> {
-    fn push(&mut self, piece: &[u8]) -> std::io::Result<()> {
-        let Growing { payload, start, length } = self;
-        if payload.capacity() - payload.len() < piece.len() {
-            let filled = payload.len() - *start;
-            let room = doubled_room(filled.saturating_add(piece.len()), *length).unwrap_or(*length);
-            payload.try_reserve_exact(room.saturating_sub(filled))?;
-        }
-        payload.extend_from_slice(piece);
-        Ok(())
-    }
-}
-
-/// `length` as a length in memory, which it is at most `limit`.
-fn check_limit(length: u64, limit: usize, codec: &'static str) -> Result<usize, CodecError> {
-    let too_long = || CodecError::PayloadLimit { codec, limit: limit as u64, found: FoundLength::Exactly(length) };
-    usize::try_from(length).ok().filter(|length| *length <= limit).ok_or_else(too_long)
+/// The bytes after a header of one byte.
+fn after_header(stored: &[u8]) -> &[u8] {
+    stored.get(1..).unwrap_or_default()
 }

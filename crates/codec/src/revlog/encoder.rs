@@ -1,6 +1,6 @@
-//! Payload to revlog chunk.
+//! Encodes payloads into revlog chunks.
 
-use super::{LZ4, RAW, RAW_AS_IT_IS, RevlogEngine, is_believed, revlog_tag};
+use super::RevlogEngine;
 use crate::BLOCK_LEN;
 use crate::algorithm::Algorithm;
 use crate::base_encoder::{BaseEncoder, DeltaBase};
@@ -13,47 +13,50 @@ use crate::codecs::lz4hc::HighCoder;
 use crate::codecs::zstd::Zstd;
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, reserve_chunk};
+use crate::growing::is_plausible_len;
+use crate::opening::revlog::{LZ4, RAW, RAW_WITHOUT_HEADER, revlog_tag};
 use crate::spec::{CodecChoice, CodecSpec};
 use crate::tag::Tag;
 
-/// hg's zlib engine leaves shorter payloads raw, in bytes.
-const LEAST_ZLIB_PAYLOAD: usize = 44;
+/// The length of the shortest payload that hg's zlib engine compresses, in bytes.
+const MIN_ZLIB_PAYLOAD: usize = 44;
 
-/// hg's zstd engine leaves shorter payloads raw, in bytes.
-const LEAST_ZSTD_PAYLOAD: usize = 50;
+/// The length of the shortest payload that hg's zstd engine compresses, in bytes.
+const MIN_ZSTD_PAYLOAD: usize = 50;
 
-/// Encodes payloads into revlog chunks under one choice of codec; contexts are reused.
+/// Encodes payloads into revlog chunks with one codec choice. Contexts are reused.
 ///
-/// A payload is written as hg writes it: raw where hg's engine would not try to compress it, and where the compressed bytes
-/// are not fewer than the payload's. `zlib` thus gives the very bytes that hg does. The stored bytes depend on choice,
-/// dictionary, payload and base alone.
+/// A payload is written as hg writes it: raw if hg's engine would not try to compress it, or if the compressed bytes
+/// are no fewer than the payload's. So `zlib` writes exactly the same bytes as hg. The stored bytes depend only on
+/// choice, dictionary, payload and base.
 pub struct RevlogEncoder {
     compressor: Compressor,
-    /// Takes the place of the compressor for payloads that are not too long for it.
+    /// Replaces the compressor for payloads that are short enough for a dictionary.
     with_dictionary: Option<TaggedCodec>,
     /// Tries the full text of a delta's base as prefix.
     on_base: Option<BaseEncoder>,
 }
 
-/// Tag byte, body without checksum.
+/// Writes a tag byte, then a body without checksum.
 struct TaggedCodec {
     codec: Box<dyn Codec>,
     tag: Tag,
 }
 
 enum Compressor {
-    /// Chunks that are the codec's own stored bytes and begin with the header already.
-    Whole { codec: Box<dyn Codec>, least_payload: usize },
-    /// Header, payload length, block.
+    /// Writes the codec's stored bytes, whose first byte is the header.
+    Whole { codec: Box<dyn Codec>, min_payload: usize },
+    /// Writes header, payload length and block.
     Lz4(Box<dyn BlockCoder>),
-    /// What hg has no header for.
+    /// Writes bodies that hg has no header for.
     Tagged(TaggedCodec),
-    /// Nothing is compressed.
+    /// Compresses nothing.
     None,
 }
 
 impl RevlogEncoder {
-    /// An encoder for the default part of `spec`, without a dictionary. Contexts are made when the first payload arrives.
+    /// Creates an encoder for the default part of `spec`, without a dictionary. Contexts are made when the first
+    /// payload arrives.
     ///
     /// # Errors
     /// When the codec of the spec cannot be set up.
@@ -61,35 +64,35 @@ impl RevlogEncoder {
         RevlogEncoder::for_choice(spec.default_choice(), None)
     }
 
-    /// An encoder for `choice`, with a dictionary and its number. Contexts are made when the first payload arrives.
+    /// Creates an encoder for `choice`, with a numbered dictionary. Contexts are made when the first payload arrives.
     ///
     /// # Errors
     /// When the codec cannot be set up, or does not take the dictionary.
     pub fn for_choice(choice: &CodecChoice, dictionary: Option<(u8, &Dictionary)>) -> Result<Self, CodecError> {
-        let behind_tag = choice.behind_revlog_tag();
-        let with_dictionary = match dictionary.zip(behind_tag.algorithm().body()) {
+        let for_tag = choice.for_revlog_tag();
+        let with_dictionary = match dictionary.zip(for_tag.algorithm().body()) {
             None => None,
             Some(((number, dictionary), body)) => {
-                let mut codec = behind_tag.new_codec()?;
+                let mut codec = for_tag.new_codec()?;
                 codec.set_dictionary(Some(dictionary))?;
                 Some(TaggedCodec { codec, tag: Tag { dictionary: Some(number), ..Tag::plain(body, false) } })
             }
         };
-        let on_base = choice.uses_base().then(|| BaseEncoder::new(&behind_tag));
+        let on_base = choice.uses_base().then(|| BaseEncoder::new(&for_tag));
         Ok(RevlogEncoder { compressor: Compressor::new(choice)?, with_dictionary, on_base })
     }
 
-    /// Whether deltas are encoded with [`encode_delta`](RevlogEncoder::encode_delta) to more purpose than with
+    /// Whether [`encode_delta`](RevlogEncoder::encode_delta) may write shorter chunks for deltas than
     /// [`encode`](RevlogEncoder::encode).
     pub fn uses_bases(&self) -> bool {
         self.on_base.is_some()
     }
 
-    /// Appends the chunk of the delta `payload`, or of its full text in its place, to `stored`, whichever is shortest;
-    /// returns its length in bytes.
+    /// Appends the shortest chunk of the delta `payload`, or of its full text, to `stored` and returns the chunk's
+    /// length in bytes.
     ///
     /// # Errors
-    /// When the implementation fails; `stored` is then as it was before.
+    /// When the implementation fails. `stored` is then unchanged.
     pub fn encode_delta(
         &mut self,
         payload: &[u8],
@@ -101,20 +104,21 @@ impl RevlogEncoder {
         let Some(on_base) = &mut self.on_base else { return Ok(stored.len() - start) };
         let alone = stored.len() - start;
         on_base.replace_if_shorter(payload, base, start, stored).inspect_err(|_| stored.truncate(start))?;
-        // A reader believes no more of a short chunk. Such a delta is mostly of zeros, and short without its base too.
+        // A reader accepts only plausible lengths. A delta with an implausible one is mostly zeros, and short without
+        // its base too.
         let longest = base.object.map_or(0, <[u8]>::len).max(payload.len());
         let length = stored.len() - start;
-        if length < alone && !is_believed(longest, length, base.content.len()) {
+        if length < alone && !is_plausible_len(longest, length, base.content.len()) {
             stored.truncate(start);
             return self.encode(payload, stored);
         }
         Ok(length)
     }
 
-    /// Appends the chunk of `payload` to `stored`, returns its length in bytes.
+    /// Appends the chunk of `payload` to `stored` and returns the chunk's length in bytes.
     ///
     /// # Errors
-    /// When the implementation fails; `stored` is then as it was before.
+    /// When the implementation fails. `stored` is then unchanged.
     pub fn encode(&mut self, payload: &[u8], stored: &mut Vec<u8>) -> Result<usize, CodecError> {
         let start = stored.len();
         let compressed = self.compress(payload, stored).inspect_err(|_| stored.truncate(start))?;
@@ -125,7 +129,7 @@ impl RevlogEncoder {
         Ok(stored.len() - start)
     }
 
-    /// Appends the compressed chunk of `payload`, unless it is not to be tried; says whether it did.
+    /// Appends the compressed chunk of `payload`, if compression should be tried, and returns whether it did.
     fn compress(&mut self, payload: &[u8], stored: &mut Vec<u8>) -> Result<bool, CodecError> {
         match &mut self.with_dictionary {
             Some(with_dictionary) if (1..=BLOCK_LEN).contains(&payload.len()) => {
@@ -149,12 +153,12 @@ impl Compressor {
         let level = choice.level().unwrap_or_default();
         Ok(match choice.revlog_engine() {
             RevlogEngine::None => Compressor::None,
-            RevlogEngine::Zlib => Compressor::Whole { codec: choice.new_codec()?, least_payload: LEAST_ZLIB_PAYLOAD },
+            RevlogEngine::Zlib => Compressor::Whole { codec: choice.new_codec()?, min_payload: MIN_ZLIB_PAYLOAD },
             RevlogEngine::Zstd => {
-                // As hg: with magic number and content size, without a checksum, whatever the choice's options say.
+                // As in hg: with magic number and content size, without a checksum, whatever the options of the choice.
                 let mut codec = Zstd::new(level, true).with_window(choice.window_log());
                 codec.set_checksum(false);
-                Compressor::Whole { codec: Box::new(codec), least_payload: LEAST_ZSTD_PAYLOAD }
+                Compressor::Whole { codec: Box::new(codec), min_payload: MIN_ZSTD_PAYLOAD }
             }
             RevlogEngine::Lz4 => Compressor::Lz4(match choice.algorithm() {
                 Algorithm::Lz4hc => Box::new(HighCoder::new(level)),
@@ -162,16 +166,16 @@ impl Compressor {
                 _ => Box::new(FastCoder::new(level)),
             }),
             RevlogEngine::Tagged(algorithm) => match algorithm.body().and_then(revlog_tag) {
-                Some(tag) => Compressor::Tagged(TaggedCodec { codec: choice.behind_revlog_tag().new_codec()?, tag }),
+                Some(tag) => Compressor::Tagged(TaggedCodec { codec: choice.for_revlog_tag().new_codec()?, tag }),
                 None => Compressor::None,
             },
         })
     }
 
-    /// As [`RevlogEncoder::compress`].
+    /// See [`RevlogEncoder::compress`].
     fn compress(&mut self, payload: &[u8], stored: &mut Vec<u8>) -> Result<bool, CodecError> {
         match self {
-            Compressor::Whole { codec, least_payload } if payload.len() >= *least_payload => {
+            Compressor::Whole { codec, min_payload } if payload.len() >= *min_payload => {
                 codec.encode(payload, stored).map(|_| true)
             }
             Compressor::Lz4(coder) => compress_lz4(coder.as_mut(), payload, stored),
@@ -183,7 +187,8 @@ impl Compressor {
     }
 }
 
-/// Whether a payload of this length is to be tried: not an empty one, nor one that the codec would have to cut into blocks.
+/// Whether to try a payload of this length. Empty payloads, and those that would have to be cut into blocks, are not
+/// tried.
 fn can_encode(codec: &dyn Codec, payload_len: usize) -> bool {
     payload_len > 0 && (payload_len <= BLOCK_LEN || codec.capabilities().streams)
 }
@@ -206,8 +211,8 @@ fn compress_lz4(coder: &mut dyn BlockCoder, payload: &[u8], stored: &mut Vec<u8>
 }
 
 fn write_raw(payload: &[u8], stored: &mut Vec<u8>) {
-    // An empty payload is an empty chunk, and a payload that begins with a NUL byte its own header.
-    if payload.first().is_some_and(|first| *first != RAW_AS_IT_IS) {
+    // The chunk of an empty payload is empty, and a payload that starts with a NUL byte needs no header.
+    if payload.first().is_some_and(|first| *first != RAW_WITHOUT_HEADER) {
         stored.push(RAW);
     }
     stored.extend_from_slice(payload);

@@ -1,33 +1,33 @@
-//! One part of a spec: a codec with its level and options.
+//! A part of a spec: a codec with its level and options.
 
 use super::CodecSpec;
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
-use crate::codecs;
+use crate::codecs::zstd::Zstd;
 use crate::error::CodecError;
 
-/// The level at which git writes loose objects when nothing is configured (`Z_BEST_SPEED`).
+/// The level of git's loose objects by default (`Z_BEST_SPEED`).
 const GIT_LOOSE_LEVEL: i32 = 1;
 
-/// The level of the baseline: what git packs with when nothing is configured.
+/// The level of the baseline, which is that of git's packs by default.
 const GIT_PACK_LEVEL: i32 = 6;
 
 /// Where a dictionary comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DictionarySource {
-    /// One is trained for each kind of payload, of at most so many bytes.
+    /// A dictionary is trained for each kind of payload.
     Trained {
-        /// The longest that one may be, in bytes.
+        /// The maximum length of the dictionary, in bytes.
         max_len: usize,
     },
-    /// The user brings one.
+    /// The user supplies the dictionary in a file.
     File {
-        /// The first hexadecimal digits of its hash, once it was read.
+        /// The first hexadecimal digits of its hash; empty until the file is read.
         digits: String,
     },
 }
 
-/// What payloads of one kind are encoded with: codec, level and options.
+/// How payloads of one kind are encoded: codec, level and options.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CodecChoice {
     pub(super) algorithm: Algorithm,
@@ -43,12 +43,12 @@ pub struct CodecChoice {
 }
 
 impl CodecChoice {
-    /// `algorithm` at its default level and without options.
+    /// `algorithm` at its default level without options.
     pub(crate) fn of(algorithm: Algorithm) -> Self {
         CodecChoice::at(algorithm, algorithm.levels().map(|levels| levels.default))
     }
 
-    /// `algorithm` at `level` and without options.
+    /// `algorithm` at `level` without options.
     pub(super) fn at(algorithm: Algorithm, level: Option<i32>) -> Self {
         CodecChoice {
             algorithm,
@@ -69,7 +69,7 @@ impl CodecChoice {
         self.algorithm
     }
 
-    /// The effective level, typed or default; `None` for codecs without levels.
+    /// The effective level, which is typed or default; `None` if the codec has no levels.
     pub fn level(&self) -> Option<i32> {
         self.level
     }
@@ -79,12 +79,12 @@ impl CodecChoice {
         self.checksum
     }
 
-    /// Whether zstd writes standard frames (`frame=standard`) in place of tag byte and magicless frame.
+    /// Whether zstd writes standard frames (`frame=standard`) instead of tag byte and magicless frame.
     pub fn standard_frame(&self) -> bool {
         self.standard_frame
     }
 
-    /// The binary logarithm of zstd's largest window in bytes, where it is not the level's own.
+    /// The binary logarithm of zstd's largest window in bytes, if it is not the level's own.
     pub fn window_log(&self) -> Option<u32> {
         self.window_log
     }
@@ -99,38 +99,43 @@ impl CodecChoice {
         self.prefix
     }
 
-    /// Whether a delta may give way to its whole object, compressed with its base's content as zstd prefix.
+    /// Whether a delta's whole object may replace it, compressed with the base's content as zstd prefix.
     pub fn patch(&self) -> bool {
         self.patch
     }
 
-    /// Whether deltas may need their base's content.
+    /// Whether chunks of deltas may need the base's content.
     pub fn uses_base(&self) -> bool {
         self.prefix || self.patch
     }
 
-    /// Whether a payload is stored where its codec does not shrink it. RFC 1950 streams and standard frames cannot be.
+    /// Whether a payload that does not shrink is stored. This has no effect for RFC 1950 streams and standard frames.
     pub fn store_if_larger(&self) -> bool {
         self.store_if_larger
     }
 
-    /// The codec beneath the container: bodies without tag bytes, set up for this choice.
+    /// Makes the codec below the container, set up for this choice. It writes bodies without tags.
     ///
     /// # Errors
     /// When the codec cannot be set up.
     pub fn new_codec(&self) -> Result<Box<dyn Codec>, CodecError> {
-        let mut codec = codecs::new_codec(self);
+        let level = self.level.unwrap_or_default();
+        let mut codec: Box<dyn Codec> = match self.algorithm {
+            // The only codec with container options.
+            Algorithm::Zstd => Box::new(Zstd::new(level, self.standard_frame).with_window(self.window_log)),
+            algorithm => (algorithm.descriptor().new)(level),
+        };
         codec.set_checksum(self.checksum);
         Ok(codec)
     }
 
-    /// The spec of codec, level and checksum alone.
+    /// The spec of only codec, level, checksum and window.
     pub fn without_options(&self) -> CodecSpec {
         let plain = CodecChoice::at(self.algorithm, self.level);
         CodecSpec::of_choice(CodecChoice { checksum: self.checksum, window_log: self.window_log, ..plain })
     }
 
-    /// The same with standard zstd frames and without a dictionary.
+    /// The same choice with standard zstd frames and without a dictionary.
     pub(crate) fn in_standard_frame(&self) -> CodecChoice {
         CodecChoice { standard_frame: true, dictionary: None, ..self.clone() }
     }
@@ -149,9 +154,9 @@ impl CodecChoice {
         }
     }
 
-    /// The same for what stands behind a tag byte in a revlog: without a checksum, and DEFLATE without its RFC 1950 wrapping,
-    /// whose first byte is Mercurial's own there.
-    pub(crate) fn behind_revlog_tag(&self) -> CodecChoice {
+    /// The same choice for tagged bodies in a revlog: without a checksum, and DEFLATE without its RFC 1950 wrapper,
+    /// whose first byte is one of Mercurial's own headers.
+    pub(crate) fn for_revlog_tag(&self) -> CodecChoice {
         let algorithm = if self.algorithm.is_zlib_family() { Algorithm::Deflate } else { self.algorithm };
         CodecChoice { algorithm, checksum: false, standard_frame: false, ..self.clone() }
     }
@@ -194,13 +199,13 @@ impl CodecChoice {
     }
 }
 
-/// A size as it is typed: `112k`, or bytes where that is not whole.
+/// A size as the user types it: `112k`, or in bytes if it is not a whole number of KiB.
 fn size(bytes: usize) -> String {
     const KIB: usize = 1 << 10;
     if bytes.is_multiple_of(KIB) { format!("{}k", bytes / KIB) } else { bytes.to_string() }
 }
 
-/// The level of loose objects when `loose=` is not typed.
+/// The level of loose objects if the spec has no `loose=`.
 pub(super) fn default_loose_level(algorithm: Algorithm, level: Option<i32>) -> Option<i32> {
     let baseline = algorithm == Algorithm::Zlib && level == Some(GIT_PACK_LEVEL);
     if baseline { Some(GIT_LOOSE_LEVEL) } else { level }

@@ -1,12 +1,13 @@
-//! Why a spec was refused: what is wrong, what is valid, and where.
+//! The errors in a spec: what is wrong, where, and what is valid.
 
 use std::fmt;
 
 use super::SpecKind;
-use super::parse::OptionName;
-use crate::algorithm::{Algorithm, Levels};
+use super::option::OptionName;
+use crate::algorithm::Algorithm;
+use crate::codecs::descriptor::Levels;
 
-/// Why a codec spec was refused, and at which character.
+/// Why a codec spec is invalid, and at which character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
     kind: SpecErrorKind,
@@ -19,17 +20,17 @@ impl SpecError {
         SpecError { kind, typed: typed.to_owned(), at }
     }
 
-    /// The same fault in a longer text.
+    /// The same error in a longer text.
     pub(super) fn within(self, typed: &str, at: usize) -> Self {
         SpecError { kind: self.kind, typed: typed.to_owned(), at }
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &SpecErrorKind {
         &self.kind
     }
 
-    /// Where in the spec, in bytes from its start.
+    /// The position in the spec, in bytes.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -44,7 +45,7 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
-/// What is wrong with a codec spec; says what is valid.
+/// What is wrong with a codec spec. The messages say what is valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecErrorKind {
@@ -53,7 +54,7 @@ pub enum SpecErrorKind {
     UnknownCodec {
         /// The name as typed.
         typed: String,
-        /// The valid name nearest to it, unless all are far.
+        /// The most similar valid name, if one is similar.
         nearest: Option<&'static str>,
     },
 
@@ -62,7 +63,7 @@ pub enum SpecErrorKind {
     NamedWithMore {
         /// The name.
         name: &'static str,
-        /// What it stands for.
+        /// The spec that it stands for.
         spec: &'static str,
     },
 
@@ -71,7 +72,7 @@ pub enum SpecErrorKind {
     NotBuiltIn {
         /// Name of the codec.
         codec: &'static str,
-        /// The cargo feature that has it.
+        /// The cargo feature that enables it.
         feature: &'static str,
     },
 
@@ -86,7 +87,7 @@ pub enum SpecErrorKind {
         levels: Levels,
     },
 
-    /// The codec has no levels at all.
+    /// The codec has no levels.
     #[error("{codec} has no levels: expected {codec}, found {codec}:{typed}")]
     NoLevels {
         /// Name of the codec.
@@ -95,7 +96,7 @@ pub enum SpecErrorKind {
         typed: String,
     },
 
-    /// Several levels, where one spec is wanted.
+    /// Several levels where only one spec is allowed.
     #[error("expected one level, found several: only bench takes lists and ranges of levels")]
     SeveralLevels,
 
@@ -106,11 +107,11 @@ pub enum SpecErrorKind {
         typed: String,
         /// Name of the codec.
         codec: &'static str,
-        /// The valid name nearest to it, unless all are far.
+        /// The most similar valid name, if one is similar.
         nearest: Option<&'static str>,
     },
 
-    /// The option exists, for other codecs.
+    /// The option exists only for other codecs.
     #[error("option {option} is not for {codec}, which takes {}", valid_options(.codec))]
     OptionNotForCodec {
         /// Name of the option.
@@ -124,9 +125,9 @@ pub enum SpecErrorKind {
     BadValue {
         /// Name of the option.
         option: &'static str,
-        /// The value as typed, empty where none was.
+        /// The value as typed; empty if there was none.
         typed: String,
-        /// What it takes.
+        /// The valid values.
         valid: String,
     },
 
@@ -140,9 +141,9 @@ pub enum SpecErrorKind {
     /// Two options exclude each other.
     #[error("{first} does not go with {second}")]
     Conflict {
-        /// One option.
+        /// The first option.
         first: &'static str,
-        /// The other.
+        /// The second option.
         second: &'static str,
     },
 
@@ -153,10 +154,10 @@ pub enum SpecErrorKind {
         kind: &'static str,
     },
 
-    /// Lists of levels that multiply to more specs than anybody waits for.
+    /// Lists of levels with too many combinations.
     #[error("expected at most {limit} specs, found more")]
     TooManySpecs {
-        /// The most that are taken.
+        /// The maximum number of specs.
         limit: usize,
     },
 }
@@ -183,9 +184,9 @@ impl SpecErrorKind {
     }
 }
 
-/// The most similar of `names`, unless none is similar at all.
+/// The most similar of `names`, if one is similar.
 fn nearest(typed: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    // Below this Jaro-Winkler similarity (0 to 1) a suggestion confuses more than it helps.
+    // A suggestion with a lower Jaro-Winkler similarity (0 to 1) would confuse more than help.
     const SIMILAR_ENOUGH: f64 = 0.7;
     let typed = typed.to_lowercase();
     let similarity = |name: &&'static str| strsim::jaro_winkler(&typed, name);
@@ -207,7 +208,7 @@ fn valid_codecs() -> String {
     described.chain(named).collect::<Vec<_>>().join(", ")
 }
 
-/// The options that the codec of this name takes, for error messages.
+/// The options of the codec with this name, for error messages.
 fn valid_options(codec: &str) -> String {
     let algorithm = Algorithm::from_name(codec);
     let applies = |option: &OptionName| algorithm.is_some_and(|algorithm| option.applies_to(algorithm));

@@ -7,13 +7,13 @@ use super::error::{SpecError, SpecErrorKind};
 use super::{CodecSpec, SpecKind};
 use crate::algorithm::Algorithm;
 
-/// The most specs that one argument may stand for.
-const MOST_SPECS: usize = 1000;
+/// The maximum number of specs that one argument may stand for.
+const MAX_SPECS: usize = 1000;
 
-/// Several specs in one argument: `zlib:1..9` and `zstd:1,3,5` name one for each level, with the same options.
+/// Several specs in one argument: `zlib:1..9` and `zstd:1,3,5` stand for one spec per level, with the same options.
 ///
-/// Where two parts have several levels, every combination is meant. A range leaves out levels that the codec does not
-/// have, such as zstd's 0.
+/// If two parts have several levels, the argument stands for every combination. A range leaves out numbers that are not
+/// levels of the codec, such as 0 for zstd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodecSpecs {
     typed: String,
@@ -21,7 +21,7 @@ pub struct CodecSpecs {
 }
 
 impl CodecSpecs {
-    /// The specs, in the order in which their levels were typed. At least one.
+    /// The specs in the order in which their levels were typed. There is at least one.
     pub fn specs(&self) -> &[CodecSpec] {
         &self.specs
     }
@@ -35,13 +35,13 @@ impl fmt::Display for CodecSpecs {
 
 /// A token with everything that it may stand for.
 struct Token<'a> {
-    /// Each alternative, and where in the argument it was typed.
+    /// Each alternative and its position in the argument.
     alternatives: Vec<(String, usize)>,
-    /// `codec:` or `kind=codec:`, and the codec, where the token names levels.
+    /// `codec:` or `kind=codec:`, and the codec, if the token names levels.
     levels_of: Option<(&'a str, Algorithm)>,
 }
 
-/// One alternative of each token so far: a spec, and where each of its tokens was typed.
+/// One alternative of each token so far: a spec, and the position of each of its tokens in the argument.
 #[derive(Clone, Default)]
 struct Combination {
     text: String,
@@ -54,8 +54,8 @@ impl FromStr for CodecSpecs {
     fn from_str(typed: &str) -> Result<Self, SpecError> {
         let tokens = tokens(typed)?;
         let count = tokens.iter().try_fold(1usize, |count, token| count.checked_mul(token.alternatives.len()));
-        if count.is_none_or(|count| count > MOST_SPECS) {
-            return Err(SpecError::new(SpecErrorKind::TooManySpecs { limit: MOST_SPECS }, typed, 0));
+        if count.is_none_or(|count| count > MAX_SPECS) {
+            return Err(SpecError::new(SpecErrorKind::TooManySpecs { limit: MAX_SPECS }, typed, 0));
         }
         let mut combinations = vec![Combination::default()];
         for token in &tokens {
@@ -64,7 +64,7 @@ impl FromStr for CodecSpecs {
         }
         let specs = combinations.iter().map(|combination| {
             let parsed: Result<CodecSpec, SpecError> = combination.text.parse();
-            // What was typed is what the message shows, also where one of several is wrong.
+            // The message shows what the user typed, even if only one of several specs is wrong.
             parsed.map_err(|error| {
                 let at = combination.typed_position(typed, error.at());
                 error.within(typed, at)
@@ -85,8 +85,8 @@ impl Combination {
         longer
     }
 
-    /// Where in `typed`, the argument, the token was typed that holds the byte at `position`, or that byte itself where the
-    /// two begin alike.
+    /// The position in `typed`, the argument, of the byte at `position` of this spec, or that of its token if the
+    /// argument does not contain the token up to that byte.
     fn typed_position(&self, typed: &str, position: usize) -> usize {
         let before = self.text.get(..position).unwrap_or_default();
         let token_start = before.rfind(',').map_or(0, |comma| comma + 1);
@@ -97,7 +97,7 @@ impl Combination {
     }
 }
 
-/// Splits the argument; what a bare number or range means depends on the token before it.
+/// Splits the argument. The meaning of a bare number or range depends on the token before it.
 fn tokens(typed: &str) -> Result<Vec<Token<'_>>, SpecError> {
     let mut tokens: Vec<Token<'_>> = Vec::new();
     let mut at = 0;
@@ -139,7 +139,7 @@ fn is_levels(text: &str) -> bool {
     is_number(text) || text.split_once("..").is_some_and(|(first, last)| is_number(first) && is_number(last))
 }
 
-/// The levels that a number or a range means: a number as it was typed.
+/// The levels that a number or a range stands for. A number stays as it was typed.
 fn levels(text: &str, algorithm: Algorithm) -> Result<Vec<String>, SpecErrorKind> {
     let Some((first, last)) = text.split_once("..") else { return Ok(vec![text.to_owned()]) };
     let bad = || SpecErrorKind::bad_level(algorithm, text);
@@ -148,8 +148,8 @@ fn levels(text: &str, algorithm: Algorithm) -> Result<Vec<String>, SpecErrorKind
     if !valid.range.contains(&first) || !valid.range.contains(&last) {
         return Err(bad());
     }
-    if first.abs_diff(last) as usize >= MOST_SPECS {
-        return Err(SpecErrorKind::TooManySpecs { limit: MOST_SPECS });
+    if first.abs_diff(last) as usize >= MAX_SPECS {
+        return Err(SpecErrorKind::TooManySpecs { limit: MAX_SPECS });
     }
     let mut found: Vec<String> =
         (first.min(last)..=first.max(last)).filter(|level| valid.contains(*level)).map(|l| l.to_string()).collect();

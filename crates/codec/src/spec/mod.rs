@@ -1,4 +1,4 @@
-//! Codec specs: what the user types, parsed and checked once.
+//! Codec specs: what the user types, which is parsed and checked once.
 //!
 //! ```text
 //! spec    = name / part *("," kind "=" part) / kind "=" part *("," kind "=" part)
@@ -16,14 +16,15 @@
 //!         / "window=" log                        ; zstd
 //! ```
 //!
-//! A part without a kind is the default for all kinds that are not named; where there is none, it is the baseline.
-//! `delta` takes the deltas of every kind. Where several specs can be given, [`CodecSpecs`] also takes lists and ranges
-//! of levels.
+//! A part without a kind is the default for all kinds without a part of their own. Without such a part the default is
+//! the baseline. `delta` stands for the deltas of every kind. An argument for several specs, [`CodecSpecs`], also takes
+//! lists and ranges of levels.
 
 mod choice;
 mod error;
 mod list;
 mod named;
+mod option;
 mod parse;
 
 use std::collections::BTreeMap;
@@ -42,23 +43,24 @@ use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::kind::{ChunkKind, ObjectKind};
 
-/// The longest part of a file name that a spec gives, in bytes; a longer one ends in a hash of the spec.
+/// The maximum length in bytes of the part of a file name that stands for a spec. A longer one is cut and ends in a
+/// hash of the spec.
 const MAX_FILE_STEM: usize = 120;
 
-/// The level at which zstd stores dictionaries.
+/// The level at which zstd compresses dictionaries.
 const DICTIONARY_LEVEL: i32 = 19;
 
-/// What a spec can name a part for.
+/// The kinds that a spec can have a part for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SpecKind {
-    /// Payloads of one kind of object, whole and delta.
+    /// All payloads of one kind of object, whole or delta.
     Object(ObjectKind),
     /// The deltas of every kind.
     Delta,
 }
 
 impl SpecKind {
-    /// Every kind, in the order in which they are listed to the user.
+    /// Every kind, in the order in which the user sees them.
     pub const ALL: [SpecKind; 8] = [
         SpecKind::Object(ObjectKind::Commit),
         SpecKind::Object(ObjectKind::Tree),
@@ -70,7 +72,7 @@ impl SpecKind {
         SpecKind::Delta,
     ];
 
-    /// The name that is typed.
+    /// The name that the user types.
     pub fn name(self) -> &'static str {
         match self {
             SpecKind::Object(kind) => kind.name(),
@@ -83,7 +85,7 @@ impl SpecKind {
     }
 }
 
-/// A codec with its level and options, for every kind of payload or for each its own.
+/// A codec with its level and options, the same for all kinds of payloads or one for each kind.
 ///
 /// Two specs are equal when they mean the same, however they were typed: `zlib` equals `zlib:6`.
 /// `Display` gives back what was typed.
@@ -91,7 +93,7 @@ impl SpecKind {
 pub struct CodecSpec {
     typed: String,
     meaning: Meaning,
-    /// The dictionary that the user brought, which its hash in the meaning stands for.
+    /// The dictionary that the user supplied. Its hash is part of the meaning.
     own_dictionary: Option<Dictionary>,
 }
 
@@ -99,13 +101,13 @@ pub struct CodecSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Meaning {
     default: CodecChoice,
-    /// None of them equals the default.
+    /// The parts that differ from the default.
     kinds: BTreeMap<SpecKind, CodecChoice>,
     max_chain: Option<u32>,
 }
 
 impl CodecSpec {
-    /// The spec of `algorithm` at its default level, as if its bare name had been typed.
+    /// The spec of `algorithm` at its default level, as if the user had typed its bare name.
     pub fn of(algorithm: Algorithm) -> Self {
         CodecSpec { typed: algorithm.name().to_owned(), ..CodecSpec::of_choice(CodecChoice::of(algorithm)) }
     }
@@ -116,23 +118,23 @@ impl CodecSpec {
         CodecSpec { typed: meaning.canonical(), meaning, own_dictionary: None }
     }
 
-    /// The same with another meaning, in its canonical spelling.
+    /// The same spec with another meaning, in its canonical spelling.
     fn with_meaning(&self, meaning: Meaning) -> Self {
         CodecSpec { typed: meaning.canonical(), meaning, own_dictionary: self.own_dictionary.clone() }
     }
 
-    /// The spec of what dictionaries are stored with: as small as can be, since they are read once.
+    /// The spec for storing dictionaries: as small as possible, because they are read only once.
     pub fn for_dictionaries() -> Self {
         CodecSpec::of_choice(CodecChoice::at(Algorithm::Zstd, Some(DICTIONARY_LEVEL)))
     }
 
-    /// What payloads of `kind` are encoded with.
+    /// The codec choice for payloads of `kind`.
     pub fn choice(&self, kind: ChunkKind) -> &CodecChoice {
         let delta = self.meaning.kinds.get(&SpecKind::Delta).filter(|_| kind.is_delta);
         delta.or_else(|| self.meaning.kinds.get(&SpecKind::Object(kind.object))).unwrap_or(&self.meaning.default)
     }
 
-    /// What payloads are encoded with whose kind is not named.
+    /// The codec choice for payloads whose kind has no part of its own.
     pub fn default_choice(&self) -> &CodecChoice {
         &self.meaning.default
     }
@@ -142,17 +144,17 @@ impl CodecSpec {
         std::iter::once(&self.meaning.default).chain(self.meaning.kinds.values())
     }
 
-    /// The kinds that have a part of their own, other than the default.
+    /// The kinds with a part that differs from the default.
     pub fn kinds(&self) -> impl Iterator<Item = SpecKind> {
         self.meaning.kinds.keys().copied()
     }
 
-    /// A kind with a part of its own that is none of `objects`, if there is one.
+    /// A kind with a part of its own that is not in `objects`, if there is one.
     pub fn kind_outside(&self, objects: &[ObjectKind]) -> Option<SpecKind> {
         self.kinds().find(|kind| matches!(kind, SpecKind::Object(object) if !objects.contains(object)))
     }
 
-    /// Whether all payloads are encoded alike, whatever their kind.
+    /// Whether payloads of all kinds are encoded in the same way.
     pub fn is_uniform(&self) -> bool {
         self.meaning.kinds.is_empty() && !self.uses_dictionaries()
     }
@@ -162,7 +164,7 @@ impl CodecSpec {
         self.meaning.default.algorithm()
     }
 
-    /// The level of the default part, typed or default; `None` for codecs without levels.
+    /// The level of the default part, which is typed or default; `None` if its codec has no levels.
     pub fn level(&self) -> Option<i32> {
         self.meaning.default.level()
     }
@@ -172,7 +174,7 @@ impl CodecSpec {
         self.choices().all(|choice| choice.algorithm().is_zlib_family() && choice.dictionary().is_none())
     }
 
-    /// Whether every chunk carries a checksum of its payload: RFC 1950 streams always do.
+    /// Whether every chunk carries a checksum of its payload, as RFC 1950 streams always do.
     pub fn checksum(&self) -> bool {
         self.choices().all(CodecChoice::checksum)
     }
@@ -182,18 +184,18 @@ impl CodecSpec {
         self.choices().any(|choice| choice.dictionary().is_some())
     }
 
-    /// Whether some deltas are compressed with their base's content, so that whoever writes or reads them needs it.
+    /// Whether some deltas are compressed with their base's content, which writers and readers then need.
     pub fn uses_bases(&self) -> bool {
         self.choices().any(CodecChoice::uses_base)
     }
 
-    /// The longest chain, in deltas, at whose end a payload may still be compressed with its base's content; `None` for no
-    /// limit.
+    /// The maximum length of a chain, in deltas, at whose end a payload may be compressed with its base's content;
+    /// `None` if there is no limit.
     pub fn max_chain(&self) -> Option<u32> {
         self.meaning.max_chain
     }
 
-    /// This spec with another limit, typed behind it.
+    /// The same spec with another `max-chain`.
     #[must_use]
     pub fn with_max_chain(&self, max_chain: u32) -> CodecSpec {
         if !self.uses_bases() {
@@ -203,8 +205,8 @@ impl CodecSpec {
         self.with_meaning(meaning)
     }
 
-    /// This spec with a dictionary that the user brings, known by the first digits of its hash, in every part that can
-    /// have one: in those that say `dict=file`, or in all where none does.
+    /// The same spec with a dictionary that the user supplies, which the first digits of its hash identify. The parts
+    /// with `dict=file` use it; if there are none, all parts that can use a dictionary.
     #[must_use]
     pub fn with_own_dictionary(&self, dictionary: Dictionary, digits: &str) -> CodecSpec {
         let asks = |choice: &CodecChoice| matches!(choice.dictionary(), Some(DictionarySource::File { .. }));
@@ -216,12 +218,12 @@ impl CodecSpec {
         CodecSpec { own_dictionary: Some(dictionary), ..spec }
     }
 
-    /// The dictionary that the user brought.
+    /// The dictionary that the user supplied.
     pub fn own_dictionary(&self) -> Option<&Dictionary> {
         self.own_dictionary.as_ref()
     }
 
-    /// The codec beneath the container for kinds that are not named: bodies without tag bytes.
+    /// Makes the codec below the container for kinds without a part of their own. It writes bodies without tags.
     ///
     /// # Errors
     /// When the codec cannot be set up.
@@ -231,15 +233,15 @@ impl CodecSpec {
 
     /// The spec for loose objects of a variant under this spec.
     ///
-    /// The same codecs and options, at the level of `loose=N` where that was typed. Without it, the
-    /// baseline `zlib:6` writes loose objects at level 1, as git does by default, and every other
-    /// spec at its own level. Loose objects have no base.
+    /// It has the same codecs and options at the level of `loose=N`, if that was typed. Otherwise the baseline `zlib:6`
+    /// writes loose objects at level 1, as git does by default, and every other spec at its own level. Loose objects
+    /// have no base.
     #[must_use]
     pub fn for_loose_objects(&self) -> CodecSpec {
         self.map(None, CodecChoice::for_loose_objects)
     }
 
-    /// The spec without the options that mean nothing in revlogs, whose container is Mercurial's.
+    /// The spec without the options that have no effect in revlogs, whose container is Mercurial's.
     #[must_use]
     pub fn for_revlogs(&self) -> CodecSpec {
         self.map(self.meaning.max_chain, CodecChoice::for_revlogs)
@@ -254,15 +256,15 @@ impl CodecSpec {
         self.with_meaning(meaning)
     }
 
-    /// The one spelling of this meaning: level always spelled, kinds and options sorted, defaults omitted.
+    /// The canonical spelling of this meaning: with the level, kinds and options sorted, without defaults.
     pub fn canonical(&self) -> String {
         self.meaning.canonical()
     }
 
-    /// A part of a file name that tells this spec from every other: `zstd-5`, `zstd-m7`, `store`,
-    /// `zstd-5-checksum-no`. Lower-case letters, digits and `-` only, at most 120.
+    /// A part of a file name that differs from that of every other spec: `zstd-5`, `zstd-m7`, `store`,
+    /// `zstd-5-checksum-no`. It consists of at most 120 lower-case letters, digits and `-`.
     pub fn file_stem(&self) -> String {
-        // In a canonical spec a minus sign in front of a digit only precedes a negative level: after ":" or "=".
+        // In a canonical spec, only negative levels have a minus sign before a digit. It comes after ":" or "=".
         let canonical = self.canonical();
         let mut stem = canonical.replace(":-", "-m").replace("loose=-", "loose-m").replace([':', ',', '=', '_'], "-");
         if stem.len() > MAX_FILE_STEM {
@@ -281,7 +283,8 @@ impl Meaning {
         max_chain: Option<u32>,
     ) -> Self {
         let mut kinds: BTreeMap<SpecKind, CodecChoice> = kinds.into_iter().collect();
-        // `delta` goes before the kinds: a part for it that equals the default still says something beside them.
+        // `delta` has precedence over the kinds, so a part for it that equals the default has an effect if there are
+        // others.
         if kinds.keys().all(|kind| *kind == SpecKind::Delta) {
             kinds.retain(|_, choice| *choice != default);
         } else {
@@ -296,7 +299,7 @@ impl Meaning {
     }
 
     fn canonical(&self) -> String {
-        // It stands behind the first part that it can be typed for.
+        // The limit follows the first part that may have it.
         let mut max_chain = self.max_chain;
         let mut part = |choice: &CodecChoice| {
             let limit = max_chain.take_if(|_| choice.uses_base());

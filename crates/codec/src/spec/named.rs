@@ -1,13 +1,13 @@
 //! Specs that have a name. README says how they were chosen, and on which repositories.
 
-/// Every name with the spec that it stands for.
+/// Every name and the spec that it stands for.
 const NAMED: [(&str, &str); 3] = [
     ("best-size", "zstd:19,dict=112k,patch,prefix"),
     ("best-read", "lz4hc:12,dict=64k"),
     ("balanced", "zstd:9,dict=112k"),
 ];
 
-/// Every named spec: its name and the spec that it stands for.
+/// Every named spec: the name and the spec that it stands for.
 pub fn named_specs() -> &'static [(&'static str, &'static str)] {
     &NAMED
 }

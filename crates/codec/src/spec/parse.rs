@@ -1,84 +1,20 @@
-//! From text to meaning, one token after another; a token is what stands between two commas.
+//! Parses the text of a spec. A token is the text between two commas.
 
 use super::choice::{CodecChoice, DictionarySource, default_loose_level};
 use super::error::{SpecError, SpecErrorKind};
+use super::option::OptionName;
 use super::{Meaning, SpecKind};
-use crate::algorithm::{Algorithm, Levels};
+use crate::algorithm::Algorithm;
+use crate::codecs::descriptor::Levels;
 
-/// The smallest dictionary that can be asked for, in bytes: none below it is trained.
-const LEAST_DICTIONARY: usize = crate::training::MIN_DICTIONARY_LEN;
+/// The minimum length of a dictionary, in bytes: a smaller one cannot be trained.
+const MIN_DICTIONARY: usize = crate::training::MIN_DICTIONARY_LEN;
 
-/// The windows that zstd can be given, as binary logarithms of bytes: its own least, and the most that a reader accepts.
-const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=crate::codecs::zstd_frame::MAX_WINDOW_LOG;
+/// The valid windows of zstd, as binary logarithms of their length in bytes: from its own minimum to the maximum that a
+/// reader accepts.
+const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=crate::codecs::zstd::frame::MAX_WINDOW_LOG;
 
-/// An option's name, so that the list of valid ones and the parser cannot differ.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum OptionName {
-    Checksum,
-    Dict,
-    Frame,
-    Loose,
-    MaxChain,
-    Patch,
-    Prefix,
-    StoreIfLarger,
-    Window,
-}
-
-impl OptionName {
-    pub(super) const ALL: [OptionName; 9] = [
-        OptionName::Checksum,
-        OptionName::Dict,
-        OptionName::Frame,
-        OptionName::Loose,
-        OptionName::MaxChain,
-        OptionName::Patch,
-        OptionName::Prefix,
-        OptionName::StoreIfLarger,
-        OptionName::Window,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            OptionName::Checksum => "checksum",
-            OptionName::Dict => "dict",
-            OptionName::Frame => "frame",
-            OptionName::Loose => "loose",
-            OptionName::MaxChain => "max-chain",
-            OptionName::Patch => "patch",
-            OptionName::Prefix => "prefix",
-            OptionName::StoreIfLarger => "store-if-larger",
-            OptionName::Window => "window",
-        }
-    }
-
-    /// What it takes, in words; nothing for an option that is only named.
-    pub(super) fn values(self) -> &'static str {
-        match self {
-            OptionName::Checksum | OptionName::StoreIfLarger => "yes or no",
-            OptionName::Dict => "a size such as 112k, or file",
-            OptionName::Frame => "magicless or standard",
-            OptionName::Loose => "a level",
-            OptionName::MaxChain => "a number of deltas",
-            OptionName::Patch | OptionName::Prefix => "",
-            OptionName::Window => "a binary logarithm from 10 to 27",
-        }
-    }
-
-    pub(super) fn applies_to(self, algorithm: Algorithm) -> bool {
-        match self {
-            OptionName::Checksum => !algorithm.is_zlib_family(),
-            OptionName::StoreIfLarger => !algorithm.is_zlib_family() && algorithm != Algorithm::Store,
-            OptionName::Dict => algorithm.longest_dictionary().is_some(),
-            OptionName::Frame | OptionName::MaxChain | OptionName::Patch | OptionName::Prefix | OptionName::Window => {
-                algorithm == Algorithm::Zstd
-            }
-            OptionName::Loose => algorithm.levels().is_some(),
-        }
-    }
-}
-
-/// A part while its options are read.
+/// A part of a spec whose options are being read.
 struct Part {
     kind: Option<SpecKind>,
     choice: CodecChoice,
@@ -86,7 +22,7 @@ struct Part {
     seen: Vec<OptionName>,
 }
 
-/// The meaning of a spec without a name of its own.
+/// Parses a spec that is not the name of one.
 pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
     let mut parts: Vec<Part> = Vec::new();
     let mut max_chain = None;
@@ -100,7 +36,7 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
             (None, None) => Part::new(None, token).map(|part| parts.push(part)),
             (None, Some(part)) => part.option(token, &mut max_chain),
         };
-        // A fault in the codec of a part lies behind the kind's name.
+        // An error in the codec of a part is after the name of the kind.
         let is_codec = matches!(
             result,
             Err(SpecErrorKind::NotBuiltIn { .. }
@@ -109,7 +45,7 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
                 | SpecErrorKind::NoLevels { .. })
         );
         let mut skipped = kind.filter(|_| is_codec).map_or(0, |(kind, _)| kind.name().len() + 1);
-        // And one in the level behind the codec's.
+        // An error in the level is after the name of the codec.
         if let Err(SpecErrorKind::BadLevel { .. } | SpecErrorKind::NoLevels { .. } | SpecErrorKind::SeveralLevels) =
             result
         {
@@ -156,7 +92,7 @@ impl Part {
         Ok(Part { kind, choice: CodecChoice::at(algorithm, level), loose: None, seen: Vec::new() })
     }
 
-    /// Takes an option that was typed behind the codec.
+    /// Takes an option.
     fn option(&mut self, token: &str, max_chain: &mut Option<u32>) -> Result<(), SpecErrorKind> {
         let (name, value) = match token.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -213,7 +149,7 @@ impl Part {
         self.check_conflicts()
     }
 
-    /// What a standard frame cannot say: which dictionary or base it needs.
+    /// Checks that a standard frame, which cannot name a dictionary or a base, needs none.
     fn check_conflicts(&self) -> Result<(), SpecErrorKind> {
         let CodecChoice { standard_frame, dictionary, prefix, patch, .. } = &self.choice;
         for (is_typed, option) in [(dictionary.is_some(), "dict="), (*prefix, "prefix"), (*patch, "patch")] {
@@ -236,7 +172,7 @@ fn parse_level(text: &str, algorithm: Algorithm, levels: &Levels) -> Result<i32,
     if text.split_once("..").is_some_and(|(first, last)| first.parse::<i32>().is_ok() && last.parse::<i32>().is_ok()) {
         return Err(SpecErrorKind::SeveralLevels);
     }
-    // `str::parse` also takes a plus sign, which no documentation of ours offers.
+    // `str::parse` also accepts a plus sign, which our documentation does not offer.
     if text.starts_with('+') {
         return Err(bad());
     }
@@ -254,13 +190,13 @@ fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// A size, `file`, or `file-` and the digits by which a variant remembers which file it was.
+/// A size, `file`, or `file-` and the first digits of the file's hash, which identify the file in a variant.
 fn dictionary(typed: &str, algorithm: Algorithm) -> Result<DictionarySource, SpecErrorKind> {
     let longest = algorithm.longest_dictionary().unwrap_or_default();
     let bad = || SpecErrorKind::BadValue {
         option: OptionName::Dict.name(),
         typed: typed.to_owned(),
-        valid: format!("a size from {LEAST_DICTIONARY} to {}k for {}, or file", longest >> 10, algorithm.name()),
+        valid: format!("a size from {MIN_DICTIONARY} to {}k for {}, or file", longest >> 10, algorithm.name()),
     };
     if typed == "file" {
         return Ok(DictionarySource::File { digits: String::new() });
@@ -270,12 +206,12 @@ fn dictionary(typed: &str, algorithm: Algorithm) -> Result<DictionarySource, Spe
         let are_digits = !digits.is_empty() && digits.len() <= 64 && digits.bytes().all(is_digit);
         return if are_digits { Ok(DictionarySource::File { digits: digits.to_owned() }) } else { Err(bad()) };
     }
-    let max_len = parse_size(typed).filter(|size| (LEAST_DICTIONARY..=longest).contains(size)).ok_or_else(bad)?;
+    let max_len = parse_size(typed).filter(|size| (MIN_DICTIONARY..=longest).contains(size)).ok_or_else(bad)?;
     Ok(DictionarySource::Trained { max_len })
 }
 
-/// Bytes, or with `k`, `m` or `g` behind them KiB, MiB or GiB, as zstd reads sizes; also in capitals, and with `B` or `iB`
-/// behind: `500`, `112k`, `112KiB`, `16M`.
+/// Parses a number of bytes, or of KiB, MiB or GiB with the suffix `k`, `m` or `g`, like zstd. Capitals, and a `B` or
+/// `iB` at the end, are also valid: `500`, `112k`, `112KiB`, `16M`.
 pub fn parse_size(typed: &str) -> Option<usize> {
     let lower = typed.to_ascii_lowercase();
     let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());

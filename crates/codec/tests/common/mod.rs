@@ -1,5 +1,5 @@
-//! What several test files need.
-#![allow(dead_code, reason = "each test file uses its own part")]
+//! Helpers for several test files.
+#![allow(dead_code, reason = "each test file uses only a part")]
 
 use proptest::prelude::*;
 use rand::Rng;
@@ -11,7 +11,7 @@ use repackbench_codec::{
 
 const SPEC_COUNT: usize = if cfg!(feature = "zlib-ng") { 57 } else { 54 };
 
-/// One spec for each codec and container option, at levels that take different paths and no long time.
+/// One spec for each codec and container option, at fast levels that take different paths.
 pub(crate) const SPECS: [&str; SPEC_COUNT] = [
     "store",
     "store,checksum=no",
@@ -75,10 +75,10 @@ pub(crate) const SPECS: [&str; SPEC_COUNT] = [
     "bzip2",
 ];
 
-/// What only shows at levels too slow for more than a few payloads.
+/// Specs at levels that are too slow for more than a few payloads.
 pub(crate) const SLOW_SPECS: [&str; 6] = ["zopfli", "brotli:0", "brotli:11", "lzma:9", "xz:9,checksum=no", "bzip2:1"];
 
-/// The readers that make a difference to a chunk of a pack or a revlog: all of its format, or one.
+/// The decoders that differ for a chunk of a pack or a revlog: all that decode its format.
 pub(crate) fn readers(stored: &[u8]) -> Vec<Decoders> {
     let none = Decoders::default();
     match SharedFormat::of_chunk(stored).or(SharedFormat::of_revlog_chunk(stored)) {
@@ -130,7 +130,7 @@ pub(crate) fn revlog_payload(decoder: &mut RevlogDecoder, stored: &[u8], limit: 
     }
 }
 
-/// Text-like bytes: compressible, without long runs.
+/// Compressible bytes like text, without long runs.
 pub(crate) fn text(length: usize) -> Vec<u8> {
     let words = ["tree ", "parent ", "author ", "0123456789abcdef ", "src/", ".rs\n", "committer ", "fn "];
     let mut state = 7u32;
@@ -156,7 +156,7 @@ pub(crate) fn noise(length: usize) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-/// Payloads of the sizes and textures that packs hold: empty, tiny, repetitive, random, mixed.
+/// Payloads of the sizes and textures in packs: empty, tiny, repetitive, random, mixed.
 pub(crate) fn payload() -> impl Strategy<Value = Vec<u8>> {
     let fragments = prop::collection::vec((prop::collection::vec(any::<u8>(), 0..40), 1usize..60), 0..12);
     prop_oneof![
@@ -168,7 +168,7 @@ pub(crate) fn payload() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Flips, overwrites, removes, doubles, or cuts off bytes of `stored`.
+/// Flips, overwrites, removes, duplicates or cuts off bytes of `stored`.
 pub(crate) fn damage(stored: &mut Vec<u8>, random: &mut SmallRng) {
     for _ in 0..random.random_range(1..4) {
         if stored.is_empty() {
@@ -189,7 +189,7 @@ pub(crate) fn damage(stored: &mut Vec<u8>, random: &mut SmallRng) {
     }
 }
 
-/// Whether damage took the checksum away from the chunk `original`, which a reader cannot know.
+/// Whether damage removed the checksum of the chunk `original`, which a reader cannot know.
 pub(crate) fn lost_checksum(original: &[u8], stored: &[u8]) -> bool {
     let unchecked_tag = stored.first().is_some_and(|tag| *tag != original[0] && tag & 0x80 != 0);
     let standard_frame = stored.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);

@@ -54,7 +54,7 @@ pub(super) fn look(
             }
         }
     }
-    history.forget();
+    history.clear_caches();
     let commits = is_cut.then_some(COMMITS);
     Ok((files, most_changed(counts, commits)))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_analysis::{LEAST_FLOOR, Ratio, hierarchical_interval};
+use repackbench_analysis::{CopyRatio, LEAST_FLOOR, Ratio, hierarchical_interval};
 use repackbench_records::Estimate;
 use repackbench_timing::clock::Sample;
 
@@ -74,11 +74,12 @@ pub(super) fn ratio_over_copies(
         let times = |kind: Kind| raw.get(&copy_label(kind, copy)).map(of);
         let (Some(one), Some(other)) = (times(one), times(other)) else { continue };
         let logs = one.iter().zip(&other).map(|(one, other)| (one / other).ln());
-        values.extend((0..).zip(logs).filter(|(_, log)| log.is_finite()).map(|(run, log)| (run, copy, log)));
+        let finite = (0..).zip(logs).filter(|(_, log)| log.is_finite());
+        values.extend(finite.map(|(block, log_ratio)| CopyRatio { block, copy, log_ratio }));
     }
     let found = hierarchical_interval(&values)?;
     let interval = found.interval.map(|interval| [interval.low, interval.high]);
-    let samples = values.iter().map(|(_, _, log)| log.exp()).collect();
+    let samples = values.iter().map(|value| value.log_ratio.exp()).collect();
     Some(Ratio { estimate: Estimate { value: found.ratio, interval, samples }, floor: LEAST_FLOOR })
 }
 

@@ -8,7 +8,7 @@ const HYBRID: &str = "\
 const UNIFIED: &str = "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw,nsdelegate\n";
 
 #[test]
-fn the_own_group_is_found_below_its_mount() {
+fn own_group_is_found_below_its_mount() {
     let find = |mounts, groups| v2::own_group(mounts, groups).map_err(|error| error.to_string());
     assert_eq!(find(UNIFIED, "0::/user.slice/a.scope\n"), Ok("/sys/fs/cgroup/user.slice/a.scope".into()));
     assert_eq!(find(HYBRID, "4:cpu:/x\n0::/\n"), Ok("/sys/fs/cgroup/unified/".into()));
@@ -19,7 +19,7 @@ fn the_own_group_is_found_below_its_mount() {
 }
 
 #[test]
-fn version_1_has_the_controller_where_a_hierarchy_of_its_names_it() {
+fn version_1_is_used_if_its_hierarchy_has_the_controller() {
     let find = |mounts, groups| v1::own_group(mounts, groups).map_err(|error| error.to_string());
     assert_eq!(find(HYBRID, "9:cpu:/x\n4:memory:/a:b\n0::/\n"), Ok(Some("/sys/fs/cgroup/memory/a:b".into())));
     assert_eq!(find(UNIFIED, "1:name=memory:/x\n0::/user.slice\n"), Ok(None), "a name is no controller");
@@ -38,16 +38,16 @@ fn group(controllers: &str, handed_down: &str) -> tempfile::TempDir {
     folder
 }
 
-/// The groups below `folder`, which stands for the root of a mount of either version.
+/// The groups below `folder`, which stands for the root of a mount of the given version.
 fn below(folder: &Path, version: u32) -> Result<MemoryGroups, NoGroup> {
     let (kind, groups) = if version == 1 { ("cgroup", "4:memory:/\n0::/\n") } else { ("cgroup2", "0::/\n") };
-    // As the kernel tells it: a space would end the field.
+    // As the kernel writes it, because a space would end the field.
     let place = folder.display().to_string().replace(' ', "\\040");
-    MemoryGroups::by(&format!("35 31 0:32 / {place} rw - {kind} group rw,memory\n"), groups)
+    MemoryGroups::parse(&format!("35 31 0:32 / {place} rw - {kind} group rw,memory\n"), groups)
 }
 
 #[test]
-fn without_the_controller_the_message_says_what_is_there_and_what_helps() {
+fn missing_controller_is_reported_with_a_hint() {
     for (controllers, found) in [("hugetlb\n", "expected memory, found hugetlb"), ("", "found none")] {
         let folder = group(controllers, "");
         let error = below(folder.path(), 2).unwrap_err().to_string();
@@ -65,7 +65,7 @@ fn without_the_controller_the_message_says_what_is_there_and_what_helps() {
 }
 
 #[test]
-fn limits_that_would_no_longer_hold_are_respected() {
+fn groups_that_would_escape_limits_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("memory.use_hierarchy"), "0\n").unwrap();
     let error = below(folder.path(), 1).unwrap_err().to_string();
@@ -74,20 +74,20 @@ fn limits_that_would_no_longer_hold_are_respected() {
     below(folder.path(), 1).unwrap();
 }
 
-/// Plays the kernel in the group that the process is in: what it was told, and what it has to say.
+/// Plays the kernel in a group: returns the files that were written to it, then writes `files` there.
 fn play(limited: &Path, files: &[(&str, &str)]) -> Vec<(String, String)> {
-    let told = fs::read_dir(limited).unwrap().map(|entry| {
+    let written = fs::read_dir(limited).unwrap().map(|entry| {
         let path = entry.unwrap().path();
         (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(&path).unwrap())
     });
-    let mut told: Vec<_> = told.collect();
-    told.sort();
+    let mut written: Vec<_> = written.collect();
+    written.sort();
     files.iter().for_each(|(name, text)| fs::write(limited.join(name), text).unwrap());
-    told
+    written
 }
 
 #[test]
-fn the_process_goes_into_a_limited_group_and_back() {
+fn process_enters_a_limited_group_and_returns() {
     let stat = ("memory.stat", "anon 5\nworkingset_refault_anon 7\nworkingset_refault_file 41\npgmajfault 3\n");
     for (version, limit, files) in [
         (2, "memory.max", [stat, ("memory.peak", "12000\n"), ("memory.events", "low 0\nhigh 0\nmax 17\noom 0\n")]),
@@ -99,9 +99,9 @@ fn the_process_goes_into_a_limited_group_and_back() {
         assert_eq!(fs::read_dir(own).unwrap().count(), 3, "the group that was tried is gone");
         let limited = own.join(format!("repackbench-{}-limit", process::id()));
         fs::write(own.join("cgroup.procs"), "").unwrap();
-        let (told, usage) = groups.limited(Some(12_345), || play(&limited, &files)).unwrap();
+        let (written, usage) = groups.limited(Some(12_345), || play(&limited, &files)).unwrap();
         let me = process::id().to_string();
-        assert_eq!(told, [("cgroup.procs".to_owned(), me.clone()), (limit.to_owned(), "12345".to_owned())]);
+        assert_eq!(written, [("cgroup.procs".to_owned(), me.clone()), (limit.to_owned(), "12345".to_owned())]);
         let expected = GroupUsage { refaults: Some(41), peak_bytes: Some(12_000), limit_hits: Some(17) };
         assert_eq!(usage, expected, "version {version}");
         assert_eq!(fs::read_to_string(own.join("cgroup.procs")).unwrap(), me, "back home");
@@ -109,17 +109,17 @@ fn the_process_goes_into_a_limited_group_and_back() {
 }
 
 #[test]
-fn groups_of_processes_that_were_killed_are_removed() {
-    // Above what Linux gives to processes (PID_MAX_LIMIT).
+fn groups_of_killed_processes_are_removed() {
+    // Above the largest process id of Linux (PID_MAX_LIMIT).
     let gone = 1_u32 << 30;
     for version in [1, 2] {
         let folder = group("memory\n", "memory\n");
-        // The group of process 1, which lives, and what has the name of none.
+        // The group of process 1, which is alive, and names that are not of our groups.
         let stay =
             ["repackbench-1-limit".to_owned(), format!("repackbench-{gone}-other"), format!("other-{gone}-limit")];
         let go = [(gone, "limit"), (gone, "home"), (process::id(), "limit"), (process::id(), "home")];
         let go = go.map(|(id, purpose)| format!("repackbench-{id}-{purpose}"));
-        // The kernel would not remove a group with a process; here it is a folder that is not empty.
+        // The kernel does not remove a group with a process. Here, such a group is a folder that is not empty.
         let used = format!("repackbench-{}-limit", gone + 1);
         for name in stay.iter().chain(&go).chain([&used]) {
             fs::create_dir(folder.path().join(name)).unwrap();
@@ -133,20 +133,20 @@ fn groups_of_processes_that_were_killed_are_removed() {
 }
 
 #[test]
-fn without_a_limit_a_group_only_counts() {
+fn group_without_limit_only_counts() {
     let folder = group("memory\n", "memory\n");
     for version in [1, 2] {
         let groups = below(folder.path(), version).unwrap();
         let limited = folder.path().join(format!("repackbench-{}-limit", process::id()));
-        let (told, _) = groups.limited(None, || play(&limited, &[])).unwrap();
-        assert_eq!(told, [("cgroup.procs".to_owned(), process::id().to_string())]);
-        // The kernel removes a group with its files; here they have to go first.
+        let (written, _) = groups.limited(None, || play(&limited, &[])).unwrap();
+        assert_eq!(written, [("cgroup.procs".to_owned(), process::id().to_string())]);
+        // The kernel removes a group together with its files. Here the files must be removed first.
         fs::remove_dir_all(limited).unwrap();
     }
 }
 
 #[test]
-fn the_controller_is_handed_down_as_long_as_it_takes() {
+fn controller_is_switched_on_only_while_needed() {
     let folder = group("cpu memory\n", "");
     let control = folder.path().join("cgroup.subtree_control");
     let groups = below(folder.path(), 2).unwrap();
@@ -159,7 +159,7 @@ fn the_controller_is_handed_down_as_long_as_it_takes() {
 }
 
 #[test]
-fn usage_that_the_kernel_does_not_tell_is_unknown() {
+fn usage_is_unknown_if_the_kernel_does_not_report_it() {
     let folder = tempfile::tempdir().unwrap();
     for of in [v1::usage, v2::usage] {
         assert_eq!(of(folder.path()), GroupUsage::default());

@@ -1,6 +1,7 @@
-//! Groups of version 2 (Documentation/admin-guide/cgroup-v2.rst of Linux): one hierarchy, in which a group that hands controllers down
-//! must hold no process itself, so that this one may have to move into a group beside the limited one first (cgroups(7), "no internal
-//! processes").
+//! Groups of version 2 (Documentation/admin-guide/cgroup-v2.rst of Linux).
+//!
+//! There is one hierarchy. A group that hands controllers down must not contain a process (cgroups(7), "no internal
+//! processes"), so this process may first have to move into a group beside the limited one.
 
 use std::{
     fs, io,
@@ -9,20 +10,20 @@ use std::{
 };
 
 use super::{GroupUsage, NoGroup, cannot, move_to, name, place_of, write};
-use crate::system::number_behind;
+use crate::system::number_after;
 
-/// Where groups are made.
+/// The place where groups are made.
 #[derive(Debug)]
 pub(super) struct Groups {
-    /// The group below which they are made.
+    /// The group below which groups are made.
     own: PathBuf,
-    /// Where the process is while it is in none of them.
+    /// The group of the process while it is in none of them.
     home: PathBuf,
-    /// Whether the memory controller was switched on for them, and has to be switched off again.
+    /// Whether the memory controller was switched on for them and has to be switched off again.
     switched_on: bool,
 }
 
-/// What to do where a session manager keeps the groups.
+/// The hint for machines on which systemd manages the groups.
 pub(super) const HINT: &str =
     "where systemd runs, `systemd-run --user --scope -p Delegate=yes repackbench ...` gives a group of its own";
 
@@ -73,7 +74,7 @@ impl Groups {
 }
 
 impl Drop for Groups {
-    /// As far as it goes: what stays is an empty group.
+    /// Ignores errors: at worst, an empty group stays.
     fn drop(&mut self) {
         if self.switched_on {
             let _ = fs::write(self.own.join("cgroup.subtree_control"), "-memory");
@@ -85,7 +86,7 @@ impl Drop for Groups {
     }
 }
 
-/// Limits the group at `folder`, in which nothing is yet.
+/// Limits the group at `folder`, which is still empty.
 pub(super) fn set_limit(folder: &Path, bytes: u64) -> Result<(), NoGroup> {
     write(folder, "memory.max", &bytes.to_string())?;
     let swap = "memory.swap.max";
@@ -93,7 +94,7 @@ pub(super) fn set_limit(folder: &Path, bytes: u64) -> Result<(), NoGroup> {
 }
 
 pub(super) fn usage(folder: &Path) -> GroupUsage {
-    super::usage(folder, "memory.peak", |read| number_behind(&read("memory.events"), "max "))
+    super::usage(folder, "memory.peak", |read| number_after(&read("memory.events"), "max "))
 }
 
 /// The words of a control file.
@@ -103,7 +104,7 @@ fn list(group: &Path, name: &str) -> Result<Vec<String>, NoGroup> {
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
-/// The folder of the group that this process is in, by the texts of `/proc/self/mountinfo` and `/proc/self/cgroup`.
+/// The folder of this process's group, from the texts of `/proc/self/mountinfo` and `/proc/self/cgroup`.
 pub(super) fn own_group(mounts: &str, groups: &str) -> Result<PathBuf, NoGroup> {
     let Some(path) = groups.lines().find_map(|line| line.strip_prefix("0::")) else {
         return Err(NoGroup("/proc/self/cgroup names no group that has the memory controller".to_owned()));

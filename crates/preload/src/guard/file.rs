@@ -1,4 +1,4 @@
-//! Files of configuration, read and written past the functions that stand in for the C library's.
+//! Reads and writes configuration files by system calls, to bypass the functions that replace the C library's.
 
 use std::{
     ffi::{CStr, CString},
@@ -7,27 +7,27 @@ use std::{
 
 use libc::{c_int, c_void};
 
-/// No configuration is longer, in bytes.
+/// The longest configuration that is read, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// A file that is closed when this is dropped.
+/// An open file, which is closed on drop.
 pub(super) struct File(c_int);
 
 impl Drop for File {
     fn drop(&mut self) {
-        // SAFETY: open, and ours.
+        // SAFETY: the descriptor is open and owned by this value.
         unsafe { libc::close(self.0) };
     }
 }
 
-/// A file's content and its permissions.
+/// A file's content, permissions and identity.
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
     pub(super) mode: libc::mode_t,
     pub(super) identity: Identity,
 }
 
-/// A file, whatever its name: device and inode.
+/// What identifies a file whatever its name: device and inode.
 pub(super) type Identity = (libc::dev_t, libc::ino_t);
 
 fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
@@ -43,26 +43,26 @@ impl File {
         Ok(File(c_int::try_from(opened).map_err(io::Error::other)?))
     }
 
-    /// A new file in memory.
+    /// Makes a new file in memory.
     fn in_memory(name: &CStr) -> io::Result<Self> {
         // SAFETY: a C string, and a number.
         let made = checked(unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) })?;
         Ok(File(c_int::try_from(made).map_err(io::Error::other)?))
     }
 
-    /// Its content, if it is a plain file of ordinary length.
+    /// Reads the content of a regular file of at most [`LONGEST`] bytes.
     pub(super) fn content(&self) -> io::Result<Content> {
-        // SAFETY: an open file, and room for what is told of it.
-        let told = told_by(|told| unsafe { libc::fstat(self.0, told) })?;
-        let len = usize::try_from(told.st_size).map_err(io::Error::other)?;
-        if told.st_mode & libc::S_IFMT != libc::S_IFREG || len > LONGEST {
+        // SAFETY: an open file, and room for the answer.
+        let stat = stat_by(|stat| unsafe { libc::fstat(self.0, stat) })?;
+        let len = usize::try_from(stat.st_size).map_err(io::Error::other)?;
+        if stat.st_mode & libc::S_IFMT != libc::S_IFREG || len > LONGEST {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let mut bytes = vec![0; len];
         let mut filled = 0;
         while filled < len {
             let rest = &mut bytes[filled..];
-            // SAFETY: an open file, and room for as many bytes.
+            // SAFETY: an open file, and room for that many bytes.
             let count = unsafe { libc::syscall(libc::SYS_read, self.0, rest.as_mut_ptr(), rest.len()) };
             match usize::try_from(checked(count)?) {
                 Ok(0) | Err(_) => break,
@@ -70,14 +70,14 @@ impl File {
             }
         }
         bytes.truncate(filled);
-        Ok(Content { bytes, mode: told.st_mode & 0o7777, identity: (told.st_dev, told.st_ino) })
+        Ok(Content { bytes, mode: stat.st_mode & 0o7777, identity: (stat.st_dev, stat.st_ino) })
     }
 
     /// Writes all of `bytes`.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            // SAFETY: an open file, and as many bytes.
+            // SAFETY: an open file, and that many bytes.
             let count = unsafe { libc::syscall(libc::SYS_write, self.0, rest.as_ptr().cast::<c_void>(), rest.len()) };
             let count = usize::try_from(checked(count)?).map_err(io::Error::other)?;
             rest = rest.get(count..).unwrap_or_default();
@@ -85,7 +85,7 @@ impl File {
         Ok(())
     }
 
-    /// Gives the descriptor away.
+    /// Gives up ownership of the descriptor.
     pub(super) fn into_descriptor(self) -> c_int {
         let descriptor = self.0;
         std::mem::forget(self);
@@ -93,14 +93,16 @@ impl File {
     }
 }
 
-fn told_by(ask: impl FnOnce(&mut libc::stat) -> c_int) -> io::Result<libc::stat> {
-    // SAFETY: plain numbers, all of which may be zero.
-    let mut told: libc::stat = unsafe { std::mem::zeroed() };
-    checked(ask(&mut told).into())?;
-    Ok(told)
+/// The result of `call`, one of the `stat` functions.
+fn stat_by(call: impl FnOnce(&mut libc::stat) -> c_int) -> io::Result<libc::stat> {
+    // SAFETY: the fields are integers, for which zero is valid.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    checked(call(&mut stat).into())?;
+    Ok(stat)
 }
 
-/// Writes `bytes` in place of the content of the file at `path`, which starts from `folder` if it is relative and has these permissions.
+/// Replaces the content of the file at `path` with `bytes`. The path starts from `folder` if it is relative; `mode` is
+/// the file's mode.
 pub(super) fn replace(folder: c_int, path: &CStr, mode: libc::mode_t, bytes: &[u8]) -> io::Result<()> {
     let open = || File::open(folder, path, libc::O_WRONLY | libc::O_TRUNC);
     let change = |mode| {
@@ -108,7 +110,7 @@ pub(super) fn replace(folder: c_int, path: &CStr, mode: libc::mode_t, bytes: &[u
         checked(unsafe { libc::fchmodat(folder, path.as_ptr(), mode, 0) }.into()).map(drop)
     };
     match open() {
-        // git gives a new configuration the old one's permissions before it puts it in place.
+        // git gives the new configuration the permissions of the old one before it renames it.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             change(mode | libc::S_IWUSR)?;
             open()?.write(bytes)?;
@@ -118,21 +120,21 @@ pub(super) fn replace(folder: c_int, path: &CStr, mode: libc::mode_t, bytes: &[u
     }
 }
 
-/// Which file is at `path`, which starts from `folder` if it is relative.
+/// The identity of the file at `path`, which starts from `folder` if it is relative.
 pub(super) fn identity(folder: c_int, path: &CStr) -> Option<Identity> {
-    // SAFETY: a C string, numbers, and room for what is told.
-    let told = told_by(|told| unsafe { libc::fstatat(folder, path.as_ptr(), told, 0) });
-    told.ok().map(|told| (told.st_dev, told.st_ino))
+    // SAFETY: a C string, numbers, and room for the answer.
+    let stat = stat_by(|stat| unsafe { libc::fstatat(folder, path.as_ptr(), stat, 0) });
+    stat.ok().map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// Whether there is a file at `path`, which starts from `folder` if it is relative; a link may lead nowhere.
+/// Whether `path`, which starts from `folder` if it is relative, exists. A dangling link counts.
 pub(super) fn exists(folder: c_int, path: &[u8]) -> bool {
     let Ok(path) = CString::new(path) else { return false };
-    // SAFETY: a C string, numbers, and room for what is told.
-    told_by(|told| unsafe { libc::fstatat(folder, path.as_ptr(), told, libc::AT_SYMLINK_NOFOLLOW) }).is_ok()
+    // SAFETY: a C string, numbers, and room for the answer.
+    stat_by(|stat| unsafe { libc::fstatat(folder, path.as_ptr(), stat, libc::AT_SYMLINK_NOFOLLOW) }).is_ok()
 }
 
-/// A file in memory with this content, to be read from its start.
+/// Makes a file in memory with this content, positioned at its start.
 pub(super) fn in_memory(name: &CStr, content: &Content) -> io::Result<File> {
     let file = File::in_memory(name)?;
     file.write(&content.bytes)?;

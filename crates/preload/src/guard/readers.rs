@@ -1,4 +1,4 @@
-//! Programs that read objects through this library, and so may be shown a variant as an ordinary repository.
+//! Recognizes programs that read objects through this library: a variant may look like an ordinary repository to them.
 
 use std::{
     env,
@@ -10,24 +10,26 @@ use libc::{c_char, c_int, c_void, size_t};
 
 use crate::git_command;
 
-/// Makes a reader of every program that has loaded a zlib.
+/// With the value `1`, every program that has loaded a zlib counts as a reader.
 const VARIABLE: &str = "REPACKBENCH_READER";
 
-/// What is part of the paths of libraries that read git's objects.
+/// Parts of the paths of libraries that read Git objects.
 const LIBRARIES: [&[u8]; 2] = [b"libgit2", b"/dulwich/"];
 
-/// What this process has loaded.
+/// Which relevant libraries this process has loaded.
 #[derive(Default)]
 struct Loaded {
     zlib: bool,
     library: bool,
 }
 
-/// Whether this process is one: a git, or what has loaded libgit2 or dulwich, if its zlib is one that this library stands in for.
-/// To have a zlib is not enough: what copies the file would leave a variant without a guard.
-pub(super) fn is_one() -> bool {
+/// Whether this process is such a program: git, or a program that has loaded libgit2 or dulwich, with a zlib that this
+/// library replaces.
+///
+/// Having a zlib is not enough: a program that only copies `config` would make a variant without a guard.
+pub(super) fn is_reader() -> bool {
     let mut loaded = Loaded::default();
-    // SAFETY: the function looks at what it is shown, and writes to what it is given, which outlives the call.
+    // SAFETY: the function reads what the loader shows it and writes only to `loaded`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut loaded).cast()) };
     loaded.zlib && (loaded.library || git_command::is_git() || is_declared())
 }
@@ -37,22 +39,24 @@ fn is_declared() -> bool {
     *IS_DECLARED.get_or_init(|| env::var_os(VARIABLE).as_deref() == Some(OsStr::new("1")))
 }
 
+/// Notes one loaded object in `loaded`.
+///
 /// # Safety
-/// `loaded` must be a [`Loaded`] that nobody else uses; the rest is what the loader shows.
+/// `loaded` must point to a [`Loaded`] that nothing else uses; the other arguments come from the loader.
 unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _size: size_t, loaded: *mut c_void) -> c_int {
-    // SAFETY: the loader shows each object, whose name is null or a C string.
+    // SAFETY: the loader passes a valid object, whose name is null or a C string.
     let name: *const c_char = unsafe { (*info).dlpi_name };
     if !name.is_null() {
-        // SAFETY: as above, and as the caller vouches.
+        // SAFETY: as above; the caller guarantees the rest.
         let (path, loaded) = unsafe { (CStr::from_ptr(name).to_bytes(), &mut *loaded.cast::<Loaded>()) };
-        loaded.zlib |= is_zlib(path.rsplit(|byte| *byte == b'/').next().unwrap_or_default());
+        loaded.zlib |= is_zlib(git_command::file_name(path));
         loaded.library |= LIBRARIES.iter().any(|part| path.windows(part.len()).any(|found| found == *part));
     }
     0
 }
 
-/// Whether a library is a zlib with zlib's own names of functions: `libz.so.1`, `libz-0123abcd.so.1` as Python's packages have it, and not
-/// `libz-ng.so.2`.
+/// Whether a library is a zlib that exports zlib's own function names: `libz.so.1`, or `libz-0123abcd.so.1` as in
+/// Python packages, but not `libz-ng.so.2`.
 fn is_zlib(file: &[u8]) -> bool {
     file.starts_with(b"libz.") || file.starts_with(b"libz-") && !file.starts_with(b"libz-ng")
 }

@@ -1,4 +1,4 @@
-//! The text of a git configuration, as far as the guard needs it: read as git's `config.c` reads it.
+//! Parses the text of a git configuration as git's `config.c` does, as far as the guard needs it.
 
 use std::{iter, ops::Range};
 
@@ -6,7 +6,7 @@ use std::{iter, ops::Range};
 const EXTENSIONS: &[u8] = b"extensions";
 const GUARD: &[u8] = b"repackbench";
 
-/// The section and key of the format version, in which alone git heeds extensions that it does not know.
+/// The section and key of the repository format version. git checks for unknown extensions only in version 1.
 const CORE: &[u8] = b"core";
 const VERSION: &[u8] = b"repositoryformatversion";
 
@@ -14,7 +14,7 @@ const VERSION: &[u8] = b"repositoryformatversion";
 const OURS: &[u8] = b"repackbench";
 const CODEC: &[u8] = b"codec";
 
-/// Which setting an entry is.
+/// The settings that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Setting {
     Guard,
@@ -23,16 +23,16 @@ enum Setting {
     Other,
 }
 
-/// A key with its value.
+/// One setting of a configuration and its value.
 #[derive(Debug)]
 struct Entry {
     setting: Setting,
     value: Vec<u8>,
-    /// The whole lines, or what of a line follows the section's header.
-    place: Range<usize>,
+    /// The bytes of its lines; on the line of a section header, only those after the header.
+    range: Range<usize>,
 }
 
-/// The settings of a configuration, in their order.
+/// The settings of a configuration, in file order.
 #[derive(Debug, Default)]
 struct Contents {
     entries: Vec<Entry>,
@@ -48,31 +48,32 @@ pub(crate) fn codec(text: &[u8]) -> Option<Vec<u8>> {
     last(text, Setting::Codec)
 }
 
-/// Like git, the last of several.
+/// The value of the last entry for `setting`, which is the one that git uses.
 fn last(text: &[u8], setting: Setting) -> Option<Vec<u8>> {
     let mut entries = Contents::of(text).entries.into_iter();
     entries.rfind(|entry| entry.setting == setting).map(|entry| entry.value)
 }
 
-/// What stands in the guard's place where it is hidden: a comment, filled up with points. Some programs look at a file's length before
-/// they read it, so that it has to stay the same.
+/// The comment that replaces a hidden guard, padded with dots. The length stays the same, because some programs look at
+/// a file's length before they read it.
 const MARK: &[u8] = b"#repackbench";
 const FILLING: u8 = b'.';
 
-/// The configuration with a comment of the same length in place of the guard.
+/// The configuration with the guard replaced by a comment of the same length.
 pub(crate) fn without_guard(text: &[u8]) -> Vec<u8> {
     let mut hidden = text.to_vec();
     for entry in Contents::of(text).entries.iter().filter(|entry| entry.setting == Setting::Guard) {
-        let Some(place) = hidden.get_mut(entry.place.clone()) else { continue };
-        let end = place.len() - usize::from(place.ends_with(b"\n"));
-        for (byte, of_mark) in place.iter_mut().take(end).zip(MARK.iter().chain(iter::repeat(&FILLING))) {
+        let Some(bytes) = hidden.get_mut(entry.range.clone()) else { continue };
+        let end = bytes.len() - usize::from(bytes.ends_with(b"\n"));
+        for (byte, of_mark) in bytes.iter_mut().take(end).zip(MARK.iter().chain(iter::repeat(&FILLING))) {
             *byte = *of_mark;
         }
     }
     hidden
 }
 
-/// The configuration with the guard, which has this value unless one is there, and with the format version in which git heeds it.
+/// The configuration with a guard and with the format version in which git checks it. A guard that is already there
+/// keeps its value.
 pub(crate) fn with_guard(text: &[u8], value: &[u8]) -> Vec<u8> {
     let mut line = b"\trepackbench = \"".to_vec();
     for byte in value {
@@ -82,25 +83,25 @@ pub(crate) fn with_guard(text: &[u8], value: &[u8]) -> Vec<u8> {
         line.push(*byte);
     }
     line.extend_from_slice(b"\"\n");
-    let mut guarded = in_the_marks_place(text, &line);
+    let mut guarded = replace_mark(text, &line);
     if guard(&guarded).is_none() {
-        // Under another section it would be another key.
-        guarded = in_the_marks_place(text, b"");
+        // There was no mark, or it is in another section, where the line means another key.
+        guarded = replace_mark(text, b"");
         append(&mut guarded, &[b"[extensions]\n", &line[..]].concat());
     }
     let contents = Contents::of(&guarded);
     match contents.entries.iter().rfind(|entry| entry.setting == Setting::Version) {
         Some(version) if version.value == b"1" => {}
         Some(version) => {
-            guarded.splice(version.place.clone(), b"\trepositoryformatversion = 1\n".iter().copied());
+            guarded.splice(version.range.clone(), b"\trepositoryformatversion = 1\n".iter().copied());
         }
         None => append(&mut guarded, b"[core]\n\trepositoryformatversion = 1\n"),
     }
     guarded
 }
 
-/// The configuration with `line` in place of the first mark, and without others.
-fn in_the_marks_place(text: &[u8], line: &[u8]) -> Vec<u8> {
+/// Replaces the first mark by `line` and removes all others.
+fn replace_mark(text: &[u8], line: &[u8]) -> Vec<u8> {
     let is_mark = |found: &[u8]| {
         let rest = found.trim_ascii().strip_prefix(MARK);
         rest.is_some_and(|rest| rest.iter().all(|byte| *byte == FILLING))
@@ -121,7 +122,7 @@ fn append(text: &mut Vec<u8>, lines: &[u8]) {
 }
 
 impl Contents {
-    /// As much as can be understood; behind that git stops with an error of its own.
+    /// Parses `text` up to the first syntax error, at which git stops with an error of its own.
     fn of(text: &[u8]) -> Self {
         let mut contents = Contents::default();
         let mut reader = Reader { text, at: if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 } };
@@ -146,8 +147,8 @@ impl Contents {
                         (OURS, CODEC) => Setting::Codec,
                         _ => Setting::Other,
                     };
-                    let place = reader.line_start(start)..reader.at;
-                    contents.entries.push(Entry { setting, value, place });
+                    let range = reader.line_start(start)..reader.at;
+                    contents.entries.push(Entry { setting, value, range });
                 }
                 Some(_) => break,
             }
@@ -156,7 +157,7 @@ impl Contents {
     }
 }
 
-/// A place in a text.
+/// A position in a text.
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
@@ -183,16 +184,17 @@ impl Reader<'_> {
         self.at += usize::from(self.peek() == Some(byte));
     }
 
-    /// The start of `place`'s line if nothing but blanks stands before it there, else `place`.
-    fn line_start(&self, place: usize) -> usize {
-        let before = self.text.get(..place).unwrap_or_default();
+    /// The start of the line that contains `at` if only blanks precede `at` there, otherwise `at`.
+    fn line_start(&self, at: usize) -> usize {
+        let before = self.text.get(..at).unwrap_or_default();
         let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        let start = place - blanks;
+        let start = at - blanks;
         let is_start = start == 0 || self.text.get(start - 1) == Some(&b'\n');
-        if is_start { start } else { place }
+        if is_start { start } else { at }
     }
 
-    /// A section's name in lower case; with its subsection, so that it is none of ours, if it has one.
+    /// Reads a section header and returns its name in lower case. A subsection is part of the name, so that it matches
+    /// none of ours.
     fn header(&mut self) -> Option<Vec<u8>> {
         let mut name = Vec::new();
         let mut is_quoted = false;
@@ -212,7 +214,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A key in lower case and its value, with the end of its line.
+    /// Reads an entry to the end of its line, and returns its key in lower case and its value.
     fn entry(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
         let start = self.at;
         self.skip(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -223,7 +225,7 @@ impl Reader<'_> {
                 self.at += 1;
                 Some((key, self.value()?))
             }
-            // A truth without a value, perhaps with a comment behind it.
+            // A boolean without a value, perhaps followed by a comment.
             Some(b'\n' | b'\r' | b'#' | b';') | None => {
                 self.skip(|byte| byte != b'\n');
                 self.skip_one(b'\n');

@@ -1,17 +1,17 @@
-//! The object stores whose files this process opens.
+//! Follows which object stores this process reads and writes.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `path.rs` | what a path says of the file that it leads to |
-//! | `folders.rs` | the stores, and their dictionaries |
-//! | `spans.rs` | where in memory their content lies |
+//! | `path.rs` | recognizes object files by their paths |
+//! | `stores.rs` | the stores, their dictionaries and codecs |
+//! | `spans.rs` | where in memory their content is |
 
-mod folders;
 mod path;
 mod spans;
+mod stores;
 
 pub(crate) use self::{
-    folders::{Folder, Tables, Writer, any_has_namesake},
     path::ObjectFile,
-    spans::{mapped, opened, read, tables_for, unmapped, written},
+    spans::{dictionaries_for, mapped, opened, read, unmapped, written},
+    stores::{DictionarySet, ObjectStore, Writer, any_has_namesake},
 };

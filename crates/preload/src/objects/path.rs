@@ -1,43 +1,43 @@
-//! What a path says of the file that it leads to.
+//! Recognizes packs and loose objects by their paths.
 
 /// A file of an object store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectFile<'a> {
-    /// The folder of the store, as the path leads there; empty for the current one.
-    pub(crate) folder: &'a [u8],
-    /// Whether it is one that git is making.
+    /// The part of the path that leads to the store's folder; empty for the current folder.
+    pub(crate) store: &'a [u8],
+    /// Whether git is still writing it, under a temporary name.
     pub(crate) is_new: bool,
 }
 
-/// What git calls the packs and loose objects that it is making.
+/// Prefixes of the names of packs and loose objects that git is writing.
 const NEW_PACK: &[u8] = b"tmp_pack_";
 const NEW_OBJECT: &[u8] = b"tmp_obj_";
 
-/// The names of the folders of packs, and how long those of loose objects are.
+/// The name of the folder of packs, and the length of the names of the folders of loose objects.
 const PACKS: &[u8] = b"pack";
 const FAN_OUT: usize = 2;
 
-/// The shortest name of a loose object: a SHA-1 in hexadecimal, without what its folder is called.
+/// The shortest name of a loose object: 40 hexadecimal digits of SHA-1, less the two that name its folder.
 const SHORTEST_NAME: usize = 38;
 
 impl<'a> ObjectFile<'a> {
-    /// A pack, or a loose object; or one that is being made.
+    /// The pack or loose object, finished or not, at `path`.
     pub(crate) fn at(path: &'a [u8]) -> Option<Self> {
         let (folder, name) = split(path);
         let (store, folder) = split(folder);
         let is_new_pack = name.starts_with(NEW_PACK);
         if is_new_pack || name.ends_with(b".pack") {
-            return (folder == PACKS).then_some(ObjectFile { folder: store, is_new: is_new_pack });
+            return (folder == PACKS).then_some(ObjectFile { store, is_new: is_new_pack });
         }
         let is_hexadecimal = |name: &[u8]| name.iter().all(u8::is_ascii_hexdigit);
         let is_new_object = name.starts_with(NEW_OBJECT);
         let is_object = is_new_object || name.len() >= SHORTEST_NAME && is_hexadecimal(name);
         let is_fan_out = folder.len() == FAN_OUT && is_hexadecimal(folder);
-        (is_object && is_fan_out).then_some(ObjectFile { folder: store, is_new: is_new_object })
+        (is_object && is_fan_out).then_some(ObjectFile { store, is_new: is_new_object })
     }
 }
 
-/// A path's folder, without slashes at its end, and its last name.
+/// Splits a path into its folder, without trailing slashes, and its last component.
 pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => {

@@ -1,7 +1,7 @@
-//! Where in memory the content of packs and loose objects lies, and of which store it is: whoever decodes a chunk says no more than
-//! where it begins.
+//! Tracks where in memory the content of packs and loose objects is, and which store it belongs to.
 //!
-//! Only stores with dictionaries are of interest, and only they take any time.
+//! A program that decodes a chunk passes only the chunk's address; the address has to lead to the store with its
+//! dictionaries. Only files of stores with dictionaries are tracked, so other stores cost no time.
 
 use std::sync::{
     PoisonError, RwLock,
@@ -11,35 +11,35 @@ use std::sync::{
 use libc::c_int;
 
 use super::{
-    folders::{self, Folder, Tables},
     path::ObjectFile,
+    stores::{self, DictionarySet, ObjectStore},
 };
-use crate::{complain, git_command};
+use crate::{complain_once, git_command};
 
-/// Descriptors from this one on are not followed.
+/// Descriptors of this number and above are not tracked.
 const DESCRIPTORS: usize = 4096;
 
-/// How many buffers that were read into are remembered: more than threads that read at once.
+/// How many buffers of `read` are remembered: more than there are threads that read at the same time.
 const BUFFERS: usize = 64;
 
-/// The store that each open file is of, if that store has dictionaries.
-static FILES: [AtomicPtr<Folder>; DESCRIPTORS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; DESCRIPTORS];
+/// The store of each open file, by descriptor, if that store has dictionaries.
+static FILES: [AtomicPtr<ObjectStore>; DESCRIPTORS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; DESCRIPTORS];
 
-/// The store in which a file was made last.
-static WRITTEN: AtomicPtr<Folder> = AtomicPtr::new(std::ptr::null_mut());
+/// The store in which this process last made an object file.
+static WRITTEN: AtomicPtr<ObjectStore> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Whether any file was ever of such a store.
+/// Whether any file of a store with dictionaries was ever opened.
 static HAS_FILES: AtomicBool = AtomicBool::new(false);
 
-/// A part of memory with what is in a file.
+/// A range of memory that holds content of a file.
 #[derive(Clone, Copy)]
 struct Span {
     start: usize,
     end: usize,
-    folder: &'static Folder,
+    store: &'static ObjectStore,
 }
 
-/// What was mapped, and what was read into, the latest last.
+/// Mapped files and buffers of `read`, each with the latest last.
 #[derive(Default)]
 struct Spans {
     mapped: Vec<Span>,
@@ -48,72 +48,72 @@ struct Spans {
 
 static SPANS: RwLock<Spans> = RwLock::new(Spans { mapped: Vec::new(), buffers: Vec::new() });
 
-/// Remembers what the file is that was opened at `path`.
+/// Records that the file at `path` was opened.
 pub(crate) fn opened(descriptor: c_int, path: &[u8]) {
-    let Some(place) = usize::try_from(descriptor).ok().and_then(|number| FILES.get(number)) else { return };
+    let Some(slot) = usize::try_from(descriptor).ok().and_then(|number| FILES.get(number)) else { return };
     let file = ObjectFile::at(path);
-    let folder = file.map(|file| Folder::at(file.folder));
-    if let (Some(folder), Some(ObjectFile { is_new: true, .. })) = (folder, file) {
-        WRITTEN.store(std::ptr::from_ref(folder).cast_mut(), Ordering::Release);
+    let store = file.map(|file| ObjectStore::at(file.store));
+    if let (Some(store), Some(ObjectFile { is_new: true, .. })) = (store, file) {
+        WRITTEN.store(std::ptr::from_ref(store).cast_mut(), Ordering::Release);
     }
-    match folder.filter(|folder| folder.has_dictionaries()) {
-        Some(folder) => {
-            place.store(std::ptr::from_ref(folder).cast_mut(), Ordering::Release);
+    match store.filter(|store| store.has_dictionaries()) {
+        Some(store) => {
+            slot.store(std::ptr::from_ref(store).cast_mut(), Ordering::Release);
             HAS_FILES.store(true, Ordering::Release);
         }
-        // The number may have been another file's.
-        None if HAS_FILES.load(Ordering::Relaxed) => place.store(std::ptr::null_mut(), Ordering::Release),
+        // The number may have belonged to a file of a store before.
+        None if HAS_FILES.load(Ordering::Relaxed) => slot.store(std::ptr::null_mut(), Ordering::Release),
         None => {}
     }
 }
 
-/// The store in which this process made a pack or a loose object last.
-pub(crate) fn written() -> Option<&'static Folder> {
-    // SAFETY: null, or one that lasts.
+/// The store in which this process last made a pack or a loose object.
+pub(crate) fn written() -> Option<&'static ObjectStore> {
+    // SAFETY: null, or a store, which is never freed.
     unsafe { WRITTEN.load(Ordering::Acquire).as_ref() }
 }
 
-/// The store that an open file is of.
-fn folder_of(descriptor: c_int) -> Option<&'static Folder> {
+/// The store that an open file belongs to.
+fn store_of(descriptor: c_int) -> Option<&'static ObjectStore> {
     if !HAS_FILES.load(Ordering::Relaxed) {
         return None;
     }
-    let place = usize::try_from(descriptor).ok().and_then(|number| FILES.get(number))?;
-    // SAFETY: null, or one that lasts.
-    unsafe { place.load(Ordering::Acquire).as_ref() }
+    let slot = usize::try_from(descriptor).ok().and_then(|number| FILES.get(number))?;
+    // SAFETY: null, or a store, which is never freed.
+    unsafe { slot.load(Ordering::Acquire).as_ref() }
 }
 
-/// A file was mapped.
+/// Records that a file was mapped.
 pub(crate) fn mapped(descriptor: c_int, start: usize, len: usize) {
-    if let Some(folder) = folder_of(descriptor) {
+    if let Some(store) = store_of(descriptor) {
         let mut spans = SPANS.write().unwrap_or_else(PoisonError::into_inner);
-        spans.forget(start, len);
-        spans.mapped.push(Span { start, end: start.saturating_add(len), folder });
+        spans.remove_overlapping(start, len);
+        spans.mapped.push(Span { start, end: start.saturating_add(len), store });
     }
 }
 
-/// A mapping is to go, of whatever file.
+/// Records that a range of memory is about to be unmapped.
 pub(crate) fn unmapped(start: usize, len: usize) {
     if HAS_FILES.load(Ordering::Relaxed) {
-        SPANS.write().unwrap_or_else(PoisonError::into_inner).forget(start, len);
+        SPANS.write().unwrap_or_else(PoisonError::into_inner).remove_overlapping(start, len);
     }
 }
 
-/// A part of a file was read into memory.
+/// Records that a part of a file was read into memory.
 pub(crate) fn read(descriptor: c_int, start: usize, len: usize) {
-    if let Some(folder) = folder_of(descriptor) {
+    if let Some(store) = store_of(descriptor) {
         let mut spans = SPANS.write().unwrap_or_else(PoisonError::into_inner);
-        spans.forget(start, len);
+        spans.remove_overlapping(start, len);
         if spans.buffers.len() == BUFFERS {
             spans.buffers.remove(0);
         }
-        spans.buffers.push(Span { start, end: start.saturating_add(len), folder });
+        spans.buffers.push(Span { start, end: start.saturating_add(len), store });
     }
 }
 
 impl Spans {
-    /// Forgets all that lies in this part of memory, if only in part.
-    fn forget(&mut self, start: usize, len: usize) {
+    /// Removes every span that overlaps this range of memory.
+    fn remove_overlapping(&mut self, start: usize, len: usize) {
         let end = start.saturating_add(len);
         let is_elsewhere = |span: &Span| span.end <= start || end <= span.start;
         self.mapped.retain(is_elsewhere);
@@ -121,24 +121,27 @@ impl Spans {
     }
 }
 
-/// The dictionaries for a chunk at this place in memory. Where two stores are possible there are none, which is an error for a chunk
-/// that needs one: with another's it might decode to something else.
-pub(crate) fn tables_for(place: *const u8) -> Option<Tables> {
-    let place = place as usize;
-    let holds = |span: &&Span| (span.start..span.end).contains(&place);
+/// The dictionaries for a chunk at this address.
+///
+/// `None` where two stores are possible. That is an error for a chunk that needs a dictionary, because with the
+/// dictionary of the wrong store the chunk might decode to something else.
+pub(crate) fn dictionaries_for(chunk: *const u8) -> Option<DictionarySet> {
+    let address = chunk as usize;
+    let holds = |span: &&Span| (span.start..span.end).contains(&address);
     let (mapped, buffer) = {
         let spans = SPANS.read().unwrap_or_else(PoisonError::into_inner);
-        let folder = |spans: &[Span]| spans.iter().rev().find(holds).map(|span| span.folder);
-        (folder(&spans.mapped), folder(&spans.buffers))
+        let store = |spans: &[Span]| spans.iter().rev().find(holds).map(|span| span.store);
+        (store(&spans.mapped), store(&spans.buffers))
     };
-    // git decodes where it has read to; others may have copied something else there since.
+    // git decodes from the buffer that it read into. Other programs may have copied something else there since.
     let read = buffer.filter(|_| git_command::is_git());
-    let found = mapped.or(read).or_else(folders::only_one_with_dictionaries);
+    let found = mapped.or(read).or_else(stores::only_one_with_dictionaries);
     if found.is_none() && HAS_FILES.load(Ordering::Relaxed) {
         static HAS_COMPLAINED: AtomicBool = AtomicBool::new(false);
-        if !HAS_COMPLAINED.swap(true, Ordering::Relaxed) {
-            complain("a chunk needs a dictionary, and it cannot be told of which of several repositories");
-        }
+        complain_once(
+            &HAS_COMPLAINED,
+            "a chunk needs a dictionary, and it cannot be told of which of several repositories",
+        );
     }
-    found.map(Folder::tables)
+    found.map(ObjectStore::dictionary_set)
 }

@@ -1,4 +1,4 @@
-//! Calls on a stream, and everything that can be seen of them.
+//! Calls functions on a stream and records everything that the caller sees.
 
 use std::ffi::CStr;
 
@@ -17,10 +17,10 @@ pub(crate) struct Seen {
     message: Option<String>,
 }
 
-/// A stream of one zlib, or of the stand-in.
+/// A stream of a zlib or of the stand-in.
 pub(crate) struct Stream {
     functions: &'static ZlibFunctions,
-    // In a box: a stream that was opened must not move.
+    // Boxed, because an open stream must not move.
     stream: Box<ZStream>,
     open: bool,
 }
@@ -44,17 +44,17 @@ impl Stream {
         let mut output = vec![0xa5; room + 1];
         (self.stream.next_in, self.stream.avail_in) = (input.as_ptr(), input.len() as u32);
         (self.stream.next_out, self.stream.avail_out) = (output.as_mut_ptr(), room as u32);
-        // SAFETY: bytes and room are as long as they say.
+        // SAFETY: the input and the room are as long as the stream says.
         let code = unsafe { (self.functions.inflate)(&mut *self.stream, flush) };
         assert_eq!(output[room], 0xa5, "written beyond the room");
         let (taken, written) = (input.len() - self.stream.avail_in as usize, room - self.stream.avail_out as usize);
-        // SAFETY: comparing addresses within, or just behind, what was given.
+        // SAFETY: the address is within the input or one past its end.
         assert_eq!(self.stream.next_in, unsafe { input.as_ptr().add(taken) });
         output.truncate(written);
         self.seen("inflate", i64::from(code), taken, output)
     }
 
-    /// Another function, which `call` calls.
+    /// Calls another function through `call`.
     pub(crate) fn call(&mut self, name: &'static str, call: impl FnOnce(&ZlibFunctions, *mut ZStream) -> i64) -> Seen {
         (self.stream.next_in, self.stream.avail_in) = (std::ptr::null(), 0);
         let code = call(self.functions, &mut *self.stream);
@@ -64,15 +64,15 @@ impl Stream {
     /// `inflateSync`
     pub(crate) fn sync(&mut self, input: &[u8]) -> Seen {
         (self.stream.next_in, self.stream.avail_in) = (input.as_ptr(), input.len() as u32);
-        // SAFETY: as many bytes as it says.
+        // SAFETY: the input is as long as the stream says.
         let code = unsafe { (self.functions.inflate_sync)(&mut *self.stream) };
         self.seen("inflateSync", i64::from(code), input.len() - self.stream.avail_in as usize, Vec::new())
     }
 
-    /// `inflateCopy`; the copy takes the original's place.
+    /// `inflateCopy`; the copy replaces the original.
     pub(crate) fn copy(&mut self) -> Seen {
         let mut copy = Box::new(ZStream::zeroed());
-        // SAFETY: an open stream, and one to be written.
+        // SAFETY: an open stream, and one to write to.
         let code = unsafe { (self.functions.inflate_copy)(&mut *copy, &mut *self.stream) };
         if code == 0 {
             // SAFETY: the original is open, and is not used again.
@@ -86,7 +86,7 @@ impl Stream {
     pub(crate) fn end(&mut self) -> Seen {
         self.open = false;
         let seen = self.call("inflateEnd", |functions, stream| {
-            // SAFETY: open, or closed with a null state.
+            // SAFETY: the stream is open, or closed with a null state.
             i64::from(unsafe { (functions.inflate_end)(stream) })
         });
         assert!(self.stream.state.is_null());
@@ -96,7 +96,7 @@ impl Stream {
     fn seen(&self, call: &'static str, code: i64, taken: usize, written: Vec<u8>) -> Seen {
         let message = match self.stream.msg.is_null() {
             true => None,
-            // SAFETY: a C string that lasts while the stream is open.
+            // SAFETY: a C string that is valid while the stream is open.
             false => Some(unsafe { CStr::from_ptr(self.stream.msg) }.to_string_lossy().into_owned()),
         };
         let (total_in, total_out) = (self.stream.total_in, self.stream.total_out);
@@ -112,7 +112,8 @@ impl Drop for Stream {
     }
 }
 
-/// Reads to the end, or to an error, or until all of `stored` was seen and nothing more comes: everything that is seen on the way.
+/// Reads to the end, to an error, or until all of `stored` is consumed and nothing more comes out. Returns what every
+/// call showed.
 pub(crate) fn read(
     stream: &mut Stream,
     stored: &[u8],
@@ -135,7 +136,7 @@ pub(crate) fn read(
     }
 }
 
-/// The payload that was written, and the last code.
+/// The payload that came out, and the last code.
 pub(crate) fn outcome(all: &[Seen]) -> (Vec<u8>, i64) {
     let payload = all.iter().flat_map(|seen| seen.written.iter().copied()).collect();
     (payload, all.last().map_or(0, |seen| seen.code))

@@ -1,4 +1,4 @@
-//! Chunks of ours: they behave as streams do, and give their payload.
+//! Reads chunks of ours: they behave as streams do, and yield their payload.
 
 use repackbench_codec::{ChunkEncoder, CodecSpec};
 
@@ -33,7 +33,7 @@ fn chunk(typed: &str, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn split_at_every_byte() {
+fn chunks_can_be_split_at_every_byte() {
     for typed in SPECS {
         let payload = payload(400);
         let stored = chunk(typed, &payload);
@@ -51,7 +51,7 @@ fn split_at_every_byte() {
 }
 
 #[test]
-fn small_windows_and_flush() {
+fn chunks_are_read_in_small_pieces_with_any_flush() {
     for typed in SPECS {
         for length in [0, 1, 30, 5_000, 100_000] {
             let payload = payload(length);
@@ -65,7 +65,7 @@ fn small_windows_and_flush() {
                     let all = read(&mut stream, &stored, || piece, || room, flush);
                     assert!(outcome(&all) == (payload.clone(), 1), "{typed}, {length} bytes, {piece} {room} {flush}");
                     let (_, before) = all.split_last().unwrap();
-                    // zlib.h: Z_FINISH that does not finish is Z_BUF_ERROR, and so is a call without progress.
+                    // zlib.h: a Z_FINISH that does not finish returns Z_BUF_ERROR, and so does a call without progress.
                     let stuck = |seen: &crate::calls::Seen| seen.taken == 0 && seen.written.is_empty();
                     assert!(
                         before.iter().all(|seen| seen.code == if flush == 4 || stuck(seen) { -5 } else { 0 }),
@@ -78,7 +78,7 @@ fn small_windows_and_flush() {
 }
 
 #[test]
-fn cut_off_and_damaged_chunks() {
+fn truncated_and_damaged_chunks_never_yield_wrong_data() {
     for typed in SPECS {
         let payload = payload(400);
         let stored = chunk(typed, &payload);
@@ -94,7 +94,7 @@ fn cut_off_and_damaged_chunks() {
                 damaged[at] ^= 1 << bit;
                 let all = read(&mut Stream::opened(ours()), &damaged, || 1_000, || 401, 4);
                 let (read, code) = outcome(&all);
-                // A frame's own flag says whether it has a checksum.
+                // In a standard frame, this bit is the flag for the checksum.
                 let unchecked = typed.contains("standard") && at == 4 && bit == 2;
                 assert!(code != 1 || read == payload || unchecked, "{typed}: bit {bit} of byte {at}");
             }
@@ -103,7 +103,7 @@ fn cut_off_and_damaged_chunks() {
 }
 
 #[test]
-fn streams_are_reset_from_any_kind_to_any_kind() {
+fn reset_works_between_all_kinds_of_streams() {
     let payload = payload(2_000);
     let kinds = [
         deflated(&payload, 6, 15, None),
@@ -129,7 +129,7 @@ fn streams_are_reset_from_any_kind_to_any_kind() {
 }
 
 #[test]
-fn what_needs_a_base_says_so() {
+fn chunk_that_needs_a_base_reports_it() {
     let mut stream = Stream::opened(ours());
     let seen = stream.inflate(&[0x92, 0x20, 0x1c, 0x9d, 0, 0, 0x68], 100, 0);
     assert_eq!(seen.code, -3);
@@ -137,7 +137,7 @@ fn what_needs_a_base_says_so() {
 }
 
 #[test]
-fn every_thread_has_its_own() {
+fn threads_do_not_share_streams() {
     std::thread::scope(|scope| {
         for number in 0..8 {
             scope.spawn(move || {
@@ -145,7 +145,7 @@ fn every_thread_has_its_own() {
                     let typed = SPECS[(number + round) % SPECS.len()];
                     let payload = payload(100 + 37 * round);
                     let stored = chunk(typed, &payload);
-                    // Two at a time, one of which is left half read.
+                    // Two streams at a time, one of which stays half read.
                     let mut other = Stream::opened(ours());
                     read(&mut other, &stored[..stored.len() / 2], || 64, || 64, 0);
                     let all = read(&mut Stream::opened(ours()), &stored, || 64, || 100, 0);

@@ -1,20 +1,20 @@
-//! zlib's own consumers, with the stand-in preloaded.
+//! Runs programs that use zlib with the stand-in preloaded.
 
 use std::process::{Command, Output};
 
 use crate::library::stand_in;
 
-/// Every zlib that the stand-in can use in any build.
+/// The zlibs that the stand-in can use in every build.
 const ZLIBS: [&str; 4] = ["host", "stock", "zlib-rs", "libdeflate"];
 
-/// The variable by which `cargo xtask test` says that it has built the codecs with zlib-ng.
+/// The variable that `cargo xtask test` sets if it has built the codecs with zlib-ng.
 const HAS_ZLIB_NG: &str = "REPACKBENCH_TEST_ZLIB_NG";
 
 fn has_zlib_ng() -> bool {
     std::env::var_os(HAS_ZLIB_NG).is_some()
 }
 
-/// Every zlib that the stand-in can use in this build.
+/// The zlibs that the stand-in can use in this build.
 fn zlibs() -> impl Iterator<Item = &'static str> {
     ZLIBS.into_iter().chain(has_zlib_ng().then_some("zlib-ng"))
 }
@@ -25,11 +25,11 @@ fn python(zlib: &str, arguments: &[&str]) -> Output {
     command.output().expect("python3")
 }
 
-/// A chunk of `store`: no zlib reads it.
+/// Reads a chunk of `store`, which no zlib can read.
 const READS_A_CHUNK: &str = "import zlib; assert zlib.decompress(bytes.fromhex('01026869fa3826ea')) == b'hi'";
 
 #[test]
-fn pythons_zlib_is_the_stand_in() {
+fn python_reads_a_chunk_through_the_stand_in() {
     for zlib in zlibs() {
         let output = python(zlib, &["-c", READS_A_CHUNK]);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -41,7 +41,7 @@ fn pythons_zlib_is_the_stand_in() {
 }
 
 #[test]
-fn a_zlib_that_is_not_there_is_refused_before_anything_is_read() {
+fn unavailable_zlib_is_refused_before_reading() {
     let no_zlib_ng = "repackbench: zlib-ng is not built in: build with --features zlib-ng, which needs cmake";
     let another = "repackbench: REPACKBENCH_ZLIB: expected host, stock, zlib-rs, zlib-ng or libdeflate, found another";
     let cases = [("another", another)].into_iter().chain((!has_zlib_ng()).then_some(("zlib-ng", no_zlib_ng)));
@@ -54,7 +54,7 @@ fn a_zlib_that_is_not_there_is_refused_before_anything_is_read() {
 }
 
 #[test]
-fn pythons_own_tests_of_zlib() {
+fn python_test_suite_for_zlib_passes() {
     for zlib in zlibs() {
         let output = python(zlib, &["-m", "test", "test_zlib"]);
         let said = [output.stdout, output.stderr].concat();

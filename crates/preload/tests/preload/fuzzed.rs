@@ -1,4 +1,4 @@
-//! Random calls in random order, the same on the stand-in and on zlib.
+//! Makes random sequences of calls on the stand-in and on zlib, and compares what the caller sees.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -9,7 +9,7 @@ use crate::calls::{Seen, Stream};
 use crate::library::{ours, zlibs};
 use crate::samples::{deflated, payload};
 
-/// How many sequences of calls are made.
+/// The number of sequences.
 const SEQUENCES: u64 = 10_000;
 
 fn sources() -> Vec<Vec<u8>> {
@@ -31,7 +31,7 @@ fn begins_chunk(stored: &[u8]) -> bool {
     is_frame || stored.first().is_some_and(|first| first & 0x0f != 8 && ChunkDecoder::identify(&[*first, 0]).is_some())
 }
 
-/// One sequence, which `seed` determines but for the answers.
+/// Makes one sequence of calls. `seed` and the results of the calls determine it.
 fn sequence(functions: &'static ZlibFunctions, sources: &[Vec<u8>], seed: u64) -> Vec<Seen> {
     const WINDOW_BITS: [i32; 12] = [15, 15, 15, 15, 10, 8, 0, 47, 31, -15, -8, 60];
     let mut random = SmallRng::seed_from_u64(seed);
@@ -54,7 +54,7 @@ fn sequence(functions: &'static ZlibFunctions, sources: &[Vec<u8>], seed: u64) -
             number => stream.call(NAMES[number - 32], |functions, stream| {
                 let mut length = 0;
                 let dictionary = payload(300);
-                // SAFETY: the stream is open, and every pointer is to as much as the function asks for.
+                // SAFETY: the stream is open, and every pointer is valid for as much as the function needs.
                 i64::from(unsafe {
                     match number {
                         32 | 33 => (functions.inflate_reset)(stream),
@@ -71,9 +71,9 @@ fn sequence(functions: &'static ZlibFunctions, sources: &[Vec<u8>], seed: u64) -
             }),
         };
         at += seen.taken;
-        // What begins as a chunk of ours is one, and nothing that zlib would compare with.
-        let anew = random.random_bool(0.8) || source.get(at..).is_none_or(begins_chunk);
-        if seen.call.starts_with("inflateReset") && anew {
+        // The stand-in would read the rest as a chunk of ours if it begins like one, and zlib would not.
+        let restart = random.random_bool(0.8) || source.get(at..).is_none_or(begins_chunk);
+        if seen.call.starts_with("inflateReset") && restart {
             (source, at) = (&sources[random.random_range(0..sources.len())], 0);
         }
         all.push(seen);
@@ -94,7 +94,7 @@ const NAMES: [&str; 8] = [
 ];
 
 #[test]
-fn ten_thousand_sequences_of_calls() {
+fn random_calls_show_what_zlib_shows() {
     let sources = sources();
     let mut calls = 0;
     for seed in 0..SEQUENCES {

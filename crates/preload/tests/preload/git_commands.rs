@@ -1,7 +1,7 @@
-//! Which command of git's a command line is.
+//! Tests how a command line of git is parsed.
 
-// The stand-in itself cannot be linked with tests: its functions have zlib's names.
-#[allow(dead_code, reason = "what it says of this process is for the stand-in")]
+// The stand-in itself cannot be linked with tests, because its functions have zlib's names.
+#[allow(dead_code, reason = "the functions about this process are only for the stand-in")]
 #[path = "../../src/git_command.rs"]
 mod git_command;
 
@@ -14,7 +14,7 @@ fn parsed(words: &[&str]) -> (Option<PackWriter>, bool, Vec<String>) {
 }
 
 #[test]
-fn the_command_is_behind_gits_own_options() {
+fn command_is_found_after_options_of_git() {
     let packs = Some(PackWriter::PackObjects);
     for words in [
         &["git", "pack-objects", "/p/pack"][..],
@@ -41,7 +41,7 @@ fn the_command_is_behind_gits_own_options() {
 }
 
 #[test]
-fn what_goes_to_stdout_is_sent() {
+fn packs_written_to_stdout_count_as_sent() {
     for option in ["--stdout", "--stdou", "--stdo"] {
         assert!(parsed(&["git", "pack-objects", "--thin", option, "-q"]).1, "{option}");
     }
@@ -55,7 +55,7 @@ fn what_goes_to_stdout_is_sent() {
 }
 
 #[test]
-fn git_is_known_by_the_name_of_its_file() {
+fn git_is_recognized_by_file_name() {
     for name in ["git", "git2.50", "git-2.50", "git-upload-pack", "git.real", "git (deleted)", "scalar"] {
         assert!(is_gits(name.as_bytes()), "{name}");
     }

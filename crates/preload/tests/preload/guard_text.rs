@@ -1,6 +1,6 @@
-//! The guard in the text of a configuration: hidden, and put back.
+//! Tests how the guard is hidden and restored in the text of a configuration.
 
-// The stand-in itself cannot be linked with tests: its functions have zlib's names.
+// The stand-in itself cannot be linked with tests, because its functions have zlib's names.
 #[path = "../../src/guard/text.rs"]
 mod text;
 
@@ -21,7 +21,7 @@ fn restored(config: &str) -> String {
 }
 
 #[test]
-fn the_guard_is_found_as_git_would_find_it() {
+fn guard_is_found_as_git_finds_it() {
     for config in [
         WRITTEN,
         "[extensions]\nrepackbench=\"1;zstd:5\"",
@@ -32,8 +32,8 @@ fn the_guard_is_found_as_git_would_find_it() {
     ] {
         assert_eq!(guard(config.as_bytes()).as_deref(), Some(&b"1;zstd:5"[..]), "{config:?}");
         assert_eq!(guard(hidden(config).as_bytes()), None, "{config:?}");
-        assert_eq!(says(config), Some("1;zstd:5".to_owned()), "{config:?}");
-        assert_eq!(says(&hidden(config)), None, "{config:?}");
+        assert_eq!(guard_by_git(config), Some("1;zstd:5".to_owned()), "{config:?}");
+        assert_eq!(guard_by_git(&hidden(config)), None, "{config:?}");
     }
     for config in [
         "",
@@ -47,8 +47,8 @@ fn the_guard_is_found_as_git_would_find_it() {
     }
 }
 
-/// What git says of the guard in `config`.
-fn says(config: &str) -> Option<String> {
+/// The guard that git finds in `config`.
+fn guard_by_git(config: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("config");
     std::fs::write(&file, config).unwrap();
@@ -58,7 +58,7 @@ fn says(config: &str) -> Option<String> {
 }
 
 #[test]
-fn what_is_hidden_keeps_its_length_and_nothing_else_is() {
+fn hiding_keeps_length_and_other_settings() {
     let mark = "#repackbench.............";
     assert_eq!(hidden(WRITTEN), WRITTEN.replace("\trepackbench = \"1;zstd:5\"", mark));
     let others = "[extensions]\n\tobjectFormat = sha256\n\trepackbench = 1\n\tnoop = 1\n[a]\n\tb = 1\n";
@@ -69,10 +69,10 @@ fn what_is_hidden_keeps_its_length_and_nothing_else_is() {
 }
 
 #[test]
-fn key_and_version_are_put_back() {
+fn guard_and_format_version_are_restored() {
     assert_eq!(restored(&hidden(WRITTEN)), WRITTEN, "in its place");
     assert_eq!(restored(WRITTEN), WRITTEN);
-    // Where git has left nothing of it, at the end.
+    // Added at the end if git has removed the mark.
     let without = WRITTEN.replace("[extensions]\n\trepackbench = \"1;zstd:5\"\n", "");
     let once = restored(&without);
     assert_eq!(once, without + "[extensions]\n\trepackbench = \"1;zstd:5\"\n");
@@ -88,7 +88,7 @@ fn key_and_version_are_put_back() {
 }
 
 #[test]
-fn the_codec_for_writing_is_a_setting_like_others() {
+fn codec_for_writing_is_read() {
     assert_eq!(codec(WRITTEN.as_bytes()), None);
     let config = format!("{WRITTEN}[repackbench]\n\tcodec = zstd:5\n\tcodec = lz4:1 # the last counts\n");
     assert_eq!(codec(config.as_bytes()).as_deref(), Some(&b"lz4:1"[..]));

@@ -1,4 +1,4 @@
-//! The libraries under test, built as these tests were, and the zlib that they are compared with.
+//! Loads the libraries under test, built with the profile of these tests, and the zlib that they are compared with.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -11,13 +11,13 @@ use repackbench_preload_abi::ZlibFunctions;
 #[path = "../../../../fixtures/built.rs"]
 mod built;
 
-/// The file of the stand-in.
+/// The path of the stand-in.
 pub(crate) fn stand_in() -> &'static Path {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     FILE.get_or_init(|| built::library("repackbench_preload"))
 }
 
-/// The stand-in's functions, with the system's zlib behind them.
+/// The stand-in's functions. Its real zlib is the system's.
 pub(crate) fn ours() -> &'static ZlibFunctions {
     static FUNCTIONS: OnceLock<ZlibFunctions> = OnceLock::new();
     FUNCTIONS.get_or_init(|| load(stand_in()))
@@ -31,35 +31,35 @@ pub(crate) fn zlibs() -> &'static ZlibFunctions {
 
 fn open(path: &Path) -> *mut libc::c_void {
     let name = CString::new(path.as_os_str().as_bytes()).unwrap();
-    // SAFETY: a C string; both libraries run no code of consequence when they are loaded, and are never unloaded.
+    // SAFETY: a C string; neither library runs any code of consequence when it is loaded, and both are never unloaded.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     assert!(!library.is_null(), "{}: cannot be loaded", path.display());
     library
 }
 
-/// Makes an empty file by the stand-in's `open`, as a program does in which it is preloaded.
+/// Makes an empty file with the stand-in's `open`, as a program with the stand-in preloaded does.
 pub(crate) fn make_file(path: &Path) {
     type Open = unsafe extern "C" fn(*const libc::c_char, libc::c_int, libc::mode_t) -> libc::c_int;
     let name = CString::new(path.as_os_str().as_bytes()).unwrap();
     // SAFETY: a loaded library, and a C string.
     let open = unsafe { libc::dlsym(open(stand_in()), c"open".as_ptr()) };
     assert!(!open.is_null());
-    // SAFETY: the symbol is that function, and gets its arguments.
+    // SAFETY: the symbol is a function of this type.
     let made = unsafe {
         std::mem::transmute::<*mut libc::c_void, Open>(open)(name.as_ptr(), libc::O_CREAT | libc::O_WRONLY, 0o600)
     };
     assert!(made >= 0, "{}", path.display());
-    // SAFETY: open, and nobody else's.
+    // SAFETY: the descriptor is open and used nowhere else.
     unsafe { libc::close(made) };
 }
 
 fn load(path: &Path) -> ZlibFunctions {
     let library = open(path);
-    // SAFETY: a loaded library whose symbols of these names are zlib's or stand in for them.
+    // SAFETY: a loaded library whose symbols of these names are zlib's functions or replace them.
     unsafe { ZlibFunctions::find(|name| libc::dlsym(library, name.as_ptr())) }.expect("all functions")
 }
 
-/// Functions of the C library that the stand-in has in their place.
+/// The functions of the C library that the stand-in replaces.
 const OF_THE_C_LIBRARY: [&str; 25] = [
     "__libc_start_main",
     "__open64_2",
@@ -89,7 +89,7 @@ const OF_THE_C_LIBRARY: [&str; 25] = [
 ];
 
 #[test]
-fn nothing_is_exported_but_what_is_stood_in_for() {
+fn libraries_export_only_what_they_replace() {
     let exported = |file: &Path| -> Vec<String> {
         let output = Command::new("nm").args(["-D", "--defined-only"]).arg(file).output().expect("nm, of binutils");
         assert!(output.status.success());

@@ -1,8 +1,9 @@
-//! The stand-in against real zlib: the same calls on both, and zlib's own consumers on it.
+//! Compares the stand-in with a real zlib, call by call, and runs programs that use zlib on the stand-in.
 
 mod calls;
 mod chunks;
 mod consumers;
+mod deflate_streams;
 mod fuzzed;
 mod git_commands;
 mod guard_text;
@@ -11,4 +12,3 @@ mod library;
 mod object_paths;
 mod same_as_zlib;
 mod samples;
-mod written;

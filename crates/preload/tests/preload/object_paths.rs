@@ -1,15 +1,15 @@
-//! What a path says of the file that it leads to.
+//! Tests how object files are recognized by their paths.
 
-// The stand-in itself cannot be linked with tests: its functions have zlib's names.
+// The stand-in itself cannot be linked with tests, because its functions have zlib's names.
 #[path = "../../src/objects/path.rs"]
 mod path;
 
 use path::{ObjectFile, split};
 
 #[test]
-fn packs_and_loose_objects_are_known_by_their_paths() {
+fn object_files_are_recognized_by_path() {
     fn found(path: &str) -> Option<(&[u8], bool)> {
-        ObjectFile::at(path.as_bytes()).map(|file| (file.folder, file.is_new))
+        ObjectFile::at(path.as_bytes()).map(|file| (file.store, file.is_new))
     }
     let name = "26abf0f72e58d7a153368ba57db4c673c0e171";
     for (path, folder, is_new) in [
@@ -43,7 +43,7 @@ fn packs_and_loose_objects_are_known_by_their_paths() {
 }
 
 #[test]
-fn a_path_is_a_folder_and_a_name() {
+fn split_gives_folder_and_name() {
     let split = |path: &'static str| {
         let (folder, name) = split(path.as_bytes());
         [folder, name].map(|part| std::str::from_utf8(part).unwrap())

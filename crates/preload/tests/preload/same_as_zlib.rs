@@ -1,4 +1,4 @@
-//! Zlib streams: whatever is done, the stand-in shows what zlib shows.
+//! Reads zlib streams through the stand-in and through zlib: the caller sees the same.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -7,7 +7,7 @@ use crate::calls::{Stream, outcome, read};
 use crate::library::{ours, zlibs};
 use crate::samples::{deflated, payload};
 
-/// Reads on both in the same way; fails the test where anything differs. Returns payload and last code.
+/// Reads through both in the same way and fails the test if anything differs. Returns the payload and the last code.
 fn compare(
     stored: &[u8],
     window_bits: i32,
@@ -26,7 +26,8 @@ fn compare(
     outcome(&ours.1[..ours.1.len() - 1])
 }
 
-/// Streams in zlib's format, of each level and several windows: with 10 bits they begin as a zstd frame does.
+/// Streams in zlib's format with several levels and windows, each with its payload. With 10 window bits they begin like
+/// a zstd frame.
 fn streams() -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut streams = Vec::new();
     for length in [0, 1, 60, 700, 5_000] {
@@ -39,7 +40,7 @@ fn streams() -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 #[test]
-fn split_at_every_byte() {
+fn zlib_streams_can_be_split_at_every_byte() {
     for (stored, payload) in streams() {
         let followed = [&stored[..], b"what follows"].concat();
         for at in 0..=stored.len() {
@@ -63,12 +64,12 @@ fn split_at_every_byte() {
 }
 
 #[test]
-fn small_pieces_and_small_windows() {
+fn zlib_streams_are_read_in_small_pieces() {
     for (stored, payload) in streams() {
         for (piece, room) in [(1, 1), (1, 20), (7, 3), (usize::MAX / 2, 1), (usize::MAX / 2, 20), (1, 8192), (64, 64)] {
             for flush in [0, 2, 4, 5, 6] {
                 let read = compare(&stored, 15, || piece, || room, flush, &format!("{piece} {room} {flush}"));
-                // Flush 5 and 6 stop at the borders of DEFLATE blocks.
+                // Flush 5 and 6 stop at boundaries of DEFLATE blocks.
                 assert!(read == (payload.clone(), 1) || flush > 4, "{piece} {room} {flush}");
             }
         }
@@ -76,7 +77,7 @@ fn small_pieces_and_small_windows() {
 }
 
 #[test]
-fn gzip_and_raw_streams_are_zlibs() {
+fn gzip_and_raw_streams_go_to_zlib() {
     let payload = payload(3_000);
     for (written, read_as) in
         [(31, 31), (31, 47), (15, 47), (-15, -15), (-9, -9), (15, 0), (15, 31), (31, 15), (15, 8), (15, 16), (15, 7)]
@@ -89,7 +90,7 @@ fn gzip_and_raw_streams_are_zlibs() {
 }
 
 #[test]
-fn damaged_and_cut_off_streams() {
+fn truncated_and_damaged_streams_fail_alike() {
     let mut random = SmallRng::seed_from_u64(0x5eed);
     for (stored, payload) in streams() {
         for _ in 0..60 {
@@ -100,7 +101,7 @@ fn damaged_and_cut_off_streams() {
                 1 => drop(damaged.remove(place)),
                 _ => damaged[place] ^= 1 << random.random_range(0..8),
             }
-            // Another first byte may make it a chunk of ours.
+            // With another first byte it may be a chunk of ours.
             if damaged.first() != stored.first() || damaged.starts_with(&[0x28, 0xb5]) {
                 continue;
             }
@@ -113,7 +114,7 @@ fn damaged_and_cut_off_streams() {
 }
 
 #[test]
-fn first_bytes_that_begin_nothing() {
+fn invalid_first_bytes_fail_alike() {
     for first in 0..=u8::MAX {
         let is_chunk =
             repackbench_codec::ChunkDecoder::identify(&[first, 0x20, 0, 0, 0]).is_some() && first & 0x0f != 8;
@@ -124,7 +125,7 @@ fn first_bytes_that_begin_nothing() {
 }
 
 #[test]
-fn preset_dictionaries_are_asked_for() {
+fn preset_dictionaries_are_requested() {
     let (dictionary, payload) = (payload(500), payload(900));
     let stored = deflated(&payload, 6, 15, Some(&dictionary));
     let [ours, zlibs] = [ours(), zlibs()].map(|functions| {
@@ -133,7 +134,7 @@ fn preset_dictionaries_are_asked_for() {
         let at: usize = all.iter().map(|seen| seen.taken).sum();
         for bytes in [&b"another"[..], &dictionary] {
             all.push(stream.call("inflateSetDictionary", |functions, stream| {
-                // SAFETY: an open stream, and as many bytes as it says.
+                // SAFETY: an open stream, and a dictionary of that length.
                 i64::from(unsafe { (functions.inflate_set_dictionary)(stream, bytes.as_ptr(), bytes.len() as u32) })
             }));
         }
@@ -145,10 +146,10 @@ fn preset_dictionaries_are_asked_for() {
 }
 
 #[test]
-fn misuse_is_answered_alike() {
+fn misuse_fails_alike() {
     for functions in [ours(), zlibs()] {
         let null = std::ptr::null_mut();
-        // SAFETY: zlib.h lets a stream be null, and checks version and length.
+        // SAFETY: zlib's functions check for a null stream, and check version and length.
         unsafe {
             assert_eq!((functions.inflate)(null, 0), -2);
             assert_eq!((functions.inflate_end)(null), -2);

@@ -1,4 +1,4 @@
-//! What is compressed.
+//! Payloads and zlib streams for the tests.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -6,7 +6,7 @@ use repackbench_preload_abi::{FINISH, OK, STREAM_END, ZStream};
 
 use crate::library::zlibs;
 
-/// The payload that chunks and streams are made of here: text, a run, and noise.
+/// A payload of this length: text with some random bytes.
 pub(crate) fn payload(length: usize) -> Vec<u8> {
     let mut random = SmallRng::seed_from_u64(length as u64);
     let mut bytes = include_bytes!("../../../../FORMAT.md").repeat(length / 4_000 + 1);
@@ -19,7 +19,7 @@ pub(crate) fn payload(length: usize) -> Vec<u8> {
     bytes
 }
 
-/// The stream of `payload` as the system's zlib writes it.
+/// The stream that the system's zlib writes for `payload`.
 pub(crate) fn deflated(payload: &[u8], level: i32, window_bits: i32, dictionary: Option<&[u8]>) -> Vec<u8> {
     let zlib = zlibs();
     let mut stream = ZStream::zeroed();

@@ -1,6 +1,6 @@
-//! The file that says what a tree of files is.
+//! The file that describes a tree of files.
 //!
-//! It is text, a line for each field in this order: name, blank, value. There is nothing else in it.
+//! It is text with one line per field, in this order: name, space, value. It holds nothing else.
 //!
 //! | name | value |
 //! |---|---|
@@ -8,12 +8,12 @@
 //! | `spec` | the codec spec in canonical form |
 //! | `form` | the format of the files: see [`FileForm`] |
 //! | `revision` | the hexadecimal id of the revision |
-//! | `files` | how many files there are, decimal as all that follow |
-//! | `content-bytes` | the lengths of their contents, together |
-//! | `stored-bytes` | the lengths of the files themselves, together |
-//! | `symlinks` | how many symbolic links the revision has that are left out |
-//! | `gitlinks` | how many commits of other repositories |
-//! | `missing` | how many files that the repository, a partial clone, lacks |
+//! | `files` | number of files; decimal, as all values below |
+//! | `content-bytes` | total length of their contents |
+//! | `stored-bytes` | total length of the files as stored |
+//! | `symlinks` | number of symbolic links of the revision that are left out |
+//! | `gitlinks` | number of commits of other repositories that are left out |
+//! | `missing` | number of files that are left out because a partial clone lacks them |
 
 use std::path::Path;
 
@@ -28,10 +28,10 @@ pub const DESCRIPTOR_FILE: &str = "repackbench-files";
 /// The version of the format.
 const VERSION: u64 = 1;
 
-/// A descriptor is shorter than this, in bytes: the longest canonical spec is of a few hundred.
-const LONGEST: u64 = 4096;
+/// The longest descriptor in bytes. The longest canonical spec has a few hundred.
+const MAX_LEN: u64 = 4096;
 
-/// What a tree of files says of itself.
+/// The description of a tree of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descriptor {
     /// The codec spec in canonical form.
@@ -40,17 +40,17 @@ pub struct Descriptor {
     pub form: FileForm,
     /// The hexadecimal id of the revision.
     pub revision: String,
-    /// How many files there are.
+    /// Number of files.
     pub files: u64,
-    /// The lengths of their contents, together, in bytes.
+    /// Total length of their contents in bytes.
     pub content_bytes: u64,
-    /// The lengths of the files themselves, together, in bytes.
+    /// Total length of the files as stored, in bytes.
     pub stored_bytes: u64,
-    /// How many symbolic links of the revision are left out.
+    /// Number of symbolic links of the revision that are left out.
     pub symlinks: u64,
-    /// How many commits of other repositories are left out.
+    /// Number of commits of other repositories that are left out.
     pub gitlinks: u64,
-    /// How many files are left out that a partial clone lacks.
+    /// Number of files that are left out because a partial clone lacks them.
     pub missing: u64,
 }
 
@@ -75,18 +75,18 @@ impl Descriptor {
     /// Reads the descriptor of the tree in `folder`.
     ///
     /// # Errors
-    /// There is none, or it is not as the writer writes it.
+    /// The descriptor is missing, or not exactly as the writer writes it.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(DESCRIPTOR_FILE);
         let mut bytes = Vec::new();
-        read_whole(&path, LONGEST, &mut bytes)?;
+        read_whole(&path, MAX_LEN, &mut bytes)?;
         let text = str::from_utf8(&bytes)
             .map_err(|error| ReaderError::corrupt(&path, Place::Whole, "text in UTF-8", error.to_string()))?;
         Lines { path: &path, lines: text.split('\n'), number: 0 }.descriptor()
     }
 }
 
-/// The lines that are left, for errors that name them.
+/// The lines that are still to be read, with the path and line number for errors.
 struct Lines<'a> {
     path: &'a Path,
     lines: std::str::Split<'a, char>,
@@ -116,7 +116,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The value of the next line, which has to be that of `name`.
+    /// The value of the next line, which has to be the line of `name`.
     fn value(&mut self, name: &str) -> Result<&'a str> {
         self.number += 1;
         let line = self.lines.next().unwrap_or_default();
@@ -131,7 +131,7 @@ impl<'a> Lines<'a> {
 
     fn number(&mut self, name: &str) -> Result<u64> {
         let value = self.value(name)?;
-        // The one spelling of each number.
+        // Each number has only one spelling.
         let number = value.parse().ok().filter(|number: &u64| number.to_string() == value);
         number.ok_or_else(|| self.corrupt("a decimal number".to_owned(), format!("{value:?}")))
     }

@@ -1,11 +1,11 @@
-//! Trees of files: one revision of a repository, each file its own file under a codec.
+//! Trees of files: the files of one revision, each compressed into a file of its own.
 //!
 //! | in the folder | |
 //! |---|---|
-//! | `repackbench-files` | what the folder is: see [`Descriptor`] |
-//! | `files/` | the revision's folders, and in them its files, each under its own name with the form's suffix |
+//! | `repackbench-files` | the description of the tree: see [`Descriptor`] |
+//! | `files/` | the revision's folders and files. Each file has its own name and the suffix of the form |
 //!
-//! It is no repository and no checkout. Symbolic links and gitlinks are not in it, nor are permissions.
+//! A tree of files is neither a repository nor a checkout. It has no symbolic links, gitlinks or permissions.
 
 mod descriptor;
 
@@ -34,7 +34,7 @@ pub struct FileTree {
 }
 
 impl FileTree {
-    /// Whether the folder at `path` says that it is one.
+    /// Whether the folder at `path` has a descriptor.
     pub fn is_at(path: &Path) -> bool {
         path.join(DESCRIPTOR_FILE).is_file()
     }
@@ -42,17 +42,17 @@ impl FileTree {
     /// Opens the tree in the folder at `path`.
     ///
     /// # Errors
-    /// The folder has no descriptor, or one that is damaged or of another version.
+    /// The folder has no descriptor, or the descriptor is damaged or of another version.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(FileTree { folder: path.to_owned(), descriptor: Descriptor::read(path)? })
     }
 
-    /// What it says of itself.
+    /// Its description.
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
 
-    /// Reads its files, one after another.
+    /// A reader of its files.
     pub fn reader(&self, decoders: impl Into<Decoders>) -> FileReader<'_> {
         FileReader {
             tree: self,
@@ -62,7 +62,7 @@ impl FileTree {
         }
     }
 
-    /// Where the file of `path` lies, by its name in the revision; `None` for a path that leads elsewhere.
+    /// The stored file for `path`, a path in the revision; `None` if the path would leave the tree.
     pub fn place(&self, path: &Path) -> Option<PathBuf> {
         let is_inside = path.components().all(|component| matches!(component, Component::Normal(_)));
         let mut name = path.file_name().filter(|_| is_inside)?.to_owned();
@@ -71,7 +71,7 @@ impl FileTree {
     }
 }
 
-/// Reads files of a tree, with contexts and buffers that are reused.
+/// Reads the files of a tree, reusing contexts and buffers.
 #[derive(Debug)]
 pub struct FileReader<'a> {
     tree: &'a FileTree,
@@ -81,10 +81,10 @@ pub struct FileReader<'a> {
 }
 
 impl FileReader<'_> {
-    /// The content of the file of `path`, by its name in the revision.
+    /// The content of the file at `path`, a path in the revision.
     ///
     /// # Errors
-    /// There is no such file, or it is damaged or holds more than the whole tree says it does.
+    /// There is no such file, it is damaged, or it holds more than the descriptor says of the whole tree.
     pub fn read(&mut self, path: &Path) -> Result<&[u8]> {
         let Some(place) = self.tree.place(path) else {
             let why = std::io::Error::from(std::io::ErrorKind::InvalidInput);
@@ -102,8 +102,8 @@ impl FileReader<'_> {
     }
 }
 
-/// Reads all of the file at `path` into `stored`. One longer than `limit` is refused before memory is taken for it, and so is what is no
-/// file, which might have no end.
+/// Reads the whole file at `path` into `stored`. Rejects a file longer than `limit` before taking memory for it, and
+/// anything that is no regular file, because it might never end.
 fn read_whole(path: &Path, limit: u64, stored: &mut Vec<u8>) -> Result<()> {
     let failed = |error| ReaderError::io("read", path, error);
     if !fs::metadata(path).map_err(failed)?.is_file() {

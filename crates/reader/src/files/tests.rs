@@ -33,7 +33,7 @@ fn tree(spec: &str, content: &[u8]) -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn a_descriptor_is_read_as_it_was_written() {
+fn descriptor_round_trips() {
     let folder = tempfile::tempdir().unwrap();
     assert!(!FileTree::is_at(folder.path()));
     for form in FileForm::ALL {
@@ -44,7 +44,7 @@ fn a_descriptor_is_read_as_it_was_written() {
 }
 
 #[test]
-fn a_damaged_descriptor_is_refused_with_its_line() {
+fn damaged_descriptor_error_names_the_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(DESCRIPTOR_FILE);
     let good = descriptor(FileForm::Gzip).to_text();
@@ -81,7 +81,7 @@ fn a_damaged_descriptor_is_refused_with_its_line() {
 }
 
 #[test]
-fn files_are_read_through_their_codec() {
+fn files_are_decoded_with_their_codec() {
     let content = b"int main(void) { return 0; }\n".repeat(10);
     for spec in ["store", "zlib:9", "zstd:5", "bzip2:9", "xz:6", "lzo:9", "lz4"] {
         let (folder, place) = tree(spec, &content);
@@ -97,7 +97,7 @@ fn files_are_read_through_their_codec() {
 }
 
 #[test]
-fn no_path_leads_out_of_the_tree() {
+fn paths_cannot_leave_the_tree() {
     let (folder, _) = tree("store", b"x");
     let opened = FileTree::open(folder.path()).unwrap();
     for path in ["../repackbench-files", "/etc/passwd", "sub/../../x", ".", ""] {
@@ -107,7 +107,7 @@ fn no_path_leads_out_of_the_tree() {
 }
 
 #[test]
-fn damaged_files_are_refused_with_their_names() {
+fn damaged_file_error_names_the_file() {
     let content = b"int main(void) { return 0; }\n".repeat(10);
     for spec in ["zlib:9", "zstd:5", "bzip2:9", "xz:6", "lzo:9"] {
         let (folder, place) = tree(spec, &content);
@@ -120,12 +120,12 @@ fn damaged_files_are_refused_with_their_names() {
             assert!(error.contains(&place.display().to_string()), "{spec}: {error}");
         }
         fs::write(&place, &good).unwrap();
-        assert_eq!(reader.read(Path::new("sub/a.c")).unwrap(), content, "{spec}: the reader is as good as before");
+        assert_eq!(reader.read(Path::new("sub/a.c")).unwrap(), content, "{spec}: the reader still works");
     }
 }
 
 #[test]
-fn a_file_that_holds_more_than_the_tree_is_refused() {
+fn rejects_file_with_more_content_than_the_tree() {
     let (folder, _) = tree("zlib:9", &vec![b'a'; 100_000]);
     let opened = FileTree::open(folder.path()).unwrap();
     let error = opened.reader(Decoders::default()).read(Path::new("sub/a.c")).unwrap_err().to_string();
@@ -136,9 +136,9 @@ fn a_file_that_holds_more_than_the_tree_is_refused() {
     assert!(error.contains("at most 1000 bytes"), "{error}");
 }
 
-/// A descriptor may be a link to anything: it is read as a file, and never at any length.
+/// A descriptor may be a link to anything. Only a regular file of limited length is read.
 #[test]
-fn an_endless_descriptor_is_no_descriptor() {
+fn rejects_endless_descriptor() {
     let folder = tempfile::tempdir().unwrap();
     symlink("/dev/zero", folder.path().join(DESCRIPTOR_FILE)).unwrap();
     assert!(!FileTree::is_at(folder.path()));

@@ -1,16 +1,17 @@
-//! Decoding a chunk into a buffer that grows no faster than the data warrants.
+//! Decoding a chunk into a buffer without trusting the length that the chunk claims.
 
 use repackbench_codec::{BLOCK_LEN, ChunkDecoder, CodecError};
 
-/// The longest payload, in bytes, that room is made for at once whatever its chunk's length.
-const BELIEVED: usize = 1 << 20;
+/// Up to this many bytes, any claimed payload length is plausible.
+const ALWAYS_PLAUSIBLE_LEN: usize = 1 << 20;
 
-/// How many times as long as what is stored a longer one may be for that.
-const BELIEVED_EXPANSION: usize = 255;
+/// A longer payload is plausible up to this many times the length of its stored bytes.
+const PLAUSIBLE_EXPANSION: usize = 255;
 
-/// Decodes the chunk at the start of `stored` into `payload`, replacing what is there; returns the stored bytes
-/// consumed. A claim of more than [`BLOCK_LEN`] bytes, or of far more than is stored, is not believed: such a payload is
-/// appended as it is decoded. Whether it may be so long is for the caller to [check](crate::memory::check) before.
+/// Decodes the chunk at the start of `stored`, replacing the content of `payload`, and returns the number of stored
+/// bytes consumed. For a claimed length above [`BLOCK_LEN`], or far above that of the stored bytes, the buffer only
+/// grows with the decoded data. The caller has to [check](crate::memory::check) before whether the payload may be that
+/// long.
 pub fn decode_to_vec(
     decoder: &mut ChunkDecoder,
     stored: &[u8],
@@ -20,8 +21,8 @@ pub fn decode_to_vec(
     decode_delta_to_vec(decoder, stored, None, payload_len, payload)
 }
 
-/// As [`decode_to_vec`], for the chunk of a delta, which may use the content of its `base`; without one, such a chunk is
-/// an error.
+/// As [`decode_to_vec`], for the chunk of a delta, which may use the content of its `base`. Such a chunk is an error if
+/// there is no base.
 pub fn decode_delta_to_vec(
     decoder: &mut ChunkDecoder,
     stored: &[u8],
@@ -30,8 +31,8 @@ pub fn decode_delta_to_vec(
     payload: &mut Vec<u8>,
 ) -> Result<u64, CodecError> {
     match usize::try_from(payload_len) {
-        Ok(len) if len <= BLOCK_LEN && (base.is_some() || is_believed(len, stored.len())) => {
-            // What a reused buffer holds is overwritten, so only its growth is zeroed.
+        Ok(len) if len <= BLOCK_LEN && (base.is_some() || is_plausible_len(len, stored.len())) => {
+            // The old content of a reused buffer is overwritten, so only its growth is zeroed.
             let missing = len.saturating_sub(payload.len());
             let no_memory = |_| CodecError::NoMemory { codec: "chunk", wanted: payload_len };
             payload.try_reserve(missing).map_err(no_memory)?;
@@ -49,11 +50,12 @@ pub fn decode_delta_to_vec(
     }
 }
 
-fn is_believed(payload_len: usize, stored_len: usize) -> bool {
-    payload_len <= stored_len.saturating_mul(BELIEVED_EXPANSION).max(BELIEVED)
+fn is_plausible_len(payload_len: usize, stored_len: usize) -> bool {
+    payload_len <= stored_len.saturating_mul(PLAUSIBLE_EXPANSION).max(ALWAYS_PLAUSIBLE_LEN)
 }
 
-/// Appends `piece` to a payload that will have `payload_len` bytes: its room doubles, but not beyond that.
+/// Appends `piece` to a payload that will have `payload_len` bytes. The capacity doubles, but never exceeds
+/// `payload_len`.
 pub(super) fn append(payload: &mut Vec<u8>, piece: &[u8], payload_len: u64) -> std::io::Result<()> {
     if payload.capacity() - payload.len() < piece.len() {
         let left = usize::try_from(payload_len).unwrap_or(usize::MAX).saturating_sub(payload.len());

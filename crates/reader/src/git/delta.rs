@@ -3,13 +3,15 @@
 //! | field | width | source |
 //! |---|---|---|
 //! | base size, result size | LEB128 each | gitformat-pack(5), "Deltified representation" |
-//! | copy | `1sss oooo`, then a byte for each bit set: offset 4 x 8 bits, size 3 x 8 bits, little-endian; size 0 means 0x10000 | same |
+//! | copy | `1sss oooo`, then a byte for each bit set: offset 4 x 8 bits, size 3 x 8 bits, little-endian | same |
 //! | insert | `0nnn nnnn`, n in 1..=127, then n bytes | same |
 //! | reserved | `0000 0000` | same |
+//!
+//! A copy of size 0 copies 0x10000 bytes.
 
 use crate::memory::{self, TooLarge};
 
-/// Why a delta cannot be applied. The caller knows file and offset.
+/// Why a delta cannot be applied. The caller adds file and offset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeltaError {
     /// The delta ends within an instruction or a size.
@@ -18,12 +20,12 @@ pub enum DeltaError {
     /// A size does not fit 64 bits.
     #[error("a size of more than 64 bits")]
     Overflow,
-    /// The delta was made against something else.
+    /// The delta was made for another base.
     #[error("a delta for a base of {claimed} bytes on a base of {actual}")]
     BaseSize {
-        /// What the delta says.
+        /// The base's length according to the delta.
         claimed: u64,
-        /// What the base has.
+        /// The base's actual length.
         actual: u64,
     },
     /// A copy reaches past the base.
@@ -36,15 +38,15 @@ pub enum DeltaError {
         /// Length of the base.
         base_len: u64,
     },
-    /// The instructions make more or less than the delta says.
+    /// The instructions produce more or fewer bytes than the delta claims.
     #[error("a result of {actual} bytes where the delta says {claimed}")]
     ResultSize {
-        /// What the delta says.
+        /// The result's length according to the delta.
         claimed: u64,
-        /// What its instructions made; for one that grows too large, where it was stopped.
+        /// Number of bytes that the instructions produced before the error.
         actual: u64,
     },
-    /// The result takes more memory than an object may.
+    /// The result exceeds the memory limit for one object.
     #[error("a result of {0}")]
     TooLarge(TooLarge),
     /// The result does not fit into memory.
@@ -55,19 +57,19 @@ pub enum DeltaError {
     Reserved,
 }
 
-/// The two sizes at the head of a delta.
+/// The two sizes at the start of a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeltaSizes {
     /// Length of the base in bytes, as claimed.
     pub base: u64,
     /// Length of the result in bytes, as claimed.
     pub result: u64,
-    /// Bytes that the two sizes take.
+    /// Number of bytes that the two sizes take.
     pub len: usize,
 }
 
 impl DeltaSizes {
-    /// Parses the head of `delta`, of which 20 bytes are enough.
+    /// Parses the head of `delta`. The first 20 bytes are enough.
     pub fn parse(delta: &[u8]) -> Result<Self, DeltaError> {
         let (base, base_len) = parse_leb128(delta)?;
         let rest = delta.get(base_len..).ok_or(DeltaError::Truncated)?;
@@ -93,10 +95,10 @@ fn parse_leb128(bytes: &[u8]) -> Result<(u64, usize), DeltaError> {
     Err(DeltaError::Truncated)
 }
 
-/// The most that is reserved on the word of a delta alone, in bytes.
+/// Up to this many bytes, memory is reserved for the result that a delta claims, without checking its instructions.
 const TRUSTED_RESULT: u64 = 4 << 20;
 
-/// Applies `delta` to `base`, replacing the content of `result`.
+/// Applies `delta` to `base` and replaces `result` by the result.
 pub fn apply(base: &[u8], delta: &[u8], result: &mut Vec<u8>) -> Result<(), DeltaError> {
     let sizes = DeltaSizes::parse(delta)?;
     if sizes.base != base.len() as u64 {
@@ -119,7 +121,7 @@ pub fn apply(base: &[u8], delta: &[u8], result: &mut Vec<u8>) -> Result<(), Delt
     check_result(sizes.result, result.len() as u64)
 }
 
-/// Makes sure that a large result is one: so much memory is not taken on the word of a few bytes, the instructions have to bear it out.
+/// Checks that the instructions really produce the large result that the delta claims, before memory is taken for it.
 #[cold]
 #[inline(never)]
 fn check_large(sizes: &DeltaSizes, instructions: &[u8], base: &[u8]) -> Result<(), DeltaError> {
@@ -136,7 +138,7 @@ fn check_result(claimed: u64, actual: u64) -> Result<(), DeltaError> {
     if claimed == actual { Ok(()) } else { Err(DeltaError::ResultSize { claimed, actual }) }
 }
 
-/// Calls `visit` on the bytes that each instruction adds to the result.
+/// Calls `visit` with the bytes that each instruction adds to the result.
 fn each_piece<'a>(
     mut instructions: &'a [u8],
     base: &'a [u8],
@@ -150,7 +152,7 @@ fn each_piece<'a>(
     Ok(())
 }
 
-/// The part of the base that a copy names, and what follows the instruction.
+/// The part of the base that a copy instruction adds, and what follows the instruction.
 fn copy<'a>(op: u8, mut rest: &'a [u8], base: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), DeltaError> {
     let mut field = |bits: u8, count: u32| -> Result<u64, DeltaError> {
         let mut value = 0u64;
@@ -168,7 +170,7 @@ fn copy<'a>(op: u8, mut rest: &'a [u8], base: &'a [u8]) -> Result<(&'a [u8], &'a
         0 => 0x10000,
         size => size,
     };
-    // Both are sums of at most four bytes; where they do not fit, neither does the base.
+    // Both have at most four bytes. If they do not fit `usize`, the base cannot be that long either.
     let range = usize::try_from(offset).ok().zip(usize::try_from(offset + size).ok());
     let source = range.and_then(|(start, end)| base.get(start..end)).ok_or(DeltaError::CopyRange {
         offset,
@@ -178,7 +180,7 @@ fn copy<'a>(op: u8, mut rest: &'a [u8], base: &'a [u8]) -> Result<(&'a [u8], &'a
     Ok((source, rest))
 }
 
-/// The bytes that an insert holds, and what follows the instruction.
+/// The bytes that an insert instruction adds, and what follows the instruction.
 fn insert(op: u8, rest: &[u8]) -> Result<(&[u8], &[u8]), DeltaError> {
     if op == 0 {
         return Err(DeltaError::Reserved);
@@ -260,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn instructions_build_the_result((base, ops) in cases()) {
+        fn instructions_produce_the_result((base, ops) in cases()) {
             let mut expected = Vec::new();
             for op in &ops {
                 match op {
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn lies_are_named_and_cost_no_memory() {
+    fn false_claims_are_errors_and_take_no_memory() {
         let mut result = Vec::new();
         let mut huge = leb128(3);
         huge.extend(leb128(u64::MAX));

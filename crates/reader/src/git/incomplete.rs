@@ -1,7 +1,7 @@
-//! What a repository names and does not have.
+//! Checks that a repository has everything it refers to.
 //!
-//! Git goes on without an object directory that its alternates name, so that all of a repository's objects may be gone unnoticed. Whoever
-//! is to say that two repositories are the same, or how large one is, has to know.
+//! Git ignores a missing object directory in an alternates file, so all objects of a repository may be gone unnoticed.
+//! A comparison of two repositories, or a count of sizes, must not ignore that.
 
 use repackbench_codec::Decoders;
 
@@ -11,7 +11,7 @@ use crate::{Place, ReaderError, Result};
 /// Fails if an alternates file names an object directory that cannot be read.
 ///
 /// # Errors
-/// [`ReaderError::Corrupt`], which names file and directory.
+/// [`ReaderError::Corrupt`] names the file and the directory.
 pub fn refuse_missing_alternates(repository: &GitRepository) -> Result<()> {
     match repository.missing_alternates().first() {
         Some(missing) => {
@@ -22,10 +22,10 @@ pub fn refuse_missing_alternates(repository: &GitRepository) -> Result<()> {
     }
 }
 
-/// Fails if a ref names an object that is not there. Shallow and partial repositories may lack objects.
+/// Fails if a ref names a missing object. Shallow and partial repositories may lack objects.
 ///
 /// # Errors
-/// [`ReaderError::Corrupt`], which names ref and object, and whatever keeps refs and object stores from being read.
+/// [`ReaderError::Corrupt`] names the ref and the object. Refs or object stores cannot be read.
 pub fn refuse_dangling_references(repository: &GitRepository) -> Result<()> {
     if repository.is_partial_clone() || !repository.shallow().is_empty() {
         return Ok(());
@@ -44,7 +44,7 @@ pub fn refuse_dangling_references(repository: &GitRepository) -> Result<()> {
     Ok(())
 }
 
-/// An object is not found either where an index is damaged: that is then what is wrong.
+/// Fails if an index is damaged, which may be the reason why an object was not found.
 fn check_indexes(repository: &GitRepository) -> Result<()> {
     let check = |files| PackFile::open(files, repository.object_hash())?.check_index_checksum();
     repository.packs().iter().try_for_each(check)

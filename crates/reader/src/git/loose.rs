@@ -1,4 +1,4 @@
-//! Loose objects: one file each, a single chunk whose payload is `<kind> <size>\0` and the content.
+//! Loose objects. Each is a file with a single chunk, whose payload is `<kind> <size>\0` and the content.
 //!
 //! | field | width | source |
 //! |---|---|---|
@@ -18,10 +18,10 @@ use repackbench_codec::{BLOCK_LEN, ChunkDecoder, CodecError};
 use super::chunk::{append, decode_to_vec};
 use crate::{ObjectKind, Place, ReaderError, Result, memory};
 
-/// git inflates this many bytes to find the header, so no valid one is longer.
+/// git inflates this many bytes to find the header, so no valid header is longer.
 pub const MAX_HEADER_LEN: usize = 32;
 
-/// How much of a large file is read at a time, in bytes.
+/// Number of bytes of a large file that are read at once.
 const BUFFER: usize = 128 << 10;
 
 /// A parsed header.
@@ -31,12 +31,12 @@ pub struct LooseHeader {
     pub kind: ObjectKind,
     /// Length of the content in bytes, as claimed.
     pub content_len: u64,
-    /// Length of the header with its NUL.
+    /// Length of the header including its NUL.
     pub len: usize,
 }
 
 impl LooseHeader {
-    /// Parses the header at the start of `prefix`; `None` if there is none.
+    /// Parses the header at the start of `prefix`; `None` if it is not valid.
     pub fn parse(prefix: &[u8]) -> Option<Self> {
         let nul = prefix.iter().take(MAX_HEADER_LEN).position(|b| *b == 0)?;
         let header = prefix.get(..nul)?;
@@ -60,7 +60,7 @@ impl LooseHeader {
     }
 }
 
-/// Decodes just enough of `stored`, read from `path`, to parse the header.
+/// Decodes only as much of `stored`, read from `path`, as the header needs.
 pub fn read_header(path: &Path, stored: &[u8], decoder: &mut ChunkDecoder) -> Result<LooseHeader> {
     let mut prefix = [0u8; MAX_HEADER_LEN];
     let filled = decoder.decode_prefix(stored, &mut prefix).map_err(|e| damaged(path, e))?;
@@ -78,20 +78,20 @@ fn parse_header(path: &Path, prefix: &[u8]) -> Result<LooseHeader> {
     })
 }
 
-/// Decodes the loose object `stored`, read from `path`: afterwards `payload` holds header and content.
+/// Decodes the loose object `stored`, read from `path`. Afterwards `payload` holds header and content.
 ///
 /// # Errors
-/// The chunk is damaged, its header is malformed or lies about the size, or bytes follow the chunk.
+/// The chunk is damaged, its header is malformed or has a wrong size, or bytes follow the chunk.
 pub fn decode(path: &Path, stored: &[u8], decoder: &mut ChunkDecoder, payload: &mut Vec<u8>) -> Result<LooseHeader> {
     let header = read_header(path, stored, decoder)?;
     decode_payload(path, &header, stored, decoder, payload)?;
     Ok(header)
 }
 
-/// As [`decode`], where the header was read before.
+/// As [`decode`], with a header that was read before.
 ///
 /// # Errors
-/// The chunk is damaged, its header lies about the size or claims one that is too large, or bytes follow the chunk.
+/// The chunk is damaged, its header has a wrong size or one that is too large, or bytes follow the chunk.
 pub fn decode_payload(
     path: &Path,
     header: &LooseHeader,
@@ -105,18 +105,18 @@ pub fn decode_payload(
     expect_whole_file(path, stored.len() as u64, consumed)
 }
 
-/// A loose object whose header was read.
+/// A loose object whose header has been read.
 #[derive(Debug)]
 pub struct LooseFile {
     /// Its header.
     pub header: LooseHeader,
     /// Length of the file in bytes.
     pub stored_len: u64,
-    /// Where its stored bytes come from if the payload is above [`BLOCK_LEN`]; `None` if they were all read.
+    /// The source of its stored bytes if the payload is above [`BLOCK_LEN`]; `None` if they have all been read.
     pub large: Option<LargeLoose>,
 }
 
-/// A loose object that is too large to be held in memory, open at its start.
+/// A loose object that is too large to be held in memory, opened at its start.
 #[derive(Debug)]
 pub struct LargeLoose {
     stored: BufReader<File>,
@@ -125,17 +125,17 @@ pub struct LargeLoose {
 }
 
 impl LooseFile {
-    /// Up to this length in bytes a file is read before its header is looked at, since most are needed whole.
+    /// A file up to this many bytes is read whole before its header is parsed, since most objects are needed whole.
     const READ_AT_ONCE: u64 = 1 << 20;
 
-    /// No codec's stored bytes are as long as this, in bytes, for a payload of [`BLOCK_LEN`].
+    /// No codec stores a payload of [`BLOCK_LEN`] in this many bytes.
     const LONGEST_STORED: u64 = 2 * BLOCK_LEN as u64;
 
-    /// Opens the loose object at `path` and reads its header. `stored` receives its stored bytes, unless its payload is
-    /// above [`BLOCK_LEN`]: then it is left empty.
+    /// Opens the loose object at `path` and reads its header. Replaces `stored` by its stored bytes, or clears it if
+    /// the payload is above [`BLOCK_LEN`].
     ///
     /// # Errors
-    /// The file cannot be read, holds no loose object, or is far longer than its payload warrants.
+    /// The file cannot be read, is no loose object, or is much longer than its payload can need.
     pub fn open(path: &Path, decoder: &mut ChunkDecoder, stored: &mut Vec<u8>) -> Result<Self> {
         let cannot_read = |error| ReaderError::io("read", path, error);
         let mut file = File::open(path).map_err(|e| ReaderError::io("open", path, e))?;
@@ -171,15 +171,15 @@ impl LargeLoose {
         self.payload_len
     }
 
-    /// The file from its start, for a decoder that takes the chunk from it.
+    /// The file, from its start. A decoder reads the chunk from it.
     pub fn stored(&mut self) -> &mut BufReader<File> {
         &mut self.stored
     }
 
-    /// Checks that the chunk was sound and as long as the file at `path`, where `result` is what a decoder says of it.
+    /// Checks `result`, which decoding returned: the chunk has to be valid and as long as the file at `path`.
     ///
     /// # Errors
-    /// It was not, or the file could not be read.
+    /// The chunk is damaged, bytes follow it, or the file could not be read.
     pub fn check_consumed(&self, path: &Path, result: std::result::Result<u64, CodecError>) -> Result<()> {
         let consumed = result.map_err(|error| damaged_or_unreadable(path, error))?;
         expect_whole_file(path, self.stored_len, consumed)
@@ -188,7 +188,7 @@ impl LargeLoose {
     /// Decodes the object, read from `path`, into `payload`: header and content.
     ///
     /// # Errors
-    /// As of [`decode`](LargeLoose::decode), and it is too large to be held.
+    /// As for [`decode`](LargeLoose::decode). Also, the object is too large to be held.
     pub fn decode_to_vec(
         &mut self,
         path: &Path,
@@ -204,11 +204,11 @@ impl LargeLoose {
         self.check_consumed(path, result)
     }
 
-    /// Decodes the object, read from `path`, and hands header and content to `sink` in pieces, which must be discarded
-    /// if this fails.
+    /// Decodes the object, read from `path`, and hands header and content to `sink` in pieces. On an error the pieces
+    /// must be discarded.
     ///
     /// # Errors
-    /// The chunk is damaged, its header lies about the size, bytes follow the chunk, or the file cannot be read.
+    /// The chunk is damaged, its header has a wrong size, bytes follow the chunk, or the file cannot be read.
     pub fn decode(mut self, path: &Path, decoder: &mut ChunkDecoder, mut sink: impl FnMut(&[u8])) -> Result<()> {
         let result = decoder.decode_stream_from(&mut self.stored, self.payload_len, &mut |piece| {
             sink(piece);
@@ -218,7 +218,7 @@ impl LargeLoose {
     }
 }
 
-/// As [`read_header`], from a file at its start.
+/// As [`read_header`], from an open file at its start.
 pub(crate) fn read_header_from(
     path: &Path,
     stored: &mut dyn BufRead,
@@ -233,7 +233,7 @@ fn check_size(path: &Path, header: &LooseHeader) -> Result<()> {
     memory::check(header.content_len).map_err(|excess| ReaderError::too_large(path, Place::Whole, "an object", excess))
 }
 
-/// Reads the first `len` bytes of `file`, or as many as there are, into `stored`, replacing what is there.
+/// Replaces `stored` by the first `len` bytes of `file`, or all of it if it is shorter.
 fn read_to_vec(mut file: &File, len: u64, stored: &mut Vec<u8>) -> std::io::Result<()> {
     stored.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
     let mut filled = 0;
@@ -260,7 +260,7 @@ fn damaged(path: &Path, found: impl ToString) -> ReaderError {
     ReaderError::corrupt(path, Place::Whole, "a loose object", found.to_string())
 }
 
-/// For errors of a decoder that reads from the file itself.
+/// The error for a decoder that reads from the file itself.
 fn damaged_or_unreadable(path: &Path, error: CodecError) -> ReaderError {
     match error {
         CodecError::Io { source, .. } => ReaderError::io("read", path, source),
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_parsed_as_strictly_as_git_does() {
+    fn headers_are_parsed_as_strictly_as_in_git() {
         let header = LooseHeader::parse(b"blob 120\0rest").unwrap();
         assert_eq!(header, LooseHeader { kind: ObjectKind::Blob, content_len: 120, len: 9 });
         assert_eq!(header.payload_len(), 129);

@@ -1,5 +1,13 @@
-//! Git repositories: layout and refs ([`repository`]), packs ([`pack`]), B-trees ([`btree`]), deltas ([`delta`]), loose objects ([`loose`]),
-//! the object store over all of them ([`object_store`]) and history ([`history`]).
+//! Git repositories.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`repository`] | layout, configuration, refs |
+//! | [`pack`], [`delta`], [`loose`], [`btree`] | the formats of stored objects |
+//! | [`object_store`] | random access to the objects of all of them |
+//! | [`history`] | revisions and content: [`History`](crate::History) |
+//! | [`store`] | chunks in file order: [`Store`](crate::Store) |
+//! | [`verify`], [`whole`] | walks over all objects |
 
 pub mod btree;
 pub mod chunk;

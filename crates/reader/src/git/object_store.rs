@@ -1,4 +1,4 @@
-//! Random access to every object of a repository, over packs, a B-tree and loose files.
+//! Random access to every object of a repository, in packs, a B-tree or loose files.
 
 mod chain_kinds;
 mod every;
@@ -27,7 +27,7 @@ use crate::{
     AccessTrace, CacheLookups, ChunkInMemory, ObjectKind, Place, ReaderError, Recording, Result, access::AccessLog,
 };
 
-/// Every object of a repository by id. One thread's: it owns its decoder, its cache and its buffers.
+/// Every object of a repository by id. It belongs to one thread: it owns its decoder, cache and buffers.
 pub struct ObjectStore {
     packs: Vec<PackFile>,
     btree: Option<BtreeFile>,
@@ -39,25 +39,25 @@ pub struct ObjectStore {
     missing: BTreeSet<ObjectId>,
     replacements: HashMap<ObjectId, ObjectId>,
     loose_stored: Vec<u8>,
-    /// Room for a value of the B-tree.
+    /// Buffer for a value of the B-tree.
     btree_value: Vec<u8>,
-    /// Where accesses are recorded, while they are. Packs have it too.
+    /// The access log while accesses are recorded. Packs have it too.
     log: Option<Arc<AccessLog>>,
-    /// Room for an object of which only the length is wanted.
+    /// Buffer for an object of which only the length is needed.
     scratch: Vec<u8>,
     kinds: ChainKinds,
 }
 
-/// Where a packed object lies.
+/// The place of a packed object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackPlace {
     /// The pack's number in [`ObjectStore::packs`].
     pub pack: usize,
-    /// The position in its index.
+    /// The position in the pack's index.
     pub position: u32,
 }
 
-/// Where an object lies.
+/// The place of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
     Pack { pack: usize, offset: u64 },
@@ -71,8 +71,8 @@ impl std::fmt::Debug for ObjectStore {
 }
 
 impl ObjectStore {
-    /// Opens every pack of `repository` and lists its loose objects. Chunks are decoded by the implementations that
-    /// `decoders` names.
+    /// Opens every pack of `repository` and lists its loose objects. `decoders` names the implementations that decode
+    /// chunks.
     pub fn open(repository: &GitRepository, decoders: impl Into<Decoders>) -> Result<Self> {
         let decoder = repository.decoder(decoders)?;
         let mut packs = repository
@@ -100,37 +100,36 @@ impl ObjectStore {
         })
     }
 
-    /// The repository's own object directory, for messages about objects as such.
+    /// The repository's own object directory, for messages about objects.
     pub fn object_dir(&self) -> &Path {
         &self.object_dir
     }
 
-    /// Puts other objects' content in the place of some: what `refs/replace/` asks for.
+    /// Sets the objects whose content is replaced by that of others, as in `refs/replace/`.
     pub fn set_replacements(&mut self, replacements: HashMap<ObjectId, ObjectId>) {
         self.replacements = replacements;
     }
 
-    /// Empties the cache and the list of missing objects, so that the next run starts as the first did.
-    pub fn forget(&mut self) {
-        self.packed.forget();
-        self.btree.iter().for_each(BtreeFile::forget);
+    /// Clears the caches and the list of missing objects, so that the next run starts like the first.
+    pub fn clear_caches(&mut self) {
+        self.packed.clear_caches();
+        self.btree.iter().for_each(BtreeFile::clear_caches);
         self.kinds.clear();
         self.last_pack = 0;
         self.missing.clear();
     }
 
-    /// Empties the cache of decoded objects, which holds at most so many bytes from now on; `None` for as many as
-    /// the ceiling of memory leaves for it.
+    /// Clears the cache of decoded objects and sets its limit; `None` for as much as the memory ceiling allows.
     pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
         self.packed.set_cache_limit(limit_bytes);
     }
 
-    /// How often that cache was asked since it was last emptied.
+    /// The look-ups in that cache since it was last cleared.
     pub fn cache_lookups(&self) -> CacheLookups {
         self.packed.cache_lookups()
     }
 
-    /// Records from now on what is read: see [`History::record_accesses`](crate::History::record_accesses).
+    /// Starts recording what is read: see [`History::record_accesses`](crate::History::record_accesses).
     pub fn record_accesses(&mut self, recording: Recording) {
         let log = AccessLog::new(recording);
         self.packs.iter_mut().for_each(|pack| pack.set_log(Some(&log)));
@@ -138,12 +137,12 @@ impl ObjectStore {
         self.log = Some(log);
     }
 
-    /// How many chunks were decoded since then.
+    /// Number of chunks that were decoded since then.
     pub fn decodes_recorded(&self) -> usize {
         self.log.as_ref().map_or(0, |log| log.decodes())
     }
 
-    /// What was read since then, and ends the recording.
+    /// Ends the recording and returns what was read.
     pub fn take_accesses(&mut self) -> AccessTrace {
         self.packs.iter_mut().for_each(|pack| pack.set_log(None));
         self.btree.iter_mut().for_each(|btree| btree.set_log(None));
@@ -153,12 +152,12 @@ impl ObjectStore {
     /// Decodes a chunk again: see [`History::decode_again`](crate::History::decode_again).
     ///
     /// # Errors
-    /// It does not decode as it did.
+    /// It does not decode as it did before.
     pub fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
         let ChunkInMemory { file, decode, stored, base } = *chunk;
         let decoder = self.packed.decoder();
         let decoded = match base {
-            // It was not held when it was decoded before.
+            // It was streamed before.
             None if decode.payload_limit > BLOCK_LEN as u64 => {
                 decoder.decode_stream(stored, decode.payload_limit, &mut |_| Ok(()))
             }
@@ -173,17 +172,17 @@ impl ObjectStore {
         Err(ReaderError::corrupt(file, Place::Offset(decode.offset), expected, found))
     }
 
-    /// The packs, in the order in which objects are searched for.
+    /// The packs, in the order in which they are searched.
     pub fn packs(&self) -> &[PackFile] {
         &self.packs
     }
 
-    /// The B-tree that stands in place of packs and loose objects, if there is one.
+    /// The B-tree that replaces packs and loose objects, if there is one.
     pub fn btree(&self) -> Option<&BtreeFile> {
         self.btree.as_ref()
     }
 
-    /// How many entries, values and loose objects there are; one stored twice counts twice.
+    /// Number of entries, values and loose objects. An object that is stored twice counts twice.
     pub fn len(&self) -> usize {
         let values = self.btree.as_ref().map_or(0, |btree| usize::try_from(btree.len()).unwrap_or(usize::MAX));
         let entries = self.packs.iter().map(|pack| pack.entry_count() as usize).sum::<usize>();
@@ -207,7 +206,7 @@ impl ObjectStore {
         Ok(self.find_in_btree(id)?.is_some())
     }
 
-    /// Reads the object `id` into `content`, replacing what is there; `None` if it is not here.
+    /// Replaces `content` by that of the object `id`; `None` if the object is not here.
     pub fn read(&mut self, id: &oid, content: &mut Vec<u8>) -> Result<Option<ObjectKind>> {
         let replacement = self.replacement(id)?;
         match self.locate(replacement.as_deref().unwrap_or(id))? {
@@ -221,8 +220,8 @@ impl ObjectStore {
         }
     }
 
-    /// The object `id`, for one who does not change its content; `None` if it is not here. It is not searched for if
-    /// `place` tells where it lies.
+    /// The object `id`, for a caller that does not change its content; `None` if it is not here. With a `place` it is
+    /// not searched for.
     pub fn read_shared(&mut self, id: &oid, place: Option<PackPlace>) -> Result<Option<(ObjectKind, Arc<Vec<u8>>)>> {
         if self.replacements.is_empty() {
             let location = match place {
@@ -246,7 +245,7 @@ impl ObjectStore {
         Ok(self.read(id, &mut content)?.map(|kind| (kind, Arc::new(content))))
     }
 
-    /// Reads the object `id`, which has to be here and of `kind`.
+    /// Replaces `content` by that of the object `id`, which has to be here and of `kind`.
     pub fn read_expected(&mut self, id: &oid, kind: ObjectKind, content: &mut Vec<u8>) -> Result<()> {
         match self.read(id, content)? {
             Some(found) if found == kind => Ok(()),
@@ -260,7 +259,7 @@ impl ObjectStore {
         }
     }
 
-    /// The kind of the object `id`, with no more decoded than that takes; `None` if it is not here.
+    /// The kind of the object `id`; `None` if it is not here. Decodes no more than needed.
     pub fn kind(&mut self, id: &oid) -> Result<Option<ObjectKind>> {
         match self.locate(id)? {
             None => Ok(is_empty_tree(id).then_some(ObjectKind::Tree)),
@@ -277,7 +276,7 @@ impl ObjectStore {
         }
     }
 
-    /// The one object whose id starts with the hexadecimal digits `prefix`, four at least, as in git.
+    /// The only object whose id starts with the hexadecimal digits `prefix`, at least four as in git.
     pub fn find_abbreviated(&self, prefix: &str) -> Result<ObjectId> {
         let refuse = |why| ReaderError::NoSuchRevision { path: self.object_dir.clone(), name: prefix.to_owned(), why };
         let none = "neither a reference nor the beginning of an object's id";
@@ -300,7 +299,7 @@ impl ObjectStore {
         }
     }
 
-    /// Remembers that `id` was wanted and is not here, which only a partial clone may say of an object.
+    /// Notes that the wanted object `id` is missing. Only in a partial clone is that no error.
     pub fn note_missing(&mut self, id: &oid) -> Result<()> {
         if !self.may_lack_objects {
             return Err(self.missing(id));
@@ -309,17 +308,17 @@ impl ObjectStore {
         Ok(())
     }
 
-    /// The objects that were wanted and are not here, since the store was opened or made to forget.
+    /// The wanted objects that were missing since the store was opened or its caches cleared.
     pub fn missing_objects(&self) -> &BTreeSet<ObjectId> {
         &self.missing
     }
 
-    /// The error for an object that has to be here and is not.
+    /// The error for a required object that is missing.
     pub fn missing(&self, id: &oid) -> ReaderError {
         ReaderError::Missing { path: self.object_dir.clone(), id: id.to_owned() }
     }
 
-    /// What stands in the place of `id`, if anything. git follows as many steps and no more.
+    /// The object that replaces `id`, if any. git follows the same number of steps.
     fn replacement(&self, id: &oid) -> Result<Option<ObjectId>> {
         const MAX_STEPS: usize = 5;
         let mut current = None;
@@ -341,7 +340,7 @@ impl ObjectStore {
     }
 
     fn locate(&mut self, id: &oid) -> Result<Option<Location>> {
-        // Neighbours in history mostly lie in the same pack, so the last hit is asked first, as git does.
+        // Neighbours in history are mostly in the same pack, so the pack of the last hit is searched first, as in git.
         let count = self.packs.len();
         for step in 0..count {
             let at = (self.last_pack + step) % count;
@@ -366,7 +365,7 @@ impl ObjectStore {
     }
 }
 
-/// Whether `id` is that of the tree without entries, which is an object everywhere without being stored, as in git.
+/// Whether `id` is that of the tree without entries. As in git, that object exists everywhere without being stored.
 fn is_empty_tree(id: &oid) -> bool {
     *id == *ObjectId::empty_tree(id.kind())
 }

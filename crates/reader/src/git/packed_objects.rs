@@ -1,4 +1,5 @@
-//! Objects out of packs: the deltas of a chain applied one after another, with the bases kept for the next.
+//! Reading objects from packs: applying the deltas of a chain one after another, and caching the bases for the next
+//! object.
 
 use std::sync::Arc;
 
@@ -15,10 +16,10 @@ use crate::{
     memory,
 };
 
-/// A whole object that is larger than this is not kept after it was read: it would sweep the cache for one reader.
-const KEEP_LIMIT: usize = 4 << 20;
+/// A larger object, in bytes, is not cached after it was read: it would evict many others for one read.
+const CACHED_LIMIT: usize = 4 << 20;
 
-/// Reads objects out of packs by offset. One thread's: it owns its decoder, its cache and its buffers.
+/// Reads objects from packs by offset. It belongs to one thread: it owns its decoder, cache and buffers.
 pub struct PackedObjects {
     decoder: ChunkDecoder,
     cache: DeltaBaseCache<ObjectKind>,
@@ -34,16 +35,16 @@ struct Link {
     payload_len: u64,
 }
 
-/// What the deltas of a chain start from.
+/// The object that the deltas of a chain start from.
 struct Base {
     offset: u64,
     kind: ObjectKind,
-    /// Its content; `None` while it lies in the cache.
+    /// Its content; `None` while it is in the cache.
     decoded: Option<Vec<u8>>,
 }
 
 impl PackedObjects {
-    /// Chunks are decoded by `decoder`; nothing is cached yet.
+    /// A reader with an empty cache that decodes chunks with `decoder`.
     pub fn new(decoder: ChunkDecoder) -> Self {
         PackedObjects {
             decoder,
@@ -58,81 +59,80 @@ impl PackedObjects {
         &mut self.decoder
     }
 
-    /// Empties the cache.
-    pub fn forget(&mut self) {
+    /// Clears the cache.
+    pub fn clear_caches(&mut self) {
         self.cache.clear();
     }
 
-    /// Empties the cache, which holds at most so many decoded bytes from now on; `None` for as many as
-    /// the ceiling of memory leaves for it.
+    /// Clears the cache and sets its limit in decoded bytes; `None` for as much as the memory ceiling allows.
     pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
         self.cache.set_limit(limit_bytes);
     }
 
-    /// How often the cache was asked since it was last emptied.
+    /// The look-ups in the cache since it was last cleared.
     pub fn cache_lookups(&self) -> CacheLookups {
         self.cache.lookups()
     }
 
-    /// Reads the object whose entry starts at `offset` of `pack` into `content`, replacing what is there. `pack_at` tells
-    /// the pack from every other that this value reads.
+    /// Replaces `content` by that of the object whose entry starts at `offset` of `pack`. `pack_at` is the pack's
+    /// number in the cache, unique among all packs that this value reads.
     ///
     /// # Errors
     /// The entry, or one that it is based on, is damaged.
     pub fn read(&mut self, pack: &PackFile, pack_at: usize, offset: u64, content: &mut Vec<u8>) -> Result<ObjectKind> {
         let key = (pack_at, offset);
-        if let Some(kind) = self.copy_kept(key, content) {
+        if let Some(kind) = self.copy_cached(key, content) {
             return Ok(kind);
         }
         let kind = self.decode(pack, pack_at, offset, content)?;
-        self.keep(key, kind, content);
+        self.cache_copy(key, kind, content);
         Ok(kind)
     }
 
-    /// The same for one who does not change the content: it is not copied into the cache or out of it.
+    /// The same for a caller that does not change the content: it is not copied into the cache or out of it.
     pub fn read_shared(&mut self, pack: &PackFile, pack_at: usize, offset: u64) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
         let key = (pack_at, offset);
-        if let Some(found) = self.shared(key) {
+        if let Some(found) = self.cached(key) {
             return Ok(found);
         }
         let mut content = Vec::new();
         let kind = self.decode(pack, pack_at, offset, &mut content)?;
         let content = Arc::new(content);
-        self.keep_shared(key, kind, &content);
+        self.cache_shared(key, kind, &content);
         Ok((kind, content))
     }
 
-    /// Copies the object that is kept under `key` into `content`, replacing what is there. The first half of a key of what lies in
-    /// no pack is the number of none.
-    pub(super) fn copy_kept(&mut self, key: Key, content: &mut Vec<u8>) -> Option<ObjectKind> {
+    /// Replaces `content` by the cached object with this `key`. The key of an object in no pack has a number that no
+    /// pack has.
+    pub(super) fn copy_cached(&mut self, key: Key, content: &mut Vec<u8>) -> Option<ObjectKind> {
         let (kind, data) = self.cache.get(key)?;
         content.clear();
         content.extend_from_slice(data);
         Some(kind)
     }
 
-    /// Keeps a copy of `content` under `key`, as [`read`](PackedObjects::read) does.
-    pub(super) fn keep(&mut self, key: Key, kind: ObjectKind, content: &[u8]) {
-        if is_kept(kind, content) {
+    /// Caches a copy of `content` under `key`, as [`read`](PackedObjects::read) does.
+    pub(super) fn cache_copy(&mut self, key: Key, kind: ObjectKind, content: &[u8]) {
+        if is_cached(kind, content) {
             let mut copy = self.cache.buffer(content.len());
             copy.extend_from_slice(content);
             self.cache.put(key, kind, copy);
         }
     }
 
-    /// The object that is kept under `key`.
-    pub(super) fn shared(&mut self, key: Key) -> Option<(ObjectKind, Arc<Vec<u8>>)> {
+    /// The cached object with this `key`.
+    pub(super) fn cached(&mut self, key: Key) -> Option<(ObjectKind, Arc<Vec<u8>>)> {
         self.cache.get_shared(key)
     }
 
-    /// Keeps `content` under `key`.
-    pub(super) fn keep_shared(&mut self, key: Key, kind: ObjectKind, content: &Arc<Vec<u8>>) {
-        if is_kept(kind, content) {
+    /// Caches `content` under `key`.
+    pub(super) fn cache_shared(&mut self, key: Key, kind: ObjectKind, content: &Arc<Vec<u8>>) {
+        if is_cached(kind, content) {
             self.cache.put_shared(key, kind, Arc::clone(content));
         }
     }
 
-    /// Decodes the object whose entry starts at `offset`, from the nearest of its bases that is cached.
+    /// Decodes the object whose entry starts at `offset`, from the nearest cached base of its chain.
     fn decode(&mut self, pack: &PackFile, pack_at: usize, offset: u64, content: &mut Vec<u8>) -> Result<ObjectKind> {
         let (header, chunk) = pack.entry(offset)?;
         match header.kind {
@@ -147,7 +147,7 @@ impl PackedObjects {
         }
     }
 
-    /// Decodes the chunk of the entry at `offset`, an object of `kind` with that header, which is at the start of `stored`.
+    /// Decodes the whole entry at `offset`, an object of `kind`. Its chunk is at the start of `stored`.
     fn decode_whole(
         &mut self,
         pack: &PackFile,
@@ -169,16 +169,16 @@ impl PackedObjects {
         Ok(())
     }
 
-    /// Changes `buffer` for one of the cache's if it has no room for `len` bytes.
+    /// Exchanges `buffer` for one of the cache's if it has no room for `len` bytes.
     fn make_room(&mut self, buffer: &mut Vec<u8>, len: usize) {
-        let len = len.min(KEEP_LIMIT);
+        let len = len.min(CACHED_LIMIT);
         if buffer.capacity() < len {
             let roomy = self.cache.buffer(len);
             self.cache.recycle(std::mem::replace(buffer, roomy));
         }
     }
 
-    /// Collects the deltas from the entry at `offset` down to a base that is whole or cached. A whole one is decoded.
+    /// Collects the deltas from the entry at `offset` down to a base that is whole or cached. Decodes a whole base.
     fn descend(&mut self, pack: &PackFile, pack_at: usize, offset: u64) -> Result<Base> {
         self.chain.clear();
         let mut at = offset;
@@ -212,28 +212,28 @@ impl PackedObjects {
         }
     }
 
-    /// Tells the log, if there is one, what the collected deltas belong to.
+    /// Records the kind of the object that the collected deltas belong to.
     fn name_headers(&self, pack: &PackFile, kind: ObjectKind) {
         if let Some(log) = pack.log() {
             log.name_headers(self.chain.len(), kind);
         }
     }
 
-    /// Applies the collected deltas to `base`, the last one into `content`. Every base that is made on the way is kept.
+    /// Applies the collected deltas to `base`, the last one into `content`, and caches every base on the way.
     fn ascend(&mut self, pack: &PackFile, pack_at: usize, mut base: Base, content: &mut Vec<u8>) -> Result<ObjectKind> {
         while let Some(link) = self.chain.pop() {
             let stored = pack.bytes(link.chunk, pack.end())?;
             pack.check_size(link.offset, link.payload_len)?;
             let base_len = match &base.decoded {
                 Some(bytes) => bytes.len(),
-                None => self.cache.get_again((pack_at, base.offset)).map_or(0, |(_, bytes)| bytes.len()),
+                None => self.cache.peek((pack_at, base.offset)).map_or(0, |(_, bytes)| bytes.len()),
             };
             let mut result = if self.chain.is_empty() { std::mem::take(content) } else { Vec::new() };
-            // What a delta makes is about as long as what it is made from.
+            // The result of a delta is about as long as its base.
             self.make_room(&mut result, base_len);
             let base_bytes = match &base.decoded {
                 Some(bytes) => bytes.as_slice(),
-                None => self.cache.get_again((pack_at, base.offset)).map(|(_, bytes)| bytes).unwrap_or_default(),
+                None => self.cache.peek((pack_at, base.offset)).map(|(_, bytes)| bytes).unwrap_or_default(),
             };
             let base_use = ChunkDecoder::base_use(stored);
             let is_patch = base_use == BaseUse::Patch;
@@ -268,12 +268,14 @@ fn chunk_error(pack: &PackFile, offset: u64, payload_len: u64, error: &CodecErro
     pack.corrupt(offset, format!("a chunk of {payload_len} payload bytes"), error.to_string())
 }
 
-/// Whether an object that was just read is kept: trees and blobs. Commits and tags are read once in any walk.
-fn is_kept(kind: ObjectKind, content: &[u8]) -> bool {
-    matches!(kind, ObjectKind::Tree | ObjectKind::Blob) && content.len() <= KEEP_LIMIT
+/// Whether an object that was just read is cached: trees and blobs are. Commits and tags are read only once in any
+/// walk.
+fn is_cached(kind: ObjectKind, content: &[u8]) -> bool {
+    matches!(kind, ObjectKind::Tree | ObjectKind::Blob) && content.len() <= CACHED_LIMIT
 }
 
-/// Offset deltas only reach back, but ref deltas can form a circle.
+/// Fails if a chain has more links than the pack has entries. Offset deltas only refer back, but ref deltas can form a
+/// cycle.
 pub(super) fn check_chain(pack: &PackFile, offset: u64, links: usize) -> Result<()> {
     if links > pack.entry_count() as usize {
         return Err(pack.corrupt(offset, "a delta chain that ends in a whole object", "one that leads back to itself"));

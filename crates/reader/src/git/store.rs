@@ -19,7 +19,7 @@ pub struct GitStore<'a> {
 }
 
 impl<'a> GitStore<'a> {
-    /// Looks at `repository` as chunks.
+    /// The chunks of `repository`.
     pub fn new(repository: &'a GitRepository) -> Self {
         GitStore { repository }
     }

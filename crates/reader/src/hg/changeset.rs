@@ -1,7 +1,7 @@
-//! What a changeset says.
+//! Parsing changesets.
 //!
-//! A changelog revision is a line with the manifest's node, a line with the user, one with the date, the time zone and
-//! extras, then a path on each line up to an empty line, then the description.
+//! A changelog revision has a line with the manifest's node, a line with the user, and a line with the date, the time
+//! zone and extras. Then come paths, one per line, an empty line and the description.
 
 use gix_hash::ObjectId;
 
@@ -13,7 +13,7 @@ pub(super) fn manifest(text: &[u8]) -> Option<ObjectId> {
     ObjectId::from_hex(manifest).ok()
 }
 
-/// The named branch; `None` for the default branch, which is not written down.
+/// The named branch; `None` for the default branch, which is not recorded.
 pub(super) fn branch(text: &[u8]) -> Option<&[u8]> {
     extras(text)?.find_map(|extra| extra.strip_prefix(b"branch:"))
 }
@@ -23,7 +23,7 @@ pub(super) fn closes_branch(text: &[u8]) -> bool {
     extras(text).is_some_and(|mut extras| extras.any(|extra| extra.starts_with(b"close:")))
 }
 
-/// `key:value`, separated by NUL, after the date.
+/// The extras after the date: `key:value`, separated by NUL.
 fn extras(text: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     let (_manifest, rest) = line(text)?;
     let (_user, rest) = line(rest)?;
@@ -43,7 +43,7 @@ mod tests {
     const NODE: &str = "0123456789012345678901234567890123456789";
 
     #[test]
-    fn a_changeset_starts_with_its_manifest() {
+    fn reads_manifest_of_changeset() {
         let text = format!("{NODE}\nme\n0 0 branch:x\na\nb/c\n\ntext\n\nmore");
         assert_eq!(manifest(text.as_bytes()).unwrap().to_string(), NODE);
         for text in ["", "x\ny\nz\n\n", NODE, &format!("{NODE}\nme\n0 0")] {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_an_extra() {
+    fn reads_branch_from_extras() {
         assert_eq!(branch(b"0\nme\n0 0\n\nempty"), None);
         assert_eq!(branch(b"0\nme\n0 0 a:b\0branch:my branch\0close:1\n\n"), Some(&b"my branch"[..]));
         assert!(closes_branch(b"0\nme\n0 0 a:b\0branch:my branch\0close:1\n\n"));

@@ -1,26 +1,26 @@
 //! Revlog deltas: lists of replacements.
 //!
-//! A delta is a sequence of hunks, each three big-endian 32-bit numbers (start and end of the replaced bytes in the base,
-//! length of what replaces them) and then those bytes. Hunks ascend and do not overlap. Several deltas of a chain are
-//! applied together: the text is described as pieces of the base and of the deltas, and only put together at the end, so
-//! that a long chain does not copy a long text at every step.
+//! A delta is a sequence of hunks. Each has three big-endian 32-bit numbers (start and end of the replaced bytes in the
+//! base, length of the replacement) and then the replacement. Hunks ascend and do not overlap. Several deltas of a
+//! chain are applied together: the text is first described as pieces of the base and of the deltas, and assembled at
+//! the end. So a long chain does not copy a long text at every step.
 
 /// Length in bytes of a hunk's three numbers.
 const HUNK_HEADER_LEN: usize = 12;
 
-/// How many deltas are described before the text is put together: descriptions grow with every delta.
+/// Largest number of deltas that are combined before the text is assembled: the description grows with every delta.
 const DELTAS_AT_ONCE: usize = 64;
 
-/// And how many bytes of deltas: their descriptions take a few times as many.
+/// Largest number of bytes of such deltas. Their description takes a few times as many.
 const BYTES_AT_ONCE: usize = 16 << 20;
 
-/// Why a delta cannot be applied.
+/// Why a delta cannot be applied. The caller adds file and revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DeltaError {
     /// It ends in the middle of a hunk.
     #[error("a delta that ends inside a hunk")]
     Truncated,
-    /// A hunk replaces bytes before the last hunk's, or ends before it starts.
+    /// A hunk replaces bytes before those of the last hunk, or ends before it starts.
     #[error("a delta whose hunks overlap or run backwards")]
     Unordered,
     /// A hunk replaces bytes that the base does not have.
@@ -34,8 +34,8 @@ pub enum DeltaError {
     NoMemory(usize),
 }
 
-/// The longest payload that a delta from `base_len` to `text_len` bytes can sensibly have: every hunk replaces or inserts
-/// at least one byte, but for one that does nothing.
+/// The longest reasonable payload of a delta from `base_len` to `text_len` bytes: every hunk replaces or inserts at
+/// least one byte, except one that does nothing.
 pub fn longest_payload(base_len: usize, text_len: usize) -> usize {
     let hunks = base_len.saturating_add(text_len).saturating_add(1);
     hunks.saturating_mul(HUNK_HEADER_LEN).saturating_add(text_len)
@@ -49,7 +49,7 @@ struct Hunk<'a> {
     content: &'a [u8],
 }
 
-/// Takes the first hunk off `delta`; `None` at its end.
+/// Removes the first hunk from `delta`; `None` at its end.
 fn next_hunk<'a>(delta: &mut &'a [u8]) -> Result<Option<Hunk<'a>>, DeltaError> {
     if delta.is_empty() {
         return Ok(None);
@@ -63,7 +63,7 @@ fn next_hunk<'a>(delta: &mut &'a [u8]) -> Result<Option<Hunk<'a>>, DeltaError> {
     Ok(Some(Hunk { start, end, content }))
 }
 
-/// Applies one delta to `base` and appends the text, of at most `limit` bytes, to `text`.
+/// Applies one delta to `base` and appends the result, of at most `limit` bytes, to `text`.
 pub fn apply_one(base: &[u8], mut delta: &[u8], limit: usize, text: &mut Vec<u8>) -> Result<(), DeltaError> {
     let before = text.len();
     let mut at = 0;
@@ -86,7 +86,7 @@ pub fn apply_one(base: &[u8], mut delta: &[u8], limit: usize, text: &mut Vec<u8>
     push(base.get(at..).ok_or(DeltaError::PastEnd(base.len()))?)
 }
 
-/// A stretch of the text under construction: `source` 0 is the base, `n` the n-th delta.
+/// A piece of the described text. `source` 0 is the base, `n` the n-th delta.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     source: u32,
@@ -94,7 +94,7 @@ struct Piece {
     len: usize,
 }
 
-/// Deltas that lie end to end.
+/// Consecutive deltas in one buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Deltas<'a> {
     payloads: &'a [u8],
@@ -103,22 +103,22 @@ pub struct Deltas<'a> {
 }
 
 impl<'a> Deltas<'a> {
-    /// The deltas in `payloads` that end at `ends`; the first starts at 0.
+    /// The deltas in `payloads` that end at `ends`. The first starts at 0.
     pub fn new(payloads: &'a [u8], ends: &'a [usize]) -> Self {
         Deltas { payloads, start: 0, ends }
     }
 
-    /// How many there are.
+    /// Number of deltas.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no deltas.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The first `count` of them, and the rest.
+    /// The first `count` deltas, and the rest.
     #[must_use]
     pub fn split_at(self, count: usize) -> (Self, Self) {
         let (first, rest) = self.ends.split_at_checked(count).unwrap_or((self.ends, &[]));
@@ -126,8 +126,8 @@ impl<'a> Deltas<'a> {
         (Deltas { ends: first, ..self }, Deltas { ends: rest, start, ..self })
     }
 
-    /// How many of the first ones are described before the text is put together: one at least.
-    fn worth_folding(&self) -> usize {
+    /// Number of deltas at the start to combine before the text is assembled, at least one.
+    fn batch_len(&self) -> usize {
         let fits = |end: &&usize| end.saturating_sub(self.start) <= BYTES_AT_ONCE;
         self.ends.iter().take(DELTAS_AT_ONCE).take_while(fits).count().max(1)
     }
@@ -139,7 +139,7 @@ impl<'a> Deltas<'a> {
     }
 }
 
-/// Applies chains of deltas, reusing its memory.
+/// Applies chains of deltas and reuses its memory.
 #[derive(Debug, Default)]
 pub struct DeltaApplier {
     pieces: Vec<Piece>,
@@ -148,15 +148,15 @@ pub struct DeltaApplier {
 }
 
 impl DeltaApplier {
-    /// Replaces `text`, the base of the first of `deltas`, by what they make of it, one after another: exactly one text of
-    /// at most `limit` bytes. `limit` also bounds what lies between.
+    /// Applies `deltas` one after another to `text`, which is the base of the first, and replaces it by the result.
+    /// `limit` bounds the length of the result and of intermediate texts, in bytes.
     ///
     /// # Errors
-    /// See [`DeltaError`]; `text` is then unspecified.
+    /// See [`DeltaError`]. Then `text` is unspecified.
     pub fn apply(&mut self, text: &mut Vec<u8>, deltas: Deltas<'_>, limit: usize) -> Result<(), DeltaError> {
         let mut rest = deltas;
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(rest.worth_folding());
+            let (now, later) = rest.split_at(rest.batch_len());
             self.spare.clear();
             match now.len() {
                 1 => apply_one(text, now.get(0), limit, &mut self.spare)?,
@@ -168,13 +168,13 @@ impl DeltaApplier {
         Ok(())
     }
 
-    /// Keeps no more than `most` bytes of a buffer for texts.
-    pub fn shrink(&mut self, most: usize) {
+    /// Limits the capacity of the buffer for texts to `capacity` bytes.
+    pub fn shrink(&mut self, capacity: usize) {
         self.spare.clear();
-        self.spare.shrink_to(most);
+        self.spare.shrink_to(capacity);
     }
 
-    /// Puts what `deltas` make of `base` into `self.spare`.
+    /// Appends the result of applying `deltas` to `base` to `self.spare`.
     fn fold(&mut self, base: &[u8], deltas: Deltas<'_>, limit: usize) -> Result<(), DeltaError> {
         self.pieces.clear();
         self.pieces.push(Piece { source: 0, start: 0, len: base.len() });
@@ -196,14 +196,15 @@ impl DeltaApplier {
                 None => base,
                 Some(number) => deltas.get(number),
             };
-            // Pieces were cut out of these very slices.
+            // All pieces are ranges of these slices.
             self.spare.extend_from_slice(source.get(piece.start..piece.start + piece.len).unwrap_or_default());
         }
         Ok(())
     }
 }
 
-/// Describes in `next` what `delta`, which pieces call `source`, makes of the text that `pieces` describe.
+/// Appends pieces to `next` that describe the result of applying `delta` to the text that `pieces` describe. `source`
+/// is the delta's number in pieces.
 fn rewrite(pieces: &[Piece], delta: &[u8], source: u32, next: &mut Vec<Piece>) -> Result<(), DeltaError> {
     let mut cursor = Cursor { pieces: pieces.iter(), current: None, at: 0 };
     let mut rest = delta;
@@ -225,13 +226,13 @@ fn rewrite(pieces: &[Piece], delta: &[u8], source: u32, next: &mut Vec<Piece>) -
 /// A position in a text that pieces describe.
 struct Cursor<'a> {
     pieces: std::slice::Iter<'a, Piece>,
-    /// What is left of the piece at the position.
+    /// The rest of the piece at the position.
     current: Option<Piece>,
     at: usize,
 }
 
 impl Cursor<'_> {
-    /// Moves to `target` and hands over the pieces on the way.
+    /// Moves to `target` and calls `take` with the pieces on the way.
     fn advance(&mut self, target: usize, mut take: impl FnMut(Piece)) -> Result<(), DeltaError> {
         while self.at < target {
             let Some(piece) = self.current.take().or_else(|| self.pieces.next().copied()) else {
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_deltas_are_refused_alone_and_in_a_chain() {
+    fn rejects_damaged_deltas_alone_and_in_a_chain() {
         let good = hunk(0, 1, b"a");
         let truncated = hunk(0, 1, b"abc")[..14].to_vec();
         let cases = [
@@ -309,7 +310,7 @@ mod tests {
         }
     }
 
-    /// A random edit of a text of `len` bytes, and the length that it makes of it.
+    /// A random edit of a text of `len` bytes, and the length of the result.
     fn delta_for(len: usize, cuts: &[(usize, usize, Vec<u8>)]) -> (Vec<u8>, usize) {
         let (mut delta, mut at, mut new_len) = (Vec::new(), 0, len);
         for (skip, cut, content) in cuts {
@@ -324,7 +325,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_chain_at_once_is_a_chain_one_by_one(
+        fn combined_deltas_equal_single_steps(
             base in proptest::collection::vec(any::<u8>(), 0..60),
             edits in proptest::collection::vec(
                 proptest::collection::vec((0..20_usize, 0..10_usize, proptest::collection::vec(any::<u8>(), 0..6)), 0..5),

@@ -1,30 +1,36 @@
-//! A `fileindex`, which lists the tracked files that the store has revlogs of, in the place of an `fncache`.
+//! The `fileindex`, which replaces the `fncache`: the list of tracked files that have a revlog in the store.
 //!
-//! Source: `hg help internals.file-index`. The file of that name starts with its format, `fileindex-v1`; three lengths in bytes
-//! follow, big-endian and of 32 bits: of the list of paths, of its index and of the tree by which paths are found; then the
-//! identifiers of the files that these lie in, 8 bytes each, which end the files' names. Each path in the list ends with NUL.
+//! Source: `hg help internals.file-index`. The file `fileindex` has these fields:
+//!
+//! | field | width |
+//! |---|---|
+//! | format: `fileindex-v1` | 12 |
+//! | lengths of the list of paths, of its index and of the search tree, in bytes | 4 each, big-endian |
+//! | identifiers of the three files that hold these, the ends of the files' names | 8 each |
+//!
+//! Each path in the list ends with NUL.
 
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path};
 
-use super::read_if_there;
+use super::read_or_empty;
 use crate::{Place, ReaderError, Result};
 
 const FORMAT: &[u8] = b"fileindex-v1";
 
-/// What the names of the three files begin with, in the order in which their lengths stand.
+/// The beginnings of the names of the three files, in the order of their lengths.
 const FILES: [&[u8]; 3] = [b"fileindex-list.", b"fileindex-meta.", b"fileindex-tree."];
 
 /// Length of an identifier in bytes.
 const ID_LEN: usize = 8;
 
-/// The paths that the file index of `store` lists, each ended by NUL; nothing where there is no index, or an empty one.
+/// The paths in the file index of `store`, each followed by NUL. Empty if there is no index, or an empty one.
 ///
 /// # Errors
-/// [`ReaderError::Corrupt`] if it has another format, or if one of its files is shorter than it says;
-/// [`ReaderError::Io`] also if one is not there.
+/// [`ReaderError::Corrupt`] if it has another format, or if one of its files is shorter than it records.
+/// [`ReaderError::Io`] if a file is missing or cannot be read.
 pub(super) fn listed_paths(store: &Path) -> Result<Vec<u8>> {
     let path = store.join("fileindex");
-    let docket = read_if_there(&path)?;
+    let docket = read_or_empty(&path)?;
     if docket.is_empty() {
         return Ok(docket);
     }
@@ -40,7 +46,7 @@ pub(super) fn listed_paths(store: &Path) -> Result<Vec<u8>> {
     for ((name, len), id) in files {
         let len = u32::from_be_bytes(*len);
         let file = store.join(OsStr::from_bytes(&[name, id].concat()));
-        // One that is empty need not have been made.
+        // An empty file need not exist.
         let found = if len == 0 { 0 } else { length(&file)? };
         if found < u64::from(len) {
             let expected = format!("{len} bytes, as fileindex says");
@@ -67,13 +73,13 @@ fn length(file: &Path) -> Result<u64> {
 mod tests {
     use super::*;
 
-    /// A docket for files of these lengths.
+    /// A `fileindex` for files of these lengths.
     fn docket(lengths: [u32; 3]) -> Vec<u8> {
         [FORMAT, &lengths.map(u32::to_be_bytes).concat(), b"11111111", b"22222222", b"33333333"].concat()
     }
 
     #[test]
-    fn as_much_of_the_list_counts_as_the_index_says() {
+    fn list_is_read_up_to_its_recorded_length() {
         let store = tempfile::tempdir().unwrap();
         let put = |name: &str, content: &[u8]| fs::write(store.path().join(name), content).unwrap();
         assert_eq!(listed_paths(store.path()).unwrap(), b"");

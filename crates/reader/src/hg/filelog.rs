@@ -1,12 +1,12 @@
-//! File revisions: the metadata in front of their content.
+//! The metadata before the content of file revisions.
 //!
-//! A file revision that was copied or renamed starts with `\x01\n`, lines of `key: value`, and `\x01\n` again; one whose
-//! content itself starts with `\x01\n` has an empty header, so that the content cannot be taken for one.
+//! A revision of a copied or renamed file starts with `\x01\n`, lines of `key: value`, and `\x01\n` again. A revision
+//! whose content itself starts with `\x01\n` has empty metadata, so that the content is not mistaken for metadata.
 
-/// What metadata begins and ends with.
+/// The start and the end of metadata.
 const MARKER: &[u8] = b"\x01\n";
 
-/// The length of the metadata in front of `text`, a file revision's full text; 0 if there is none.
+/// Length in bytes of the metadata at the start of `text`, the full text of a file revision; 0 if there is none.
 pub fn metadata_len(text: &[u8]) -> usize {
     let Some(rest) = text.strip_prefix(MARKER) else { return 0 };
     match memchr::memmem::find(rest, MARKER) {

@@ -1,7 +1,7 @@
-//! What a manifest says: a line for each file, sorted by path.
+//! Parsing and comparing manifests. A manifest has one line per file, sorted by path.
 //!
-//! A line is the path, NUL, the node in hexadecimal, flags, and a line feed. Flags: `x` executable, `l` symbolic link, and
-//! `t` for a directory with a manifest of its own.
+//! A line is the path, NUL, the node in hexadecimal, flags, and a line feed. The flags are `x` for an executable file,
+//! `l` for a symbolic link, and `t` for a directory with a manifest of its own.
 
 use gix_hash::ObjectId;
 
@@ -17,23 +17,23 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The file that it stands for; `None` for a directory.
+    /// The version of the file; `None` for a directory.
     pub(super) fn version(&self) -> Option<FileVersion> {
         self.mode.map(|mode| FileVersion { id: self.node, mode })
     }
 }
 
-/// What is wrong with a line.
+/// Damage in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BadLine {
-    /// It has not the form of one.
+    /// It cannot be parsed.
     Malformed,
-    /// Its path does not sort after that of the line before.
+    /// Its path does not sort after that of the previous line.
     OutOfOrder,
 }
 
 impl BadLine {
-    /// What there should be.
+    /// The expected content, for an error.
     pub(super) fn expected(self) -> &'static str {
         match self {
             BadLine::Malformed => "a manifest of lines with path, node and flags",
@@ -41,7 +41,7 @@ impl BadLine {
         }
     }
 
-    /// What there is.
+    /// The content that was found, for an error.
     pub(super) fn found(self) -> &'static str {
         match self {
             BadLine::Malformed => "another line",
@@ -57,7 +57,7 @@ const HEX_LEN: usize = 40;
 #[derive(Debug, Clone, Copy)]
 struct Lines<'a> {
     rest: &'a [u8],
-    /// The path of the line before; empty at the start. No path is.
+    /// The path of the previous line. Empty at the start; no path is empty.
     last: &'a [u8],
 }
 
@@ -66,7 +66,7 @@ impl<'a> Lines<'a> {
         Lines { rest: text, last: b"" }
     }
 
-    /// Takes the first line off; `None` at the end.
+    /// Removes the first line; `None` at the end.
     fn next(&mut self) -> Result<Option<Line<'a>>, BadLine> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -80,7 +80,7 @@ impl<'a> Lines<'a> {
         Ok(Some(line))
     }
 
-    /// Takes the first `len` bytes off, which are whole lines, in order if an older manifest has them too.
+    /// Skips the first `len` bytes, which are whole lines. Their order is not checked.
     fn skip(&mut self, len: usize) -> Result<(), BadLine> {
         let (Some(skipped), Some(rest)) = (self.rest.get(..len), self.rest.get(len..)) else { return Ok(()) };
         let Some(skipped) = skipped.strip_suffix(b"\n") else { return Ok(()) };
@@ -92,8 +92,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The first line without its line feed, and what follows. The node's place follows from the path's end, so that most of
-/// the line need not be searched.
+/// The first line without its line feed, and what follows. The node has a fixed length, so only the rest of the line is
+/// searched for the line feed.
 fn split_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let nul = memchr::memchr(0, text)?;
     let flags = nul + 1 + HEX_LEN;
@@ -116,9 +116,9 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
     Some(Line { path, node: ObjectId::from_hex(node).ok()?, mode })
 }
 
-/// Calls `visit` on every line that differs between two manifests, with the old line and the new one. Equal stretches, which
-/// are most of it, are skipped without being parsed, so that lines out of order are only found where something differs: of
-/// one manifest compared with nothing, all of them.
+/// Calls `visit` with the old and the new version of every line that differs between two manifests. Common lines, which
+/// are most of them, are skipped without parsing. So lines out of order are only detected where the manifests differ.
+/// If one of them is empty, that is everywhere.
 pub(super) fn differences<E: From<BadLine>>(
     old: &[u8],
     new: &[u8],
@@ -147,7 +147,7 @@ pub(super) fn differences<E: From<BadLine>>(
     }
 }
 
-/// Takes the lines off both that they have in common at their beginning.
+/// Skips the common lines at the start of both.
 fn skip_common_lines(old: &mut Lines<'_>, new: &mut Lines<'_>) -> Result<(), BadLine> {
     let common = common_prefix(old.rest, new.rest);
     let end = old.rest.get(..common).and_then(|common| memchr::memrchr(b'\n', common)).map_or(0, |at| at + 1);
@@ -167,7 +167,7 @@ mod tests {
         text
     }
 
-    /// What was in the old manifest and what is in the new one.
+    /// The line in the old manifest and the line in the new one.
     type Difference = (Option<String>, Option<String>);
 
     fn diff(old: &[u8], new: &[u8]) -> Result<Vec<Difference>, BadLine> {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lines_that_differ_are_visited() {
+    fn only_differing_lines_are_visited() {
         let old = manifest(&[("a", 1, ""), ("b", 2, "x"), ("d/e", 3, "l"), ("z", 4, "")]);
         let new = manifest(&[("a", 1, ""), ("b", 2, ""), ("c", 5, ""), ("z", 4, ""), ("zz", 1, "t")]);
         let some = |text: &str| Some(text.to_owned());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_refused() {
+    fn rejects_malformed_lines() {
         let node = "1".repeat(40);
         for text in [
             "a\n".to_owned(),
@@ -214,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_out_of_order_are_refused() {
+    fn rejects_lines_out_of_order() {
         let [a, b, c, d] = ["a", "b", "c", "d"].map(|path| (path, 1, ""));
         for bad in [&[b, a][..], &[a, a], &[a, c, b, d], &[a, b, b], &[("a", 1, ""), ("a", 2, "x")]] {
             let bad = manifest(bad);
             assert_eq!(diff(b"", &bad), Err(BadLine::OutOfOrder));
             assert_eq!(diff(&bad, b""), Err(BadLine::OutOfOrder));
         }
-        // Where two manifests part, and after lines that they share.
+        // Where two manifests differ, after common lines.
         let sorted = manifest(&[a, b, c]);
         for bad in [&[a, b, a][..], &[a, b, c, c], &[a, b, c, ("A", 1, "")], &[a, c, b]] {
             assert_eq!(diff(&sorted, &manifest(bad)), Err(BadLine::OutOfOrder), "{bad:?}");

@@ -1,6 +1,15 @@
-//! Mercurial repositories: the store and its revlogs, the names of their files, and what changesets and manifests say.
+//! Mercurial repositories.
 //!
-//! Everything here was written from the format, which Mercurial documents in `hg help internals.revlogs` and
+//! | module | contents |
+//! |---|---|
+//! | [`repository`], [`store_names`] | layout, requirements, names of files in the store |
+//! | [`revlog`], [`delta`], [`filelog`] | the formats of stored revisions |
+//! | `history` | revisions and content: [`History`](crate::History) |
+//! | `store` | chunks in file order: [`Store`](crate::Store) |
+//! | [`new_chunks`] | chunks of some changesets |
+//! | [`verify`] | comparing two repositories |
+//!
+//! Everything was written from Mercurial's documentation of the formats, `hg help internals.revlogs` and
 //! `hg help internals.requirements`.
 
 mod changeset;
@@ -21,7 +30,7 @@ use std::path::Path;
 pub use self::{history::HgHistory, repository::HgRepository, store::HgStore};
 use crate::{Result, bounds::read_regular_file};
 
-/// The content of a file; nothing of one that is not there or empty, which mean the same.
-fn read_if_there(path: &Path) -> Result<Vec<u8>> {
+/// The content of a file. A missing file is empty.
+fn read_or_empty(path: &Path) -> Result<Vec<u8>> {
     Ok(read_regular_file(path)?.unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! The chunks that changesets brought, decoded: what a pull sends and an `hg unbundle` appends.
+//! The decoded chunks that changesets introduced: what a pull sends and an `hg unbundle` appends.
 
 use std::{ops::Range, sync::Arc};
 
@@ -18,21 +18,21 @@ pub struct NewChunk<'a> {
     pub revlog: &'a Revlog,
     /// The revision's number in it.
     pub revision: usize,
-    /// The revision that the payload is a delta against; `None` if it is a full text.
+    /// The revision that the payload is a delta against; `None` for a full text.
     pub base: Option<usize>,
-    /// Delta or full text.
+    /// The delta or full text.
     pub payload: &'a [u8],
 }
 
-/// Decodes chunks, with contexts and buffers that are reused.
+/// Decodes chunks, reusing contexts and buffers.
 pub struct NewChunks {
     decoder: RevlogDecoder,
-    /// Reads the full texts that some chunks were compressed with.
+    /// Reads the full texts with which some chunks were compressed.
     texts: TextReader,
     base: Vec<u8>,
     stored: Vec<u8>,
     payload: Vec<u8>,
-    /// Where accesses are recorded, while they are.
+    /// The access log while accesses are recorded.
     log: Option<Arc<AccessLog>>,
 }
 
@@ -43,10 +43,10 @@ impl std::fmt::Debug for NewChunks {
 }
 
 impl NewChunks {
-    /// For chunks of `repository`, which the implementations that `decoders` names decode.
+    /// A decoder for chunks of `repository`. `decoders` names the implementations that decode them.
     ///
     /// # Errors
-    /// When a dictionary cannot be read.
+    /// A dictionary cannot be read.
     pub fn new(repository: &HgRepository, decoders: Decoders) -> Result<Self> {
         Ok(NewChunks {
             decoder: repository.decoder(decoders)?,
@@ -58,33 +58,33 @@ impl NewChunks {
         })
     }
 
-    /// Records from now on what is read of revlogs that [`watch`](NewChunks::watch) is told of.
+    /// Starts recording accesses to revlogs that are passed to [`watch`](NewChunks::watch).
     pub fn record_accesses(&mut self, recording: Recording) {
         self.log = Some(AccessLog::new(recording));
     }
 
-    /// What was read since then, and ends the recording.
+    /// Ends the recording and returns what was read.
     pub fn take_accesses(&mut self) -> AccessTrace {
         self.log.take().map(|log| log.take()).unwrap_or_default()
     }
 
-    /// Has what is read of `revlog` recorded, if anything is.
+    /// Records accesses to `revlog` too, if recording is on.
     pub fn watch(&self, revlog: &mut Revlog) {
         if let Some(log) = &self.log {
             revlog.set_log(Some(log));
         }
     }
 
-    /// Empties the cache of texts.
-    pub fn forget(&mut self) {
-        self.texts.forget();
+    /// Clears the cache of texts.
+    pub fn clear_caches(&mut self) {
+        self.texts.clear_caches();
     }
 
-    /// Hands the chunks of `revlog`, which `number` tells from others, that belong to one of `changesets` to `visit`, in their
-    /// order.
+    /// Hands the chunks of `revlog` that belong to one of `changesets` to `visit`, in order. `number` identifies the
+    /// revlog in the cache.
     ///
     /// # Errors
-    /// What `visit` returns, and any damage.
+    /// Errors of `visit`, and any damage.
     pub fn for_each(
         &mut self,
         revlog: &Revlog,
@@ -107,7 +107,7 @@ impl NewChunks {
         Ok(())
     }
 
-    /// Puts the payload of `chunk` into `self.payload`, and says what it is a delta against.
+    /// Decodes `chunk` into `self.payload` and returns the revision that it is a delta against.
     fn decode(&mut self, revlog: &Revlog, number: usize, revision: usize, chunk: &[u8]) -> Result<Option<usize>> {
         let room = memory::largest();
         let NewChunks { decoder, texts, base: base_text, payload, .. } = self;
@@ -144,7 +144,7 @@ impl NewChunks {
     }
 }
 
-/// The changeset that brought `revision`; `None` if it says none.
+/// The changeset that introduced `revision`; `None` if the entry names none.
 pub fn changeset_of(revlog: &Revlog, revision: usize) -> Option<usize> {
     if revlog.files().kind == ObjectKind::Changelog {
         return Some(revision);
@@ -157,7 +157,7 @@ fn is_new(revlog: &Revlog, revision: usize, changesets: &Range<usize>) -> bool {
     changeset_of(revlog, revision).is_some_and(|changeset| changesets.contains(&changeset))
 }
 
-/// One above the last of the new revisions from `start` on that lie within a batch.
+/// One above the last new revision that is in one batch with `start`.
 fn end_of_run(revlog: &Revlog, start: usize, changesets: &Range<usize>) -> usize {
     let end_of = |revision: usize| revlog.entries().get(revision).map_or(0, Entry::end);
     let offset = revlog.entries().get(start).map_or(0, |entry| entry.offset);

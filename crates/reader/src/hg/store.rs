@@ -15,7 +15,7 @@ pub struct HgStore<'a> {
 }
 
 impl<'a> HgStore<'a> {
-    /// Looks at `repository` as chunks.
+    /// The chunks of `repository`.
     pub fn new(repository: &'a HgRepository) -> Self {
         HgStore { repository }
     }
@@ -37,7 +37,8 @@ impl Store for HgStore<'_> {
 /// Receives a chunk, its revlog and revision, and its payload.
 type VisitRevision<'a, E> = dyn FnMut(&Chunk<'_>, &Revlog, usize, &[u8]) -> std::result::Result<(), E> + 'a;
 
-/// Hands the payloads of `repository` that are `wanted` to `visit`: see [`Repository::for_each_payload`](crate::Repository::for_each_payload).
+/// Hands the payloads of `repository` that are `wanted` to `visit`: see
+/// [`Repository::for_each_payload`](crate::Repository::for_each_payload).
 pub(crate) fn for_each_payload<E: From<ReaderError>>(
     repository: &HgRepository,
     decoders: Decoders,
@@ -74,7 +75,7 @@ impl ChunkReader {
         Ok(ChunkReader { decoder, buffer: Vec::new(), payload: Vec::new() })
     }
 
-    /// Hands each chunk of `revlog` to `visit`, with what decodes it.
+    /// Hands each chunk of `revlog` to `visit`, with a way to decode its payload.
     fn read<E: From<ReaderError>>(
         &mut self,
         revlog: &Revlog,
@@ -90,7 +91,7 @@ impl ChunkReader {
                 let mut payload = ChunkPayload { revlog, revision, stored, decoder, payload, is_decoded: false };
                 let payload_len = match base {
                     None => u64::from(entry.text_len),
-                    // Its base would have to be read; in its place the chunk says how long it is.
+                    // Decoding would need the base. The chunk records the length of its payload.
                     Some(_) if RevlogDecoder::base_use(stored) != BaseUse::None => {
                         claimed_len(revlog, revision, stored)?
                     }
@@ -121,7 +122,7 @@ fn claimed_len(revlog: &Revlog, revision: usize, stored: &[u8]) -> Result<u64> {
         .ok_or_else(|| revlog.corrupt(revision, "a zstd frame with its content size", "none"))
 }
 
-/// The payload of a chunk, decoded when it is first asked for.
+/// The payload of a chunk, decoded on first use.
 struct ChunkPayload<'a> {
     revlog: &'a Revlog,
     revision: usize,
@@ -141,7 +142,7 @@ impl ChunkPayload<'_> {
     }
 }
 
-/// The last revision of the batch that starts with `first`; `None` behind the end.
+/// The last revision of the batch that starts with `first`; `None` past the end.
 fn end_of_batch(entries: &[Entry], first: usize) -> Option<usize> {
     let start = entries.get(first)?.offset;
     let fits = |entry: &&Entry| entry.end().saturating_sub(start) <= BATCH;

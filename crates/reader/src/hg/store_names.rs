@@ -1,34 +1,34 @@
-//! How Mercurial names the files of its store, and which tracked file a name stands for.
+//! The names of files in a Mercurial store, and the tracked files for these names.
 //!
-//! A filelog of `Dir/A.txt` lies at `data/_dir/_a.txt.i`: capitals and characters that some file system cannot take are
-//! escaped. Names that become too long are cut and hashed instead, under `dh/`; those lead back to the tracked file only
-//! through the `fncache`, which lists every name unescaped.
+//! The filelog of `Dir/A.txt` is at `data/_dir/_a.txt.i`: capitals, and characters that some file system does not
+//! support, are escaped. Names that would become too long are truncated and hashed instead, under `dh/`. Only the
+//! `fncache`, which lists every name unescaped, leads from them back to the tracked file.
 //!
-//! Source: `hg help internals.requirements` (`fncache`, `dotencode`), and the names that hg itself makes.
+//! Source: `hg help internals.requirements` (`fncache`, `dotencode`), and the names that hg itself creates.
 
 use std::collections::HashMap;
 
 use sha1::{Digest, Sha1};
 
-/// The longest name that is stored as it is, in bytes.
+/// The longest name in bytes that is not hashed.
 const LONGEST_NAME: usize = 120;
 
-/// How much of each directory's name a hashed name keeps, in bytes.
+/// Number of bytes of each directory's name that a hashed name keeps.
 const DIRECTORY_PREFIX: usize = 8;
 
-/// How long all of a hashed name's directories are together at most, in bytes.
+/// Limit on the total length of the directories in a hashed name, in bytes.
 const LONGEST_DIRECTORIES: usize = 8 * (DIRECTORY_PREFIX + 1) - 4;
 
-/// Directories that end so are marked, lest a file's revlog and a directory get the same name.
+/// Directories with these endings are marked, so that a directory cannot have the same name as a revlog.
 const MARKED_ENDINGS: [&[u8]; 3] = [b".hg", b".i", b".d"];
 
-/// Which of the store's escapes apply, by requirement.
+/// The escapes that a store uses, by requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameEncoding {
-    /// `store` alone: capitals and special characters.
+    /// Only `store`: escapes capitals and special characters.
     Plain,
-    /// With `fncache` (or `fileindex-v1`): reserved names too, and long names are hashed. With `dotencode`, also dots and
-    /// spaces at the start.
+    /// With `fncache` (or `fileindex-v1`): also escapes reserved names, and hashes long names. With `dotencode`, also
+    /// escapes leading dots and spaces.
     Hybrid {
         /// Whether `dotencode` is required.
         dots: bool,
@@ -36,7 +36,7 @@ pub enum NameEncoding {
 }
 
 impl NameEncoding {
-    /// The name under which the store keeps `path`, such as `data/Dir/A.txt.i`.
+    /// The name in the store for `path`, such as `data/Dir/A.txt.i`.
     pub fn encode(self, path: &[u8]) -> Vec<u8> {
         let marked = mark_directories(path);
         let NameEncoding::Hybrid { dots } = self else { return escape(&marked) };
@@ -45,7 +45,7 @@ impl NameEncoding {
     }
 }
 
-/// The path that `name`, a name of the store that is not hashed, stands for; `None` if no path has it.
+/// The path for `name`, a name in the store that is not hashed; `None` if no path has this name.
 pub fn decode(name: &[u8]) -> Option<Vec<u8>> {
     let mut path = Vec::with_capacity(name.len());
     let mut rest = name;
@@ -79,7 +79,7 @@ fn hex_digit(digit: u8) -> Option<u8> {
     (!digit.is_ascii_uppercase()).then_some(u8::try_from(value).ok()?)
 }
 
-/// The paths behind hashed names, from the lines of an `fncache`.
+/// The paths for hashed names, from the lines of an `fncache`.
 pub fn hashed_names(fncache: &[u8], encoding: NameEncoding) -> HashMap<Vec<u8>, Vec<u8>> {
     let paths = fncache.split(|byte| *byte == b'\n').filter(|path| path.len() > LONGEST_NAME / 4);
     paths
@@ -89,14 +89,14 @@ pub fn hashed_names(fncache: &[u8], encoding: NameEncoding) -> HashMap<Vec<u8>, 
         .collect()
 }
 
-/// The paths of filelogs behind hashed names, from tracked paths that NUL ends, as in a file index.
+/// The paths of filelogs for hashed names, from tracked paths that end with NUL, as in a file index.
 pub fn hashed_tracked_paths(list: &[u8], encoding: NameEncoding) -> HashMap<Vec<u8>, Vec<u8>> {
     let paths = list.split(|byte| *byte == 0).map(|path| [b"data/", path, b".i"].concat());
     paths.map(|path| (encoding.encode(&path), path)).filter(|(name, _)| name.starts_with(b"dh/")).collect()
 }
 
 impl NameEncoding {
-    /// As [`encode`](NameEncoding::encode), of a path whose directories are marked already, as in an `fncache`.
+    /// As [`encode`](NameEncoding::encode), for a path whose directories are already marked, as in an `fncache`.
     fn encode_unmarked(self, marked: &[u8]) -> Vec<u8> {
         self.encode(&unmark_directories(marked))
     }
@@ -116,7 +116,7 @@ fn mark_directories(path: &[u8]) -> Vec<u8> {
     marked
 }
 
-/// A path of an `fncache`, in which directories are marked, without the marks.
+/// Removes the marks of directories from a path in an `fncache`.
 pub(super) fn unmark_directories(path: &[u8]) -> Vec<u8> {
     let mut unmarked = Vec::with_capacity(path.len());
     for_each_component(path, |component, is_directory| {
@@ -131,7 +131,7 @@ pub(super) fn unmark_directories(path: &[u8]) -> Vec<u8> {
     unmarked
 }
 
-/// Calls `visit` on each component of `path`, and says whether it is a directory.
+/// Calls `visit` with each component of `path` and whether it is a directory.
 fn for_each_component(path: &[u8], mut visit: impl FnMut(&[u8], bool)) {
     let mut components = path.split(|byte| *byte == b'/').peekable();
     while let Some(component) = components.next() {
@@ -139,7 +139,7 @@ fn for_each_component(path: &[u8], mut visit: impl FnMut(&[u8], bool)) {
     }
 }
 
-/// Whether some file system cannot take `byte` in a name.
+/// Whether some file system does not support `byte` in a name.
 fn is_special(byte: u8) -> bool {
     !(32..126).contains(&byte) || b"\\:*?\"<>|".contains(&byte)
 }
@@ -161,7 +161,8 @@ fn escape(path: &[u8]) -> Vec<u8> {
     name
 }
 
-/// Lowers capitals and escapes special characters: not reversible, for hashed names.
+/// Converts capitals to lower case and escapes special characters. This is not reversible and only used for hashed
+/// names.
 fn escape_lowered(path: &[u8]) -> Vec<u8> {
     let mut name = Vec::with_capacity(path.len());
     for byte in path.iter().copied() {
@@ -174,7 +175,7 @@ fn escape_lowered(path: &[u8]) -> Vec<u8> {
     name
 }
 
-/// Escapes what Windows reserves: device names, and dots and spaces at the end; with `dots`, also at the start.
+/// Escapes names that Windows reserves: device names, and trailing dots and spaces. With `dots`, also leading ones.
 fn escape_components(path: &[u8], dots: bool) -> Vec<u8> {
     let components: Vec<Vec<u8>> = path.split(|byte| *byte == b'/').map(|c| escape_component(c, dots)).collect();
     components.join(&b'/')
@@ -201,7 +202,7 @@ fn escape_component(component: &[u8], dots: bool) -> Vec<u8> {
     name
 }
 
-/// Whether Windows takes `component` for a device, with or without an ending.
+/// Whether `component` is a device name on Windows, with or without an ending.
 fn is_device(component: &[u8]) -> bool {
     let stem = component.split(|byte| *byte == b'.').next().unwrap_or_default();
     match *stem {
@@ -214,7 +215,7 @@ fn is_device(component: &[u8]) -> bool {
 /// The hashed name of a path whose directories are marked.
 fn hash_name(marked: &[u8], dots: bool) -> Vec<u8> {
     let digest = gix_hash::ObjectId::Sha1(Sha1::digest(marked).into()).to_string();
-    // `data/` and `meta/` alike become `dh/`.
+    // Both `data/` and `meta/` become `dh/`.
     let below = marked.get(5..).unwrap_or_default();
     let escaped = escape_components(&escape_lowered(below), dots);
     let (directories, base) = match memchr::memrchr(b'/', &escaped) {
@@ -234,7 +235,7 @@ fn hash_name(marked: &[u8], dots: bool) -> Vec<u8> {
     start
 }
 
-/// As many directories as fit, each cut short; `None` for no directories.
+/// As many directories as fit, each truncated; `None` if there are no directories.
 fn shortened(directories: &[u8]) -> Option<Vec<u8>> {
     let mut kept = Vec::new();
     for directory in directories.split(|byte| *byte == b'/').filter(|directory| !directory.is_empty()) {
@@ -253,7 +254,7 @@ fn shortened(directories: &[u8]) -> Option<Vec<u8>> {
     (!kept.is_empty()).then_some(kept)
 }
 
-/// The ending of a file name with its dot. Dots at the very start begin no ending, as in Python's `splitext`.
+/// The extension of a file name with its dot. As in Python's `splitext`, leading dots begin no extension.
 fn extension(base: &[u8]) -> &[u8] {
     let first = base.iter().position(|byte| *byte != b'.').unwrap_or(base.len());
     match memchr::memrchr(b'.', base) {
@@ -275,9 +276,9 @@ mod tests {
         String::from_utf8(encoding.encode(path.as_bytes())).unwrap()
     }
 
-    /// Names that hg 7.2 gave to these paths (`mercurial.store._pathencode`, `_plainhybridencode`, `encodefilename`).
+    /// The names of these paths in hg 7.2 (`mercurial.store._pathencode`, `_plainhybridencode`, `encodefilename`).
     #[test]
-    fn names_are_hgs_own() {
+    fn names_match_hg() {
         for (path, name) in [
             ("data/plain.txt.i", "data/plain.txt.i"),
             ("data/Dir/A_b.i", "data/_dir/_a__b.i"),
@@ -294,7 +295,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_lead_back_to_their_paths(path in "(data|meta)(/[ -~\\x80-\\xff]{1,9}){1,5}\\.i") {
+        fn names_round_trip_to_paths(path in "(data|meta)(/[ -~\\x80-\\xff]{1,9}){1,5}\\.i") {
             let path = path.as_bytes();
             for encoding in [DOTS, NO_DOTS, NameEncoding::Plain] {
                 let name = encoding.encode(path);
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_path_is_named_is_refused() {
+    fn decode_rejects_invalid_names() {
         for name in ["data/A.i", "data/_", "data/_-", "data/~", "data/~4", "data/~zz", "data/~2E"] {
             assert_eq!(decode(name.as_bytes()), None, "{name}");
         }

@@ -1,11 +1,11 @@
-//! How much memory there is for this process: the machine's, or less if a memory group (cgroup) says so.
+//! The memory that this process can use: that of the machine, or less if a memory group (cgroup) limits it.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Bytes of memory; `None` where nothing tells.
+/// Usable memory in bytes; `None` if the system does not report it.
 pub(super) fn memory() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of(&text));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -20,14 +20,16 @@ fn total_of(meminfo: &str) -> Option<u64> {
     total.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// A limit as its file holds it. Version 2 writes `max` where there is none, version 1 a number above all that machines have.
+/// The limit in a limit file. Without a limit, version 2 writes `max`, and version 1 a number larger than any machine's
+/// memory.
 fn limit_of(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// The files with the limits of the memory groups that the text of `/proc/self/cgroup` names, and of all groups above them.
+/// The limit files of the memory groups in the text of `/proc/self/cgroup`, and of all their parent groups.
 ///
-/// In a container the group's path may be that on the host, where nothing lies at it here; then the limit is that of the root.
+/// In a container, the path may be the group's path on the host, which does not exist inside. Then the limit of the
+/// root counts.
 fn limit_files(groups: &str, mounted: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in groups.lines() {
@@ -52,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_group_and_those_above_it_are_asked() {
+    fn limit_files_include_parent_groups() {
         let mounted = Path::new("/m");
         let files = |text| limit_files(text, mounted);
         let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
@@ -66,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_and_limits_are_numbers() {
+    fn parses_totals_and_limits() {
         assert_eq!(total_of("MemTotal:       16 kB\nMemFree: 3 kB\n"), Some(16 * 1024));
         assert_eq!(total_of("MemFree: 3 kB\n"), None);
         assert_eq!(limit_of("1048576\n"), Some(1 << 20));

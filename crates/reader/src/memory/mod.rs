@@ -1,17 +1,17 @@
-//! The ceiling on the memory that decoded objects take.
+//! The ceiling on the memory for decoded objects.
 //!
-//! A repository says itself how large its objects are, and a few kilobytes of it can unfold to gigabytes. So each size is held
-//! against the ceiling before memory is taken for it. The ceiling is one for the process and is divided once:
+//! The repository itself claims how large its objects are, and a few of its kilobytes can decode to gigabytes. So each
+//! size is checked against the ceiling before memory is taken for it. There is one ceiling per process:
 //!
 //! | share | for |
 //! |---|---|
-//! | a half | the thread whose turn it is: a base, its delta, what that makes of it, and what the reader keeps, an eighth each |
-//! | a quarter | all threads whose turn it is not, as much for each |
+//! | a half | the thread that has the turn: a base, its delta, the result, and what the reader keeps, an eighth each |
+//! | a quarter | all other threads, in equal parts |
 //! | a quarter | the cache of decoded objects |
 //!
-//! An object above an eighth is refused. Threads that share work take turns at those that their own share does not hold.
-//! Objects up to [`BLOCK_LEN`] are never refused, so a ceiling below eight times that counts as so much. Payloads above
-//! [`BLOCK_LEN`] that are streamed take no memory and are not counted.
+//! An object above an eighth is rejected. Threads that share work take turns at objects that do not fit their own
+//! share. Objects up to [`BLOCK_LEN`] are never rejected, so a ceiling below eight times that counts as eight times
+//! that. Payloads above [`BLOCK_LEN`] that are streamed take no memory and do not count.
 
 mod machine;
 mod turn;
@@ -28,15 +28,15 @@ pub const DEFAULT_DELTA_CACHE: u64 = DEFAULT_CACHE_LIMIT as u64;
 /// The same as a length in memory.
 pub(crate) const DEFAULT_CACHE_LIMIT: usize = 96 << 20;
 
-/// Objects up to this many bytes are not counted: there are many of them, and no thread holds more than some tens.
+/// Objects up to this many bytes are not counted. There are many of them, but no thread holds more than a few dozen.
 const UNCOUNTED: u64 = 1 << 20;
 
-/// The ceiling where nothing says how much memory there is, in bytes.
+/// The ceiling in bytes if the system does not report its memory.
 const FALLBACK: u64 = 2 << 30;
 
 static CEILING: OnceLock<Ceiling> = OnceLock::new();
 
-/// How much memory decoded objects may take, and who shares it.
+/// The memory that decoded objects may take, and between how many users it is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
     bytes: u64,
@@ -44,53 +44,54 @@ pub struct Ceiling {
     histories: u64,
 }
 
-/// An object that would take more memory than one may.
+/// The size of an object that takes more memory than it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{len} bytes, more than the {largest} that a memory ceiling of {ceiling} bytes leaves for it")]
 pub struct TooLarge {
-    /// The length that it has or claims, in bytes.
+    /// Its length in bytes, as measured or claimed.
     pub len: u64,
-    /// The length that one may have.
+    /// The largest length allowed.
     pub largest: u64,
-    /// The ceiling.
+    /// The ceiling in bytes.
     pub ceiling: u64,
 }
 
 impl Ceiling {
-    /// A ceiling of `bytes`, or of half of what the machine or its memory group has, for `threads` threads.
+    /// A ceiling of `bytes` for `threads` threads. The default is half of the memory of the machine or its memory
+    /// group.
     pub fn new(bytes: Option<u64>, threads: usize) -> Self {
         let default = || machine::memory().map_or(FALLBACK, |memory| memory / 2);
         Ceiling { bytes: bytes.unwrap_or_else(default), threads: (threads as u64).max(1), histories: 1 }
     }
 
-    /// The same for a process that reads so many histories at the same time. They take no turns, as they are timed, so what one
-    /// object and one cache may take is divided by their number.
+    /// The same ceiling for a process that reads `histories` histories at the same time. They are timed and so take no
+    /// turns: the limits of one object and one cache are divided by their number.
     #[must_use]
     pub fn for_histories(self, histories: usize) -> Self {
         Ceiling { histories: (histories as u64).max(1), ..self }
     }
 
-    /// Makes this the ceiling of the process, unless that has one.
+    /// Makes this the ceiling of the process, unless it already has one.
     pub fn set(self) {
         CEILING.get_or_init(|| self);
     }
 
-    /// That of the process; the default one for a single thread until another is set.
+    /// The ceiling of the process. If none was set, the default ceiling for one thread.
     pub(crate) fn get() -> Self {
         *CEILING.get_or_init(|| Ceiling::new(None, 1))
     }
 
-    /// The most that one object may take, in bytes.
+    /// Limit for one object in bytes.
     fn largest(self) -> u64 {
         (self.bytes / 8 / self.histories).max(BLOCK_LEN as u64)
     }
 
-    /// The most that a thread may hold of objects at once when it is not its turn, each counted four times.
+    /// Limit in bytes for the objects that a thread without the turn holds at once. Each object counts four times.
     fn own_share(self) -> u64 {
         (self.bytes / 16 / self.threads).max(UNCOUNTED)
     }
 
-    /// The most that a cache of decoded objects may hold, in bytes.
+    /// Limit for the cache of decoded objects in bytes.
     fn cache(self) -> u64 {
         self.bytes / 4 / self.histories
     }
@@ -101,28 +102,28 @@ impl Ceiling {
     }
 }
 
-/// Makes sure that `len` bytes are not too many for one object.
+/// Checks that one object may take `len` bytes.
 ///
 /// # Errors
-/// They are.
+/// It may not.
 #[inline]
 pub fn check(len: u64) -> Result<(), TooLarge> {
     if len <= UNCOUNTED { Ok(()) } else { Ceiling::get().check(len) }
 }
 
-/// As [`check`], where there is room for `room` bytes only.
+/// Checks that an object of `len` bytes fits `room` bytes.
 #[inline]
 pub(crate) fn check_room(len: u64, room: usize) -> Result<(), TooLarge> {
     let largest = room as u64;
     if len <= largest { Ok(()) } else { Err(TooLarge { len, largest, ceiling: Ceiling::get().bytes }) }
 }
 
-/// The longest payload or text that may be held, in bytes, where its chunk says no length.
+/// Limit in bytes for a payload or text whose chunk does not record its length.
 pub fn largest() -> usize {
     usize::try_from(Ceiling::get().largest()).unwrap_or(usize::MAX)
 }
 
-/// What a decoder whose limit was `room` found to be more than that, if `error` says so.
+/// The excess, if `error` says that a payload exceeds the decoder's limit of `room` bytes.
 pub(crate) fn excess_of(error: &CodecError, room: usize) -> Option<TooLarge> {
     match error {
         CodecError::PayloadLimit { limit, found, .. } if *limit == room as u64 => {
@@ -133,22 +134,22 @@ pub(crate) fn excess_of(error: &CodecError, room: usize) -> Option<TooLarge> {
     }
 }
 
-/// The most that a cache of decoded objects may hold, in bytes.
+/// Limit for the cache of decoded objects in bytes.
 pub(crate) fn cache_limit() -> usize {
     usize::try_from(Ceiling::get().cache()).unwrap_or(usize::MAX)
 }
 
-/// The limit of a cache of decoded objects of which each thread has `caches`, in bytes.
+/// Limit in bytes for one cache of decoded objects, if each thread has `caches` of them.
 pub fn thread_cache_limit(caches: u64) -> u64 {
     let ceiling = Ceiling::get();
     (ceiling.cache() / ceiling.threads / caches.max(1)).min(DEFAULT_DELTA_CACHE)
 }
 
-/// Makes sure that bases of `len` bytes together, of which the largest one was checked, are not too many to be held while a
-/// delta is applied to one of them.
+/// Checks that bases of `len` bytes in total may be held while a delta is applied to one of them. The size of the
+/// largest was checked before.
 ///
 /// # Errors
-/// They are.
+/// They may not.
 #[inline]
 pub(crate) fn check_bases(len: u64) -> Result<(), TooLarge> {
     if len <= UNCOUNTED {
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_object_takes_an_eighth_at_most() {
+    fn one_object_is_limited_to_an_eighth() {
         let ceiling = Ceiling::new(Some(8 << 30), 4);
         assert_eq!(ceiling.check(1 << 30), Ok(()));
         let error = ceiling.check((1 << 30) + 1).unwrap_err();
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_within_the_ceiling() {
+    fn shares_add_up_to_at_most_the_ceiling() {
         for threads in [1, 2, 8, 64] {
             let ceiling = Ceiling::new(Some(16 << 30), threads);
             let own = ceiling.own_share() * 4 * threads as u64;
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_never_too_large() {
+    fn block_is_never_too_large() {
         for bytes in [0, 1, 100 << 20] {
             let ceiling = Ceiling::new(Some(bytes), 2);
             assert_eq!(ceiling.check(BLOCK_LEN as u64), Ok(()));
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_half_of_what_there_is() {
+    fn default_is_half_of_the_memory() {
         assert_eq!(Ceiling::new(None, 1).bytes, machine::memory().unwrap() / 2);
     }
 }

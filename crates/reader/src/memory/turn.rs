@@ -1,16 +1,16 @@
-//! Turns at what is too large for the share of one thread of several.
+//! Turns at objects that are too large for one thread's share.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::{Ceiling, UNCOUNTED};
 
-/// Of each buffer so many bytes are kept.
-const KEPT: usize = 1 << 20;
+/// The capacity in bytes that each buffer keeps.
+const KEPT_CAPACITY: usize = 1 << 20;
 
 static TAKEN: Mutex<bool> = Mutex::new(false);
 static GIVEN_BACK: Condvar = Condvar::new();
 
-/// The right to hold large objects. One thread has it at a time, and whoever has it waits for no other thread.
+/// The right to hold large objects. One thread has it at a time, and does not wait for another thread while it has it.
 #[derive(Debug)]
 pub struct Turn(());
 
@@ -31,39 +31,39 @@ impl Drop for Turn {
     }
 }
 
-/// Takes turns for one thread of several.
+/// Takes turns on behalf of one thread.
 #[derive(Debug, Default)]
 pub struct TurnTaker(Option<Turn>);
 
 impl TurnTaker {
-    /// Waits for the thread's turn if its own share does not hold `len` bytes, and it has not got it. It keeps the turn until it
-    /// [`ends`](TurnTaker::end).
+    /// Waits for the turn if the thread does not have it and an object of `len` bytes does not fit the thread's own
+    /// share. The thread keeps the turn until [`finish`](TurnTaker::finish).
     #[inline]
-    pub fn expect(&mut self, len: u64) {
+    pub fn reserve(&mut self, len: u64) {
         if len > UNCOUNTED && self.0.is_none() {
-            self.expect_counted(len);
+            self.reserve_counted(len);
         }
     }
 
     #[cold]
-    fn expect_counted(&mut self, len: u64) {
+    fn reserve_counted(&mut self, len: u64) {
         let ceiling = Ceiling::get();
         if ceiling.threads > 1 && len > ceiling.own_share() {
             self.0 = Some(Turn::take());
         }
     }
 
-    /// How many bytes one object may take, as it is the thread's turn or not.
+    /// Limit in bytes for one object, which depends on whether the thread has the turn.
     pub fn room(&self) -> usize {
         let ceiling = Ceiling::get();
-        let is_its_turn = self.0.is_some() || ceiling.threads == 1;
-        let room = if is_its_turn { ceiling.largest() } else { ceiling.own_share() };
+        let has_turn = self.0.is_some() || ceiling.threads == 1;
+        let room = if has_turn { ceiling.largest() } else { ceiling.own_share() };
         usize::try_from(room).unwrap_or(usize::MAX)
     }
 
-    /// Waits for the thread's turn, for an object of which no more is known than that it is larger than [`room`](TurnTaker::room).
-    /// `false` if it has it, and there will never be more.
-    pub fn take(&mut self) -> bool {
+    /// Waits for the turn, for an object that is larger than [`room`](TurnTaker::room) by an unknown amount. `false` if
+    /// the thread already has the turn, so that there will never be more room.
+    pub fn wait(&mut self) -> bool {
         if self.0.is_some() || Ceiling::get().threads == 1 {
             return false;
         }
@@ -71,13 +71,14 @@ impl TurnTaker {
         true
     }
 
-    /// Gives the turn back, if the thread has it, and the memory of `buffers` with it. No other large object is held by then.
+    /// Returns the turn, if the thread has it, and frees the memory of `buffers`. The thread must not hold any other
+    /// large object.
     #[inline]
-    pub fn end<const COUNT: usize>(&mut self, buffers: [&mut Vec<u8>; COUNT]) {
+    pub fn finish<const COUNT: usize>(&mut self, buffers: [&mut Vec<u8>; COUNT]) {
         if self.0.is_some() {
             for buffer in buffers {
                 buffer.clear();
-                buffer.shrink_to(KEPT);
+                buffer.shrink_to(KEPT_CAPACITY);
             }
             self.0 = None;
         }

@@ -96,7 +96,7 @@ fn experiment() -> Experiment {
 }
 
 #[test]
-fn a_figure_is_read_as_it_was_written() {
+fn floats_survive_round_trip() {
     for number in 1..10_000 {
         let figure = f64::from(number).ln().exp() / 10.0;
         let text = serde_json::to_string(&figure).unwrap();
@@ -105,7 +105,7 @@ fn a_figure_is_read_as_it_was_written() {
 }
 
 #[test]
-fn an_experiment_of_a_later_form_is_refused_by_its_number() {
+fn later_experiment_version_is_rejected() {
     let mut out = Vec::new();
     write_result(&mut out, &ResultLine::Experiment(Box::new(experiment()))).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -124,7 +124,7 @@ fn written(records: &[Record]) -> Vec<u8> {
 }
 
 #[test]
-fn records_survive_a_round_trip_one_per_line() {
+fn records_survive_round_trip_one_per_line() {
     let records = [record(0), record(1)];
     let bytes = written(&records);
     assert_eq!(bytes.iter().filter(|&&byte| byte == b'\n').count(), 2);
@@ -133,7 +133,7 @@ fn records_survive_a_round_trip_one_per_line() {
 }
 
 #[test]
-fn the_json_names_that_other_tools_rely_on_are_fixed() {
+fn json_names_are_stable() {
     let json: serde_json::Value = serde_json::from_slice(&written(&[record(7)])).unwrap();
     assert_eq!(json["schema"], 3);
     assert_eq!(json["variant"]["role"], "baseline-again");
@@ -148,7 +148,7 @@ fn the_json_names_that_other_tools_rely_on_are_fixed() {
 }
 
 #[test]
-fn a_chosen_decoder_is_written_and_records_without_one_are_read() {
+fn chosen_decoder_is_optional() {
     let mut chosen = record(0);
     let decoder = ChosenDecoder { format: "zlib".into(), implementation: "libdeflate".into() };
     chosen.variant.decoder = Some(decoder);
@@ -162,7 +162,7 @@ fn a_chosen_decoder_is_written_and_records_without_one_are_read() {
 }
 
 #[test]
-fn traced_reads_are_written_and_records_without_them_are_read() {
+fn traced_reads_are_optional() {
     let device = ModelledDevice { name: "hdd".into(), latency_ns: 8, bytes_per_second: 9, readahead_bytes: 131_072 };
     let modelled = vec![ModelledCold { device, reads: 4, seeks: 3, bytes: 40_960, time_ns: 5 }];
     let traced = Record { reads: Some(TracedReads { touched_bytes: 8192, modelled }), ..record(0) };
@@ -178,7 +178,7 @@ fn traced_reads_are_written_and_records_without_them_are_read() {
 }
 
 #[test]
-fn blank_lines_are_skipped_and_a_last_line_needs_no_newline() {
+fn blank_lines_and_missing_last_newline_are_accepted() {
     let mut bytes = b"\n  \n".to_vec();
     bytes.extend(written(&[record(0)]));
     bytes.pop();
@@ -186,9 +186,9 @@ fn blank_lines_are_skipped_and_a_last_line_needs_no_newline() {
 }
 
 #[test]
-fn lines_of_other_kinds_are_told_apart_and_passed_by_where_runs_are_wanted() {
+fn lines_of_other_kinds_are_skipped_when_reading_runs() {
     let run = record(1);
-    let map = AccessMap { role: "pack".into(), cells: vec![(0, 3, 9)], ..AccessMap::default() };
+    let map = AccessMap { role: "pack".into(), cells: vec![(0, 3, 9).into()], ..AccessMap::default() };
     let size = SizeLine { schema: SCHEMA_VERSION, program_version: "1".into(), command: None, size: run.size.clone() };
     let trace = TraceRecord {
         schema: SCHEMA_VERSION,
@@ -240,7 +240,7 @@ fn lines_of_other_kinds_are_told_apart_and_passed_by_where_runs_are_wanted() {
 }
 
 #[test]
-fn a_damaged_line_is_named_and_ends_the_reading() {
+fn damaged_line_ends_reading_with_its_number() {
     let mut bytes = written(&[record(0)]);
     bytes.extend_from_slice(b"{\"schema\":1,\n");
     bytes.extend(written(&[record(1)]));
@@ -251,13 +251,13 @@ fn a_damaged_line_is_named_and_ends_the_reading() {
 }
 
 #[test]
-fn a_schema_of_the_future_is_refused_by_its_number() {
+fn later_schema_version_is_rejected() {
     let input = b"{\"schema\":4,\"anything\":[]}\n";
     let error = read_records(input.as_slice()).next().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "line 1: expected schema version 1 to 3, found 4");
 }
 
-/// A line that the release with version 1 wrote, but for the sizes, which are the defaults.
+/// A line as the release with version 1 wrote it, with default sizes.
 #[test]
 fn records_of_version_1_are_read() {
     let size = serde_json::to_string(&SizeRecord::default()).unwrap();
@@ -276,9 +276,9 @@ fn records_of_version_1_are_read() {
     assert_eq!(record.repository.vcs, None);
 }
 
-/// What version 2 wrote of a workload that writes files.
+/// As version 2 wrote a workload that writes files.
 #[test]
-fn records_of_version_2_are_read_and_keep_the_user_time_that_they_compare() {
+fn records_of_version_2_keep_comparing_user_time() {
     let older = Record { schema: 2, compared_time: ComparedTime::User, ..record(0) };
     let bytes = written(std::slice::from_ref(&older));
     let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
@@ -290,7 +290,7 @@ fn records_of_version_2_are_read_and_keep_the_user_time_that_they_compare() {
 }
 
 #[test]
-fn the_time_of_writing_files_is_kept_beside_the_times_that_hold_it() {
+fn time_of_writing_files_survives_round_trip() {
     let sample = SampleRecord { writing_ns: Some(5), ..record(0).sample };
     for (compared_time, name) in
         [(ComparedTime::CpuWithoutWriting, "cpu-without-writing"), (ComparedTime::UserOfCommand, "user-of-command")]
@@ -305,7 +305,7 @@ fn the_time_of_writing_files_is_kept_beside_the_times_that_hold_it() {
 }
 
 #[test]
-fn an_endless_line_is_refused_before_it_is_held() {
+fn endless_line_is_rejected_early() {
     let endless = io::BufReader::new(io::repeat(b'x'));
     let mut read = read_records(endless);
     assert!(matches!(read.next(), Some(Err(RecordError::TooLong { line: 1 }))));

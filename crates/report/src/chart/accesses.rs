@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use repackbench_analysis::{Results, is_same_state};
-use repackbench_records::{AccessMap, TraceRecord};
+use repackbench_records::{AccessMap, FilePages, MapCell, TraceRecord};
 
 use super::{
     ChartKind, Figure, common,
@@ -12,9 +12,8 @@ use super::{
     svg::{Anchor, Drawing, Width, fit, text_width},
 };
 use crate::{
-    document::Table,
-    number::{megabytes, share, thousands},
-    sections::names::label_of_name,
+    document::{Column, Table},
+    number::{megabytes, or_dash, share, thousands},
 };
 
 /// Classes of how often a cell was touched.
@@ -46,7 +45,34 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
 /// The maps of one role, a variant each.
 struct RoleMaps<'a> {
     role: &'a str,
-    maps: Vec<(String, &'a TraceRecord, &'a AccessMap)>,
+    maps: Vec<VariantMap<'a>>,
+}
+
+/// Where one variant's files of a role are read.
+struct VariantMap<'a> {
+    /// The variant's label.
+    label: String,
+    map: &'a AccessMap,
+    /// What was touched of the files, if the trace says.
+    files: Option<&'a FilePages>,
+    /// The length of the files.
+    bytes: u64,
+}
+
+impl<'a> VariantMap<'a> {
+    fn of(trace: &'a TraceRecord, map: &'a AccessMap) -> Self {
+        VariantMap {
+            label: trace.variant.label().into_owned(),
+            map,
+            files: trace.files.iter().find(|files| files.role == map.role),
+            bytes: map.pages.saturating_mul(trace.page_len),
+        }
+    }
+
+    /// Touches of these files.
+    fn touches(&self) -> u64 {
+        self.map.cells.iter().map(|cell| cell.touches).fold(0, u64::saturating_add)
+    }
 }
 
 fn figure(group: &[&TraceRecord], is_alone: bool) -> Option<Figure> {
@@ -54,7 +80,7 @@ fn figure(group: &[&TraceRecord], is_alone: bool) -> Option<Figure> {
     let mut roles: Vec<RoleMaps<'_>> = Vec::new();
     for trace in group {
         for map in trace.maps.iter().filter(|map| is_drawable(map)) {
-            let entry = (trace.variant.label().into_owned(), *trace, map);
+            let entry = VariantMap::of(trace, map);
             match roles.iter_mut().find(|of| of.role == map.role) {
                 Some(of) => of.maps.push(entry),
                 None => roles.push(RoleMaps { role: &map.role, maps: vec![entry] }),
@@ -98,9 +124,9 @@ fn draw(roles: &[RoleMaps<'_>], width: Width) -> (Drawing, f64) {
     let mut top = 8.0 + draw_legend(&mut drawing, &signs, width, 8.0);
     let maps = || roles.iter().flat_map(|of| &of.maps);
     // The widest name or figure that stands beside a map.
-    let label = maps().map(|(label, ..)| text_width(label, 12.0)).fold(60.0, f64::max).min(200.0);
+    let label = maps().map(|of| text_width(&of.label, 12.0)).fold(60.0, f64::max).min(200.0);
     let left = if width == Width::Wide { 12.0 + label + 14.0 } else { 14.0 };
-    let touches = maps().map(|(.., map)| map.touches as f64);
+    let touches = maps().map(|of| of.map.touches as f64);
     let x = Scale::linear(touches, [left, width.px() - 16.0]);
     // Whatever is to be drawn, a page should load at once.
     let most_bytes = if width == Width::Wide { 120_000 } else { 60_000 } / maps().count().max(1);
@@ -120,18 +146,20 @@ fn draw(roles: &[RoleMaps<'_>], width: Width) -> (Drawing, f64) {
 
 /// How high the longest file's map is: less where there are many.
 fn map_height(of: &RoleMaps<'_>) -> f64 {
-    (900.0 / of.maps.len() as f64).clamp(36.0, if of.role.contains("index") { 70.0 } else { 130.0 })
+    let is_index = of.maps.iter().any(|of| of.map.is_of_index());
+    (900.0 / of.maps.len() as f64).clamp(36.0, if is_index { 70.0 } else { 130.0 })
 }
 
 fn draw_role(drawing: &mut Drawing, of: &RoleMaps<'_>, x: &Scale, width: Width, top: f64, most_bytes: usize) -> f64 {
     let mut top = top;
     drawing.text([12.0, top + 16.0], Anchor::Start, "strong", &fit(of.role, 13.0, width.px() - 24.0));
     top += 28.0;
-    let longest = of.maps.iter().map(|(_, trace, map)| length(trace, map)).fold(0.0, f64::max);
-    for (label, trace, map) in &of.maps {
-        let height = (map_height(of) * length(trace, map) / longest).max(2.0);
+    let longest = of.maps.iter().map(|of| of.bytes as f64).fold(0.0, f64::max);
+    for variant in &of.maps {
+        let VariantMap { label, map, bytes, .. } = variant;
+        let height = (map_height(of) * *bytes as f64 / longest).max(2.0);
         let [left, _] = x.ends();
-        let size = format!("{} MB", megabytes(bytes(trace, map)));
+        let size = format!("{} MB", megabytes(*bytes));
         let mut row = height;
         if width == Width::Wide {
             drawing.text([left - 12.0, top + 11.0], Anchor::End, "", &fit(label, 12.0, left - 26.0));
@@ -144,18 +172,10 @@ fn draw_role(drawing: &mut Drawing, of: &RoleMaps<'_>, x: &Scale, width: Width, 
             top += 17.0;
         }
         let area = [left, top, x.at(map.touches as f64) - left, height];
-        drawing.mark(label, &tip(label, trace, map), "", |drawing| draw_map(drawing, map, area, most_bytes));
+        drawing.mark(label, &tip(variant), "", |drawing| draw_map(drawing, map, area, most_bytes));
         top += row + 10.0;
     }
     top + 10.0
-}
-
-fn bytes(trace: &TraceRecord, map: &AccessMap) -> u64 {
-    map.pages.saturating_mul(trace.page_len)
-}
-
-fn length(trace: &TraceRecord, map: &AccessMap) -> f64 {
-    bytes(trace, map) as f64
 }
 
 fn draw_map(drawing: &mut Drawing, map: &AccessMap, [x, y, width, height]: [f64; 4], most_bytes: usize) {
@@ -178,9 +198,9 @@ fn class_of(count: u64, most: u64) -> u32 {
 /// Where that takes more, cells are joined four by four, once or several times. Gives the columns and rows too that are left.
 fn paths(map: &AccessMap, most_bytes: usize) -> ([u32; 2], Vec<(&'static str, String)>) {
     let mut cells: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-    for (column, row, count) in map.cells.iter().filter(|(.., count)| *count > 0) {
-        if *column < map.columns && *row < map.rows {
-            cells.insert((*row, *column), *count);
+    for MapCell { column, row, touches } in map.cells.iter().copied().filter(|cell| cell.touches > 0) {
+        if column < map.columns && row < map.rows {
+            cells.insert((row, column), touches);
         }
     }
     let mut sides = [map.columns, map.rows];
@@ -255,14 +275,14 @@ impl Line {
     }
 }
 
-fn tip(label: &str, trace: &TraceRecord, map: &AccessMap) -> Vec<String> {
-    let of_role: u64 = map.cells.iter().map(|(.., count)| *count).fold(0, u64::saturating_add);
+fn tip(of: &VariantMap<'_>) -> Vec<String> {
+    let VariantMap { label, map, files, bytes } = of;
     let mut tip = vec![
         format!("{label}: {}", map.role),
-        format!("{} MB, {} pages", megabytes(bytes(trace, map)), thousands(map.pages)),
-        format!("{} of {} touches", thousands(of_role), thousands(map.touches)),
+        format!("{} MB, {} pages", megabytes(*bytes), thousands(map.pages)),
+        format!("{} of {} touches", thousands(of.touches()), thousands(map.touches)),
     ];
-    if let Some(files) = trace.files.iter().find(|files| files.role == map.role) {
+    if let Some(files) = files {
         let part = share(files.touched as f64 / files.pages.max(1) as f64);
         tip.push(format!("{} pages touched ({part}), in {} runs", thousands(files.touched), thousands(files.runs)));
     }
@@ -272,11 +292,10 @@ fn tip(label: &str, trace: &TraceRecord, map: &AccessMap) -> Vec<String> {
 fn description(roles: &[RoleMaps<'_>]) -> String {
     let mut text = "Maps of where and when pages are read: the order of reading from left to right, the place in the files from top to bottom.".to_owned();
     for of in roles {
-        let shown = |(label, trace, map): &(String, &TraceRecord, &AccessMap)| {
-            let files = trace.files.iter().find(|files| files.role == map.role);
+        let shown = |VariantMap { label, files, bytes, .. }: &VariantMap<'_>| {
             let touched =
                 files.map(|files| format!(", {} of {} pages", thousands(files.touched), thousands(files.pages)));
-            format!("{label} {} MB{}", megabytes(bytes(trace, map)), touched.unwrap_or_default())
+            format!("{label} {} MB{}", megabytes(*bytes), touched.unwrap_or_default())
         };
         let maps: Vec<String> = of.maps.iter().map(shown).collect();
         text.push_str(&format!(" {}: {}.", of.role, maps.join("; ")));
@@ -285,30 +304,29 @@ fn description(roles: &[RoleMaps<'_>]) -> String {
 }
 
 fn table(roles: &[RoleMaps<'_>]) -> Table {
-    let mut table = Table::with_columns(&[
-        "files",
-        "variant",
-        "#MB",
-        "#pages",
-        "#pages touched",
-        "#runs of pages",
-        "#touches",
-        "#touches of all files",
+    let mut table = Table::new([
+        Column::words("files"),
+        Column::words("variant"),
+        Column::numbers("MB"),
+        Column::numbers("pages"),
+        Column::numbers("pages touched"),
+        Column::numbers("runs of pages"),
+        Column::numbers("touches"),
+        Column::numbers("touches of all files"),
     ]);
     for of in roles {
-        for (label, trace, map) in &of.maps {
-            let files = trace.files.iter().find(|files| files.role == map.role);
-            let touches: u64 = map.cells.iter().map(|(.., count)| *count).fold(0, u64::saturating_add);
+        for variant in &of.maps {
+            let VariantMap { label, map, files, bytes } = variant;
             table.variant_row(
-                label_of_name(label),
+                label,
                 [
                     of.role.to_owned(),
                     label.clone(),
-                    megabytes(bytes(trace, map)),
+                    megabytes(*bytes),
                     thousands(map.pages),
-                    files.map_or_else(|| "-".to_owned(), |files| thousands(files.touched)),
-                    files.map_or_else(|| "-".to_owned(), |files| thousands(files.runs)),
-                    thousands(touches),
+                    or_dash(*files, |files| thousands(files.touched)),
+                    or_dash(*files, |files| thousands(files.runs)),
+                    thousands(variant.touches()),
                     thousands(map.touches),
                 ],
             );
@@ -322,6 +340,7 @@ mod tests {
     use super::*;
 
     fn map(cells: Vec<(u32, u32, u64)>) -> AccessMap {
+        let cells = cells.into_iter().map(MapCell::from).collect();
         AccessMap { role: "pack".into(), pages: 80, touches: 500, columns: 8, rows: 6, cells }
     }
 
@@ -378,7 +397,7 @@ mod tests {
     fn maps_that_take_too_much_get_larger_cells() {
         let cells: Vec<(u32, u32, u64)> =
             (0..128 * 80).map(|n| (n % 128, n / 128, u64::from(n * 7919 % 97) + 1)).collect();
-        let map = AccessMap { columns: 128, rows: 80, cells, ..map(Vec::new()) };
+        let map = AccessMap { columns: 128, rows: 80, ..map(cells) };
         for most_bytes in [100_000, 20_000, 5_000, 0] {
             let ([columns, rows], paths) = paths(&map, most_bytes);
             let bytes: usize = paths.iter().map(|(_, d)| d.len()).sum();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{
-    ComparedTime, ConversionCost, RatioInterval, Role, Variant, VariantComparison, WorkloadComparison,
+    ComparedTime, ConversionCost, RatioInterval, Role, Variant, VariantComparison, VariantIdentity, WorkloadComparison,
 };
 
 use super::{
@@ -14,9 +14,9 @@ use super::{
     scale::{Spacing, is_positive, tick_text},
 };
 use crate::{
-    document::Table,
-    number::{single_time, thousands},
-    sections::names::label_of_name,
+    document::{Column, Table},
+    number::{or_dash, seconds, thousands},
+    sections::names::variant_name,
 };
 
 /// What a workload that writes a store is called: whoever converts has done it already.
@@ -27,8 +27,8 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
     let of_place = |(place, comparisons): (ResultSource<'_>, Vec<&WorkloadComparison>)| {
         let runs = results.runs.iter().filter(|run| place.has(&run.repository, &run.host));
-        let costs: BTreeMap<String, ConversionCost> =
-            runs.filter_map(|run| Some((common::key(&run.variant), run.conversion?))).collect();
+        let costs: BTreeMap<VariantIdentity<'_>, ConversionCost> =
+            runs.filter_map(|run| Some((run.variant.identity(), run.conversion?))).collect();
         let is_shown = |of: &&WorkloadComparison| {
             let name = &of.workload.name;
             of.workload.floor_of().is_none() && name != ENCODE
@@ -82,20 +82,20 @@ struct Return<'a> {
 }
 
 impl<'a> Payback<'a> {
-    fn of(comparison: &'a WorkloadComparison, costs: &BTreeMap<String, ConversionCost>) -> Self {
+    fn of(comparison: &'a WorkloadComparison, costs: &BTreeMap<VariantIdentity<'_>, ConversionCost>) -> Self {
         let mut payback = Payback { comparison, returns: Vec::new(), others: Vec::new() };
-        let Some(baseline) = common::baseline(comparison) else { return payback };
+        let Some(baseline) = comparison.baseline() else { return payback };
         let time = baseline.compared_median.as_secs_f64();
         // Who reads the baseline in another way converts nothing.
         let is_converted = |row: &&VariantComparison| {
             row.variant.role == Role::Candidate && !is_same_store(&row.variant, &baseline.variant)
         };
         for row in comparison.rows.iter().filter(is_converted) {
-            let (Some(ratio), Some(cost)) = (row.ratio, costs.get(&common::key(&row.variant))) else { continue };
+            let (Some(ratio), Some(cost)) = (row.ratio, costs.get(&row.variant.identity())) else { continue };
             let spent = if comparison.compared_time == ComparedTime::Wall { cost.wall_ns } else { cost.cpu_ns };
             let cost = spent as f64 / 1e9;
             let runs_at = |ratio: f64| cost / (time * (1.0 - ratio));
-            let label = common::label(row);
+            let label = variant_name(&row.variant);
             let saved_bytes = i128::from(baseline.size.total_bytes) - i128::from(row.size.total_bytes);
             if !is_positive(runs_at(ratio.ratio)) {
                 // The interval may reach down to where time is saved; without one nothing is certain.
@@ -205,13 +205,13 @@ fn other_row(of: &Other<'_>, workload: &str) -> Row {
     };
     let low = of.soonest.unwrap_or(f64::INFINITY);
     // Not to be seen, but there is an axis, and something to point at.
-    let room = Shape::Bar { from: 1.0, to: of.soonest.unwrap_or(10.0), class: "hit", text: String::new() };
+    let room = Shape::Bar { from: 1.0, to: of.soonest.unwrap_or(10.0), class: "hit", text: Default::default() };
     Row {
         label: of.label.clone(),
         right: of.words().to_owned(),
         is_muted: true,
         marks: vec![RowMark {
-            variant: of.label.clone(),
+            variant: of.row.variant.label().into_owned(),
             tip: vec![format!("{}: {workload}", of.label), words, bytes(of.saved_bytes)],
             class: Look::of(&of.row.variant).class(),
             shapes: vec![room, Shape::Whisker { low, high: f64::INFINITY }],
@@ -222,11 +222,10 @@ fn other_row(of: &Other<'_>, workload: &str) -> Row {
 fn row(of: &Return<'_>, workload: &str) -> Row {
     let look = Look::of(&of.row.variant);
     let whisker = of.interval.map(|[low, high]| Shape::Whisker { low, high });
-    let time = |seconds: f64| single_time(std::time::Duration::from_secs_f64(seconds));
     let tip = vec![
         format!("{}: {workload}", of.label),
         format!("paid after {} runs{}", runs(of.runs), interval(of.interval)),
-        format!("conversion {}, saves {} a run", time(of.cost), time(of.saved)),
+        format!("conversion {}, saves {} a run", seconds(of.cost), seconds(of.saved)),
         bytes(of.saved_bytes),
     ];
     Row {
@@ -234,7 +233,7 @@ fn row(of: &Return<'_>, workload: &str) -> Row {
         right: format!("{} runs", runs(of.runs)),
         is_muted: false,
         marks: vec![RowMark {
-            variant: of.label.clone(),
+            variant: of.row.variant.label().into_owned(),
             tip,
             class: look.class(),
             shapes: whisker.into_iter().chain([Shape::Point { at: of.runs, look }]).collect(),
@@ -275,26 +274,23 @@ fn description(paybacks: &[Payback<'_>]) -> String {
 }
 
 fn table(paybacks: &[Payback<'_>]) -> Table {
-    let mut table = Table::with_columns(&[
-        "workload",
-        "variant",
-        "#conversion s",
-        "#saved a run ms",
-        "#runs until paid",
-        "#low",
-        "#high",
-        "on disk",
+    let mut table = Table::new([
+        Column::words("workload"),
+        Column::words("variant"),
+        Column::numbers("conversion s"),
+        Column::numbers("saved a run ms"),
+        Column::numbers("runs until paid"),
+        Column::numbers("low"),
+        Column::numbers("high"),
+        Column::words("on disk"),
     ]);
     for payback in paybacks {
         let workload = payback.comparison.workload.to_string();
         for of in &payback.returns {
-            let end = |end: Option<f64>| match end {
-                Some(end) if end.is_finite() => runs(end),
-                Some(_) => "never".to_owned(),
-                None => "-".to_owned(),
-            };
+            let end =
+                |end: Option<f64>| or_dash(end, |end| if end.is_finite() { runs(end) } else { "never".to_owned() });
             table.variant_row(
-                label_of_name(&of.label),
+                of.row.variant.label(),
                 [
                     workload.clone(),
                     of.label.clone(),
@@ -308,11 +304,11 @@ fn table(paybacks: &[Payback<'_>]) -> Table {
             );
         }
         for of in &payback.others {
-            let low = of.soonest.map_or_else(|| "-".to_owned(), runs);
+            let low = or_dash(of.soonest, runs);
             let mut row = vec![workload.clone(), of.label.clone()];
             row.extend(["-", "-", of.words(), &low, "-"].map(str::to_owned));
             row.push(bytes(of.saved_bytes));
-            table.variant_row(label_of_name(&of.label), row);
+            table.variant_row(of.row.variant.label(), row);
         }
     }
     table

@@ -1,16 +1,13 @@
 //! What several charts need of results.
 
 use repackbench_analysis::{ResultSource, Results};
-use repackbench_records::{RepositoryState, Variant, VariantComparison, WorkloadComparison};
+use repackbench_records::{RepositoryState, WorkloadComparison};
 
 use super::{
     ChartKind, Figure, slug,
     svg::{Drawing, Width},
 };
-use crate::sections::{
-    names::{short_name, variant_name},
-    source,
-};
+use crate::sections::{names::short_name, source};
 
 /// Whether all results are of one repository, so that identifiers need not name it.
 pub(super) fn is_alone(results: &Results) -> bool {
@@ -33,39 +30,14 @@ pub(super) fn place_name(place: &ResultSource<'_>) -> String {
     format!("{}{}", name(place.repository), source::suffix(place))
 }
 
-/// What tells variants apart over all sessions: neither the row that one has in a table, nor how its spec was typed.
-pub(super) fn key(variant: &Variant) -> String {
-    let mut variant = variant.clone();
-    if let Some(spec) = &mut variant.spec {
-        spec.typed.clone_from(&spec.canonical);
-    }
-    format!("{:?} {} {}", variant.role, variant.label(), variant.checksum)
-}
-
-/// The row of `variant` among `rows` of another table: of the same spelling, or else of the same meaning.
-pub(super) fn row_of<'a>(rows: &'a [VariantComparison], variant: &Variant) -> Option<&'a VariantComparison> {
-    let is_same = |row: &&VariantComparison| Variant { row: variant.row, ..row.variant.clone() } == *variant;
-    rows.iter().find(is_same).or_else(|| rows.iter().find(|row| key(&row.variant) == key(variant)))
-}
-
 /// A figure's identifier. Workloads that differ in parameters alone get numbers later.
 pub(super) fn id(section: ChartKind, repository: &RepositoryState, is_alone: bool, workload: &str) -> String {
     slug([section.slug(), if is_alone { "" } else { name(repository) }, workload])
 }
 
-/// A variant's label; one that checks less than the baseline says so.
-pub(super) fn label(row: &VariantComparison) -> String {
-    variant_name(&row.variant)
-}
-
-/// The baseline's label.
+/// The baseline's label; a word where there is no baseline.
 pub(super) fn baseline_label(comparison: &WorkloadComparison) -> String {
-    baseline(comparison).map_or_else(|| "baseline".to_owned(), label)
-}
-
-/// The baseline's row.
-pub(super) fn baseline(comparison: &WorkloadComparison) -> Option<&VariantComparison> {
-    comparison.baseline()
+    comparison.baseline().map_or_else(|| "baseline".to_owned(), |row| row.variant.label().into_owned())
 }
 
 impl Figure {

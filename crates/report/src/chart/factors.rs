@@ -1,17 +1,18 @@
 //! A ratio's factors as steps from 1 to what was measured.
 
-use repackbench_analysis::Results;
-use repackbench_records::{Explanation, Factor, FactorKind, RatioEstimate};
+use repackbench_analysis::{Results, noise_floor};
+use repackbench_records::{Explanation, Factor, RatioEstimate};
 
 use super::{
     ChartKind, Figure, common,
     look::Look,
-    rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
-    scale::{Spacing, is_positive, tick_text},
+    rows::{LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, TIME_RATIO_AXIS},
+    scale::is_positive,
 };
 use crate::{
-    document::Table,
-    number::{ratio_cell, time_ratio},
+    document::{Column, Table},
+    number::{four_decimals, or_dash, ratio_cell, time_ratio},
+    sections::explanations::factor_name,
 };
 
 /// One figure for each explanation.
@@ -32,11 +33,14 @@ fn figure(explanation: &Explanation, is_alone: bool) -> Option<Figure> {
     }
     rows.push(measured(explanation));
     let band = explanation.noise.and_then(|noise| noise.interval).map(|interval| {
-        let floor = interval.high.max(1.0 / interval.low).max(1.01);
+        let floor = 1.0 + noise_floor(&interval);
         (1.0 / floor, floor)
     });
-    let chart =
-        RowChart { panels: vec![Panel { rows, band, ..Panel::default() }], axis: AXIS, legend: legend(explanation) };
+    let chart = RowChart {
+        panels: vec![Panel { rows, band, ..Panel::default() }],
+        axis: TIME_RATIO_AXIS,
+        legend: legend(explanation),
+    };
     let workload = explanation.workload.to_string();
     let what = format!("{}-{}", explanation.codec, explanation.workload.name);
     let figure = Figure {
@@ -60,24 +64,6 @@ fn figure(explanation: &Explanation, is_alone: bool) -> Option<Figure> {
     Some(figure.drawn(|width| chart.draw(width)))
 }
 
-const AXIS: Axis = Axis {
-    spacing: Spacing::Log,
-    title: "time as a multiple of the baseline's (log scale; left is faster)",
-    short_title: "time ratio (log; left is faster)",
-    text: tick_text,
-    reference: Some(1.0),
-    starts_at_reference: false,
-};
-
-fn name(kind: FactorKind) -> &'static str {
-    match kind {
-        FactorKind::Implementation => "implementation",
-        FactorKind::Framing => "framing",
-        FactorKind::Format => "format",
-        FactorKind::Integrity => "integrity",
-    }
-}
-
 /// What saves time, and what costs it.
 fn class(ratio: f64) -> &'static str {
     if ratio <= 1.0 { "k1" } else { "k2" }
@@ -85,15 +71,15 @@ fn class(ratio: f64) -> &'static str {
 
 fn step(explanation: &Explanation, factor: &Factor, reached: f64) -> Row {
     let ratio = factor.ratio.ratio;
-    let bar = Shape::Bar { from: reached, to: reached * ratio, class: "pale", text: String::new() };
+    let bar = Shape::Bar { from: reached, to: reached * ratio, class: "pale", text: Default::default() };
     let whisker = factor.ratio.interval.map(|of| Shape::Whisker { low: reached * of.low, high: reached * of.high });
     let tip = vec![
-        format!("{}: {} → {}", name(factor.kind), factor.from, factor.to),
+        format!("{}: {} → {}", factor_name(factor.kind), factor.from, factor.to),
         format!("factor {}", ratio_cell(&factor.ratio)),
         format!("time ratio so far {}", time_ratio(reached * ratio)),
     ];
     Row {
-        label: format!("{} → {}", name(factor.kind), factor.to),
+        label: format!("{} → {}", factor_name(factor.kind), factor.to),
         right: format!("× {}", ratio_cell(&factor.ratio)),
         is_muted: false,
         marks: vec![RowMark {
@@ -136,7 +122,7 @@ fn legend(explanation: &Explanation) -> Vec<LegendEntry> {
 }
 
 fn description(explanation: &Explanation) -> String {
-    let step = |factor: &Factor| format!("{} × {}", name(factor.kind), time_ratio(factor.ratio.ratio));
+    let step = |factor: &Factor| format!("{} × {}", factor_name(factor.kind), time_ratio(factor.ratio.ratio));
     let steps: Vec<String> = explanation.factors.iter().map(step).collect();
     format!(
         "Steps from {} to {}: {}; measured {}.",
@@ -148,21 +134,29 @@ fn description(explanation: &Explanation) -> String {
 }
 
 fn table(explanation: &Explanation) -> Table {
-    let mut table = Table::with_columns(&["step", "from", "to", "#time ratio", "#low", "#high", "#blocks"]);
+    let mut table = Table::new([
+        Column::words("step"),
+        Column::words("from"),
+        Column::words("to"),
+        Column::numbers("time ratio"),
+        Column::numbers("low"),
+        Column::numbers("high"),
+        Column::numbers("blocks"),
+    ]);
     let mut add = |step: &str, from: &str, to: &str, estimate: &RatioEstimate| {
-        let end = |end: Option<f64>| end.map_or_else(|| "-".to_owned(), |end| format!("{end:.4}"));
+        let end = |end: Option<f64>| or_dash(end, four_decimals);
         table.row([
             step.to_owned(),
             from.to_owned(),
             to.to_owned(),
-            format!("{:.4}", estimate.ratio),
+            four_decimals(estimate.ratio),
             end(estimate.interval.map(|interval| interval.low)),
             end(estimate.interval.map(|interval| interval.high)),
             estimate.pairs.to_string(),
         ]);
     };
     for factor in &explanation.factors {
-        add(name(factor.kind), &factor.from, &factor.to, &factor.ratio);
+        add(factor_name(factor.kind), &factor.from, &factor.to, &factor.ratio);
     }
     add("measured", &explanation.baseline, &explanation.codec, &explanation.measured);
     if let Some(noise) = &explanation.noise {

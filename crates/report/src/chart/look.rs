@@ -1,6 +1,6 @@
 //! One colour and one shape for each family of codecs, the same in all charts.
 
-use repackbench_records::Variant;
+use repackbench_records::{SpecParts, Variant};
 
 use super::svg::{Drawing, px};
 
@@ -39,14 +39,11 @@ impl Look {
         variant.spec.as_ref().map_or(Look::AsFound, |spec| Look::of_spec(&spec.canonical))
     }
 
-    /// The family of a spec or of a label.
+    /// The family of a spec.
     pub(super) fn of_spec(spec: &str) -> Self {
-        // One codec for each kind: `blob=zstd:3`, or `zlib:6,tree=lz4`.
-        let kinds = ["commit=", "tree=", "blob=", "tag=", "manifest=", "changelog=", "filelog="];
-        if kinds.iter().any(|kind| spec.contains(kind)) {
-            return Look::Mixed;
-        }
-        match spec.split([':', ',', ' ']).next().unwrap_or_default() {
+        let spec = SpecParts::of(spec);
+        match spec.codec {
+            _ if spec.has_kinds() => Look::Mixed,
             "zlib" => Look::Zlib,
             "zstd" => Look::Zstd,
             "deflate" | "zlib-ng" | "zlib-rs" | "miniz" | "sirocco" | "libdeflate" | "zopfli" => Look::Deflate,
@@ -57,7 +54,6 @@ impl Look {
             "lzma" | "xz" => Look::Lzma,
             "bzip2" => Look::Bzip2,
             "store" => Look::Store,
-            "as" if spec.starts_with("as found") => Look::AsFound,
             _ => Look::Mixed,
         }
     }
@@ -193,14 +189,11 @@ mod tests {
     fn specs_have_families() {
         for (spec, look) in [
             ("zlib:6", Look::Zlib),
-            ("zlib:6 by libdeflate", Look::Zlib),
             ("zstd:9,dict=112k,prefix,patch", Look::Zstd),
             ("zlib-rs:6", Look::Deflate),
             ("lz4_flex", Look::Lz4),
             ("blob=zstd:3,tree=lz4", Look::Mixed),
             ("best-read", Look::Mixed),
-            ("as found", Look::AsFound),
-            ("as found by libdeflate", Look::AsFound),
             ("", Look::Mixed),
         ] {
             assert_eq!(Look::of_spec(spec), look, "{spec}");

@@ -6,7 +6,7 @@ use std::{
 };
 
 use repackbench_analysis::{ResultSource, Results, by_source};
-use repackbench_records::{Record, Role, Variant, WorkloadComparison};
+use repackbench_records::{BlockId, Record, Role, SessionId, Variant, WorkloadComparison};
 
 use super::{
     ChartKind, Figure, common,
@@ -16,9 +16,8 @@ use super::{
     svg::{Anchor, Drawing, Width, fit, px, text_width},
 };
 use crate::{
-    document::Table,
-    number::{ratio_cell, share, single_time, time_ratio},
-    sections::names::label_of_name,
+    document::{Column, Table},
+    number::{four_decimals, ratio_cell, share, single_time, time_ratio},
 };
 
 /// Points in one drawing; more are thinned.
@@ -45,11 +44,10 @@ fn runs_of<'a>(results: &'a Results, place: &ResultSource<'_>, of: &WorkloadComp
             && (run.compared_time, run.jobs) == (of.compared_time, of.jobs)
     };
     let mut runs: Vec<&Record> = results.runs.iter().filter(is_of).collect();
-    if let Some(baseline) = common::baseline(of).map(|row| common::key(&row.variant)) {
-        let is_it = |run: &&&Record| run.variant.role == Role::Baseline && common::key(&run.variant) == baseline;
-        let session = |run: &Record| (run.place.session, run.place.seed);
-        let sessions: BTreeSet<(u64, u64)> = runs.iter().filter(is_it).map(|run| session(run)).collect();
-        runs.retain(|run| sessions.contains(&session(run)));
+    if let Some(baseline) = of.baseline().map(|row| row.variant.identity()) {
+        let is_it = |run: &&&Record| run.variant.identity() == baseline;
+        let sessions: BTreeSet<SessionId> = runs.iter().filter(is_it).map(|run| run.place.session_id()).collect();
+        runs.retain(|run| sessions.contains(&run.place.session_id()));
     }
     runs
 }
@@ -110,17 +108,12 @@ fn figure(
     Some(figure.drawn(|width| noise.draw(width)))
 }
 
-/// The block a run stood in, told apart from those of other sessions.
-fn block(run: &Record) -> (u64, u64, u32) {
-    (run.place.session, run.place.seed, run.place.block)
-}
-
 /// The blocks in the order in which they began.
-fn blocks(records: &[&Record]) -> BTreeMap<(u64, u64, u32), usize> {
+fn blocks(records: &[&Record]) -> BTreeMap<BlockId, usize> {
     let mut blocks = BTreeMap::new();
     for run in records {
         let next = blocks.len();
-        blocks.entry(block(run)).or_insert(next);
+        blocks.entry(run.place.block_id()).or_insert(next);
     }
     blocks
 }
@@ -129,7 +122,7 @@ fn pairs(records: &[&Record]) -> Vec<Pair> {
     let mut times: BTreeMap<usize, [Option<u64>; 2]> = BTreeMap::new();
     let blocks = blocks(records);
     for run in records {
-        let Some(number) = blocks.get(&block(run)) else { continue };
+        let Some(number) = blocks.get(&run.place.block_id()) else { continue };
         let time = Some(run.compared_time.nanoseconds(&run.sample));
         match (run.variant.role, times.entry(*number).or_default()) {
             (Role::Baseline, [first, _]) => *first = time,
@@ -163,7 +156,7 @@ fn runs(records: &[&Record]) -> Vec<Run> {
             is_baseline: key.0 == Role::Baseline,
             variant: key.1,
             number,
-            block: blocks.get(&block(run)).copied().unwrap_or_default(),
+            block: blocks.get(&run.place.block_id()).copied().unwrap_or_default(),
             nanoseconds: time(run),
             of_median,
         })
@@ -224,7 +217,7 @@ impl Noise<'_> {
     }
 
     fn draw_pairs(&self, drawing: &mut Drawing, x: &Scale, y: &Scale) {
-        let baseline = common::baseline(self.comparison);
+        let baseline = self.comparison.baseline();
         let (label, look) =
             (common::baseline_label(self.comparison), baseline.map_or(Look::Zlib, |row| Look::of(&row.variant)));
         for pair in &self.pairs {
@@ -302,17 +295,24 @@ impl Noise<'_> {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::with_columns(&["#run", "#block", "variant", "role", "#time ms", "#of its median"]);
+        let mut table = Table::new([
+            Column::numbers("run"),
+            Column::numbers("block"),
+            Column::words("variant"),
+            Column::words("role"),
+            Column::numbers("time ms"),
+            Column::numbers("of its median"),
+        ]);
         for run in &self.runs {
             table.variant_row(
-                label_of_name(&run.variant),
+                &*run.variant,
                 [
                     (run.number + 1).to_string(),
                     (run.block + 1).to_string(),
                     run.variant.clone(),
                     if run.is_baseline { "baseline" } else { "" }.to_owned(),
                     format!("{:.3}", run.nanoseconds as f64 / 1e6),
-                    format!("{:.4}", run.of_median),
+                    four_decimals(run.of_median),
                 ],
             );
         }

@@ -1,7 +1,7 @@
 //! What a workload's time goes to: the codec, as its floor measured it, and all that comes on top.
 
-use repackbench_analysis::{ResultSource, Results, by_source};
-use repackbench_records::{VariantComparison, WorkloadComparison};
+use repackbench_analysis::{FloorPair, ResultSource, Results, by_source, floor_pairs};
+use repackbench_records::VariantComparison;
 
 use super::{
     ChartKind, Figure, common,
@@ -10,9 +10,9 @@ use super::{
     scale::{Spacing, tick_text},
 };
 use crate::{
-    document::Table,
-    number::{share, single_time},
-    sections::names::label_of_name,
+    document::{Column, Table},
+    number::{self, share},
+    sections::names::variant_name,
 };
 
 /// One figure for each workload that was measured with its floor.
@@ -20,15 +20,7 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
     let mut figures = Vec::new();
     for (place, comparisons) in by_source(&results.comparisons) {
-        let with_floor = |of: &&WorkloadComparison| {
-            let floor = comparisons.iter().find(|floor| {
-                floor.workload.floor_of() == Some(&of.workload.name)
-                    && floor.workload.parameters == of.workload.parameters
-                    && (floor.compared_time, floor.jobs) == (of.compared_time, of.jobs)
-            })?;
-            figure(&place, of, floor, is_alone)
-        };
-        figures.extend(comparisons.iter().filter_map(with_floor));
+        figures.extend(floor_pairs(&comparisons).iter().filter_map(|pair| figure(&place, pair, is_alone)));
     }
     figures
 }
@@ -36,27 +28,19 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
 /// A row and its floor, in seconds.
 struct Phase<'a> {
     row: &'a VariantComparison,
-    label: String,
+    name: String,
     whole: f64,
     floor: f64,
 }
 
-fn figure(
-    place: &ResultSource<'_>,
-    of: &WorkloadComparison,
-    floor: &WorkloadComparison,
-    is_alone: bool,
-) -> Option<Figure> {
-    let phase = |row: &'_ VariantComparison| {
-        let floor = common::row_of(&floor.rows, &row.variant)?;
-        Some((common::label(row), row.compared_median.as_secs_f64(), floor.compared_median.as_secs_f64()))
+fn figure(place: &ResultSource<'_>, pair: &FloorPair<'_>, is_alone: bool) -> Option<Figure> {
+    let of = pair.workload;
+    let phase = |row| {
+        let floor = pair.floor_of(row)?;
+        let [whole, floor] = [row, floor].map(|row: &VariantComparison| row.compared_median.as_secs_f64());
+        (whole > 0.0).then(|| Phase { row, name: variant_name(&row.variant), whole, floor })
     };
-    let phases: Vec<Phase<'_>> = of
-        .rows
-        .iter()
-        .filter_map(|row| phase(row).map(|(label, whole, floor)| Phase { row, label, whole, floor }))
-        .filter(|phase| phase.whole > 0.0)
-        .collect();
+    let phases: Vec<Phase<'_>> = of.rows.iter().filter_map(phase).collect();
     let longest = phases.iter().map(|phase| phase.whole.max(phase.floor)).max_by(f64::total_cmp)?;
     let (axis, per_second) = if longest >= 1.0 { (axis("seconds"), 1.0) } else { (axis("milliseconds"), 1e3) };
     let workload = of.workload.to_string();
@@ -105,23 +89,27 @@ impl Phase<'_> {
 }
 
 fn row(phase: &Phase<'_>, workload: &str, per_second: f64) -> Row {
-    let time = |seconds: f64| single_time(std::time::Duration::from_secs_f64(seconds));
     let (floor, end) = (phase.floor * per_second, (phase.floor + phase.rest()) * per_second);
     let mark = |what: &str, seconds: f64, class, shape| RowMark {
-        variant: phase.label.clone(),
+        variant: phase.row.variant.label().into_owned(),
         tip: vec![
-            format!("{}: {what}", phase.label),
-            format!("{} of {} of {workload} ({})", time(seconds), time(phase.whole), share(seconds / phase.whole)),
+            format!("{}: {what}", phase.name),
+            format!(
+                "{} of {} of {workload} ({})",
+                number::seconds(seconds),
+                number::seconds(phase.whole),
+                share(seconds / phase.whole)
+            ),
         ],
         class,
         shapes: vec![shape],
     };
     let look = Look::of(&phase.row.variant).class();
-    let codec = Shape::Bar { from: 0.0, to: floor, class: "fill", text: "codec".to_owned() };
-    let rest = Shape::Bar { from: floor, to: end, class: "pale", text: "rest".to_owned() };
+    let codec = Shape::Bar { from: 0.0, to: floor, class: "fill", text: ["codec", ""].map(str::to_owned) };
+    let rest = Shape::Bar { from: floor, to: end, class: "pale", text: ["rest", ""].map(str::to_owned) };
     Row {
-        label: phase.label.clone(),
-        right: format!("{}, codec {}", time(phase.whole), phase.share()),
+        label: phase.name.clone(),
+        right: format!("{}, codec {}", number::seconds(phase.whole), phase.share()),
         is_muted: false,
         marks: vec![mark("codec", phase.floor, look, codec), mark("deltas and the rest", phase.rest(), "muted", rest)],
     }
@@ -142,21 +130,27 @@ fn description(phases: &[Phase<'_>]) -> String {
     let shown: Vec<String> = phases
         .iter()
         .map(|phase| {
-            let whole = single_time(std::time::Duration::from_secs_f64(phase.whole));
-            format!("{} {whole}, of which the codec {}", phase.label, phase.share())
+            let whole = number::seconds(phase.whole);
+            format!("{} {whole}, of which the codec {}", phase.name, phase.share())
         })
         .collect();
     format!("Each bar is a variant's median time, split into the codec's and the rest: {}.", shown.join("; "))
 }
 
 fn table(phases: &[Phase<'_>]) -> Table {
-    let mut table = Table::with_columns(&["variant", "#time ms", "#codec ms", "#rest ms", "#codec's share"]);
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::numbers("time ms"),
+        Column::numbers("codec ms"),
+        Column::numbers("rest ms"),
+        Column::numbers("codec's share"),
+    ]);
     for phase in phases {
         let milliseconds = |seconds: f64| format!("{:.3}", seconds * 1e3);
         table.variant_row(
-            label_of_name(&phase.label),
+            phase.row.variant.label(),
             [
-                phase.label.clone(),
+                phase.name.clone(),
                 milliseconds(phase.whole),
                 milliseconds(phase.floor),
                 milliseconds(phase.rest()),

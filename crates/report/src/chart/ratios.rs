@@ -6,13 +6,13 @@ use repackbench_records::{RatioEstimate, Role, VariantComparison, Verdict, Workl
 use super::{
     ChartKind, Figure, common,
     look::Look,
-    rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, look_legend},
-    scale::{Spacing, is_positive, tick_text},
+    rows::{LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, TIME_RATIO_AXIS, look_legend},
+    scale::is_positive,
 };
 use crate::{
-    document::Table,
-    number::{ratio_cell, single_time, time_ratio},
-    sections::comparisons::verdict,
+    document::{Column, Table},
+    number::{four_decimals, or_dash, ratio_cell, single_time, time_ratio},
+    sections::{comparisons::verdict, names::variant_name},
 };
 
 /// With more rows, each workload has a figure of its own.
@@ -45,8 +45,11 @@ fn figure(place: ResultSource<'_>, comparisons: &[&WorkloadComparison], is_alone
         [comparison] => (Some(comparison.workload.to_string()), &*comparison.workload.name),
         _ => (None, ""),
     };
-    let chart =
-        RowChart { panels: comparisons.iter().map(|of| panel(of)).collect(), axis: AXIS, legend: legend(comparisons) };
+    let chart = RowChart {
+        panels: comparisons.iter().map(|of| panel(of)).collect(),
+        axis: TIME_RATIO_AXIS,
+        legend: legend(comparisons),
+    };
     let of = workload.as_deref().unwrap_or("all workloads");
     let figure = Figure {
         id: common::id(ChartKind::Ratios, place.repository, is_alone, job),
@@ -62,15 +65,6 @@ fn figure(place: ResultSource<'_>, comparisons: &[&WorkloadComparison], is_alone
     Some(figure.drawn(|width| chart.draw(width)))
 }
 
-const AXIS: Axis = Axis {
-    spacing: Spacing::Log,
-    title: "time as a multiple of the baseline's (log scale; left is faster)",
-    short_title: "time ratio (log; left is faster)",
-    text: tick_text,
-    reference: Some(1.0),
-    starts_at_reference: false,
-};
-
 fn panel(comparison: &WorkloadComparison) -> Panel {
     let mut rows: Vec<Row> =
         comparison.rows.iter().filter(|row| has_ratio(row)).map(|row| variant_row(comparison, row)).collect();
@@ -82,17 +76,17 @@ fn panel(comparison: &WorkloadComparison) -> Panel {
 }
 
 fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row {
-    let (label, look) = (common::label(row), Look::of(&row.variant));
+    let (label, look) = (variant_name(&row.variant), Look::of(&row.variant));
     let estimate = row.ratio.as_ref();
     let shapes = estimate.map(shapes(look)).unwrap_or_default();
-    let words = verdict::cell(comparison, row);
+    let words = verdict::words(comparison, row);
     let mut tip = vec![format!("{label}: {}", comparison.workload)];
     tip.extend(estimate.map(|estimate| format!("time ratio {}", ratio_cell(estimate))));
     tip.push(format!("median {}, {} runs", single_time(row.compared_median), row.runs));
     tip.extend((!words.is_empty()).then(|| words.clone()));
     Row {
         right: right(estimate, &short(comparison, row)),
-        marks: vec![RowMark { variant: label.clone(), tip, class: look.class(), shapes }],
+        marks: vec![RowMark { variant: row.variant.label().into_owned(), tip, class: look.class(), shapes }],
         label,
         is_muted: false,
     }
@@ -102,7 +96,7 @@ fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row 
 fn short(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     match row.verdict {
         Some(Verdict::Inconclusive) => "inconclusive".to_owned(),
-        _ => verdict::cell(comparison, row),
+        _ => verdict::words(comparison, row),
     }
 }
 
@@ -119,7 +113,7 @@ fn shapes(look: Look) -> impl Fn(&RatioEstimate) -> Vec<Shape> {
 }
 
 fn noise_row(comparison: &WorkloadComparison, noise: &RatioEstimate) -> Row {
-    let floor = verdict::noise_cell(comparison);
+    let floor = verdict::noise_words(comparison);
     let tip = vec![
         format!("the baseline against itself (A / A'): {}", comparison.workload),
         format!("time ratio {}", ratio_cell(noise)),
@@ -160,9 +154,9 @@ fn description(comparisons: &[&WorkloadComparison]) -> String {
             text.push_str(&format!(
                 " {}: fastest {} at {}, slowest {} at {}.",
                 comparison.workload,
-                common::label(best),
+                variant_name(&best.variant),
                 time_ratio(ratio(&best)),
-                common::label(worst),
+                variant_name(&worst.variant),
                 time_ratio(ratio(&worst))
             ));
         }
@@ -186,23 +180,31 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
 }
 
 fn table(comparisons: &[&WorkloadComparison]) -> Table {
-    let mut table = Table::with_columns(&["workload", "variant", "#time ratio", "#low", "#high", "#blocks", "verdict"]);
+    let mut table = Table::new([
+        Column::words("workload"),
+        Column::words("variant"),
+        Column::numbers("time ratio"),
+        Column::numbers("low"),
+        Column::numbers("high"),
+        Column::numbers("blocks"),
+        Column::words("verdict"),
+    ]);
     let cells = |comparison: &WorkloadComparison, label: &str, estimate: &RatioEstimate, words: String| {
         let end = |of: fn(&repackbench_records::RatioInterval) -> f64| {
-            estimate.interval.as_ref().map_or_else(|| "-".to_owned(), |interval| format!("{:.4}", of(interval)))
+            or_dash(estimate.interval.as_ref(), |interval| four_decimals(of(interval)))
         };
         let (low, high) = (end(|interval| interval.low), end(|interval| interval.high));
-        let ratio = format!("{:.4}", estimate.ratio);
+        let ratio = four_decimals(estimate.ratio);
         [comparison.workload.to_string(), label.to_owned(), ratio, low, high, estimate.pairs.to_string(), words]
     };
     for comparison in comparisons {
         for row in &comparison.rows {
             let Some(estimate) = &row.ratio else { continue };
-            let cells = cells(comparison, &common::label(row), estimate, verdict::cell(comparison, row));
+            let cells = cells(comparison, &variant_name(&row.variant), estimate, verdict::words(comparison, row));
             table.variant_row(row.variant.label(), cells);
         }
         if let Some(noise) = &comparison.noise {
-            table.row(cells(comparison, "noise (A / A')", noise, verdict::noise_cell(comparison)));
+            table.row(cells(comparison, "noise (A / A')", noise, verdict::noise_words(comparison)));
         }
     }
     table

@@ -3,7 +3,7 @@
 
 use super::{
     look::Look,
-    scale::{Scale, Spacing, is_positive},
+    scale::{Scale, Spacing, is_positive, tick_text},
     svg::{Anchor, Drawing, Width, fit, text_width},
 };
 
@@ -34,6 +34,16 @@ pub(super) struct Axis {
     /// Whether nothing lies below the reference.
     pub(super) starts_at_reference: bool,
 }
+
+/// The axis of ratios of times.
+pub(super) const TIME_RATIO_AXIS: Axis = Axis {
+    spacing: Spacing::Log,
+    title: "time as a multiple of the baseline's (log scale; left is faster)",
+    short_title: "time ratio (log; left is faster)",
+    text: tick_text,
+    reference: Some(1.0),
+    starts_at_reference: false,
+};
 
 /// A part of a chart.
 #[derive(Debug, Default)]
@@ -77,7 +87,7 @@ pub(super) struct RowMark {
 /// What a mark is made of.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
-    /// A bar, with a word inside where it has room.
+    /// A bar, with words inside where they have room.
     Bar {
         /// Where it begins.
         from: f64,
@@ -85,8 +95,8 @@ pub(super) enum Shape {
         to: f64,
         /// `fill`, or `pale`.
         class: &'static str,
-        /// The word.
-        text: String,
+        /// The words, and fewer of them for less room.
+        text: [String; 2],
     },
     /// A bar of a third of the height.
     ThinBar {
@@ -309,9 +319,7 @@ fn draw_shape(drawing: &mut Drawing, shape: &Shape, scale: &Scale, middle: f64, 
             let (left, right) = ordered(scale.at(*from), scale.at(*to));
             // A hairline for what is too small to see.
             drawing.rect([left, middle - 7.0, (right - left).max(0.6), 14.0], class);
-            // All of it, or its first word.
-            let fitting = [text.as_str(), text.split(',').next().unwrap_or_default()];
-            let fitting = fitting.into_iter().find(|text| text_width(text, 11.0) + 6.0 <= right - left);
+            let fitting = text.iter().find(|text| text_width(text, 11.0) + 6.0 <= right - left);
             if let Some(text) = fitting.filter(|text| !text.is_empty()) {
                 let class = if *class == "fill" { "small on" } else { "small" };
                 drawing.text([f64::midpoint(left, right), middle + 4.0], Anchor::Middle, class, text);

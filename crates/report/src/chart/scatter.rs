@@ -11,8 +11,10 @@ use super::{
 /// One variant.
 #[derive(Debug, Clone)]
 pub(super) struct Point {
+    /// Its label.
+    pub(super) variant: String,
     /// Its name.
-    pub(super) label: String,
+    pub(super) name: String,
     /// Its family.
     pub(super) look: Look,
     /// The ratio of sizes.
@@ -79,7 +81,7 @@ impl Scatter {
                 drawing.line(line, "leader");
             }
             let at = plane.at(point);
-            drawing.mark(&point.label, &point.tip, point.look.class(), |drawing| {
+            drawing.mark(&point.variant, &point.tip, point.look.class(), |drawing| {
                 plane.draw_interval(drawing, point);
                 drawing.rect([at[0] - 9.0, at[1] - 9.0, 18.0, 18.0], "hit");
                 point.look.draw(drawing, at, RADIUS);
@@ -120,7 +122,7 @@ impl Scatter {
                 let is_needed = is_front(point) || point.is_baseline;
                 // Bold letters are wider.
                 let size = if is_needed { TEXT * 1.06 } else { TEXT };
-                let text = fit(&point.label, size, most);
+                let text = fit(&point.name, size, most);
                 let reach = if is_needed { f64::INFINITY } else { 30.0 };
                 let place = room.place(plane.at(point), [text_width(&text, size) + 2.0, 14.0], RADIUS, reach);
                 (point, place.map(|place| (place, text)))
@@ -214,7 +216,8 @@ mod tests {
 
     pub(crate) fn point(label: &str, size: f64, time: f64) -> Point {
         Point {
-            label: label.to_owned(),
+            variant: label.to_owned(),
+            name: label.to_owned(),
             look: Look::of_spec(label),
             size,
             time,
@@ -226,7 +229,7 @@ mod tests {
     }
 
     fn labels(points: &[&Point]) -> Vec<String> {
-        points.iter().map(|point| point.label.clone()).collect()
+        points.iter().map(|point| point.name.clone()).collect()
     }
 
     #[test]

@@ -11,9 +11,9 @@ use super::{
     slug,
 };
 use crate::{
-    document::Table,
-    number::{megabytes, ratio_cell, single_time, time_ratio},
-    sections::{comparisons::verdict, joined::job_names, names::label_of_name},
+    document::{Column, Table},
+    number::{four_decimals, megabytes, or_dash, ratio_cell, single_time, time_ratio},
+    sections::{comparisons::verdict, joined::job_names, names::variant_name},
 };
 
 /// One figure for each workload of each repository, then the means over repositories.
@@ -28,14 +28,14 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
 }
 
 fn figure(place: &ResultSource<'_>, comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
-    let baseline = common::baseline(comparison)?;
+    let baseline = comparison.baseline()?;
     let pairs = comparison.rows.iter().filter_map(|row| Some((row, point(comparison, row, baseline)?)));
     let (rows, points): (Vec<&VariantComparison>, Vec<Point>) = pairs.unzip();
     if points.len() < 2 {
         return None;
     }
     let workload = comparison.workload.to_string();
-    let scatter = Scatter { points, baseline: common::label(baseline) };
+    let scatter = Scatter { points, baseline: variant_name(&baseline.variant) };
     let mut notes = vec![
         format!(
             "Both are multiples of {}: left is smaller, down is faster; the lines across mark the baseline.",
@@ -72,9 +72,9 @@ fn point(comparison: &WorkloadComparison, row: &VariantComparison, baseline: &Va
         return None;
     }
     let interval = row.ratio.and_then(|ratio| ratio.interval).map(|interval| [interval.low, interval.high]);
-    let label = common::label(row);
-    let words = verdict::cell(comparison, row);
-    let mut tip = vec![if is_baseline { format!("{label} (baseline)") } else { label.clone() }];
+    let name = variant_name(&row.variant);
+    let words = verdict::words(comparison, row);
+    let mut tip = vec![if is_baseline { format!("{name} (baseline)") } else { name.clone() }];
     tip.push(format!("size ratio {size:.3} ({} MB)", megabytes(row.size.total_bytes)));
     tip.push(match &row.ratio {
         Some(ratio) => format!("time ratio {} (median {})", ratio_cell(ratio), single_time(row.compared_median)),
@@ -82,11 +82,12 @@ fn point(comparison: &WorkloadComparison, row: &VariantComparison, baseline: &Va
     });
     tip.extend((!words.is_empty()).then_some(words));
     let is_comparable = row.variant.checksum || baseline.variant.checksum == row.variant.checksum;
-    Some(Point { look: Look::of(&row.variant), label, size, time, interval, tip, is_comparable, is_baseline })
+    let (variant, look) = (row.variant.label().into_owned(), Look::of(&row.variant));
+    Some(Point { variant, name, look, size, time, interval, tip, is_comparable, is_baseline })
 }
 
 fn description(scatter: &Scatter) -> String {
-    let shown = |point: &Point| format!("{} (size {:.3}, time {})", point.label, point.size, time_ratio(point.time));
+    let shown = |point: &Point| format!("{} (size {:.3}, time {})", point.name, point.size, time_ratio(point.time));
     let front: Vec<String> = front(&scatter.points).into_iter().map(shown).collect();
     let others = || scatter.points.iter().filter(|point| !point.is_baseline);
     let mut text = format!(
@@ -103,32 +104,32 @@ fn description(scatter: &Scatter) -> String {
 }
 
 fn table(scatter: &Scatter, comparison: &WorkloadComparison, rows: &[&VariantComparison]) -> Table {
-    let mut table = Table::with_columns(&[
-        "variant",
-        "#size MB",
-        "#size ratio",
-        "#time",
-        "#time ratio",
-        "#low",
-        "#high",
-        "verdict",
-        "best trade-off",
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::numbers("size MB"),
+        Column::numbers("size ratio"),
+        Column::numbers("time"),
+        Column::numbers("time ratio"),
+        Column::numbers("low"),
+        Column::numbers("high"),
+        Column::words("verdict"),
+        Column::words("best trade-off"),
     ]);
     let front = front(&scatter.points);
     for (row, point) in rows.iter().zip(&scatter.points) {
-        let end = |end: Option<f64>| end.map_or_else(|| "-".to_owned(), |end| format!("{end:.4}"));
+        let end = |end: Option<f64>| or_dash(end, four_decimals);
         let is_front = front.iter().any(|of_front| std::ptr::eq(*of_front, point));
         table.variant_row(
-            label_of_name(&point.label),
+            &*point.variant,
             [
-                point.label.clone(),
+                point.name.clone(),
                 megabytes(row.size.total_bytes),
-                format!("{:.4}", point.size),
+                four_decimals(point.size),
                 single_time(row.compared_median),
-                format!("{:.4}", point.time),
+                four_decimals(point.time),
                 end(point.interval.map(|[low, _]| low)),
                 end(point.interval.map(|[_, high]| high)),
-                verdict::cell(comparison, row),
+                verdict::words(comparison, row),
                 if is_front { "yes" } else { "" }.to_owned(),
             ],
         );
@@ -146,29 +147,29 @@ fn means(comparisons: &[WorkloadComparison]) -> Vec<Figure> {
 /// The points that several repositories have in common.
 fn mean_figure(name: &str, group: &[&WorkloadComparison]) -> Option<Figure> {
     let first = group.first()?;
-    let baselines: Vec<&VariantComparison> = group.iter().filter_map(|of| common::baseline(of)).collect();
-    let baseline = common::label(baselines.first()?);
+    let baselines: Vec<&VariantComparison> = group.iter().filter_map(|of| of.baseline()).collect();
+    let baseline = variant_name(&baselines.first()?.variant);
     let means: Vec<Mean> = first.rows.iter().filter_map(|row| mean(row, group)).collect();
     let scatter = Scatter { points: means.iter().map(|mean| mean.point.clone()).collect(), baseline };
     if scatter.points.len() < 2 {
         return None;
     }
     let names: Vec<&str> = group.iter().map(|of| common::name(&of.repository)).collect();
-    let mut table = Table::with_columns(&[
-        "variant",
-        "#size ratio (geometric mean)",
-        "#size ratio (all bytes)",
-        "#time ratio (geometric mean)",
-        "#repositories",
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::numbers("size ratio (geometric mean)"),
+        Column::numbers("size ratio (all bytes)"),
+        Column::numbers("time ratio (geometric mean)"),
+        Column::numbers("repositories"),
     ]);
     for Mean { point, of_bytes } in &means {
         table.variant_row(
-            label_of_name(&point.label),
+            &*point.variant,
             [
-                point.label.clone(),
-                format!("{:.4}", point.size),
-                format!("{of_bytes:.4}"),
-                format!("{:.4}", point.time),
+                point.name.clone(),
+                four_decimals(point.size),
+                four_decimals(*of_bytes),
+                four_decimals(point.time),
                 group.len().to_string(),
             ],
         );
@@ -198,13 +199,15 @@ struct Mean {
 }
 
 fn mean(row: &VariantComparison, group: &[&WorkloadComparison]) -> Option<Mean> {
-    let label = common::label(row);
+    let of_variant = |other: &&VariantComparison| {
+        (other.variant.label(), other.variant.checksum) == (row.variant.label(), row.variant.checksum)
+    };
     let (mut log_size, mut log_time, mut bytes, mut of) = (0.0, 0.0, 0.0, 0.0);
     let mut tip = vec![String::new()];
     let mut last = None;
     for comparison in group {
-        let baseline = common::baseline(comparison)?;
-        let row = comparison.rows.iter().find(|row| common::label(row) == label)?;
+        let baseline = comparison.baseline()?;
+        let row = comparison.rows.iter().find(of_variant)?;
         let point = point(comparison, row, baseline)?;
         (log_size, log_time) = (log_size + point.size.ln(), log_time + point.time.ln());
         bytes += row.size.total_bytes as f64;
@@ -216,7 +219,7 @@ fn mean(row: &VariantComparison, group: &[&WorkloadComparison]) -> Option<Mean> 
     let (count, last) = (group.len() as f64, last?);
     let (size, time) = ((log_size / count).exp(), (log_time / count).exp());
     if let Some(first) = tip.first_mut() {
-        *first = format!("{label}: mean size ratio {size:.3}, mean time ratio {}", time_ratio(time));
+        *first = format!("{}: mean size ratio {size:.3}, mean time ratio {}", last.name, time_ratio(time));
     }
     Some(Mean { point: Point { size, time, tip, interval: None, ..last }, of_bytes: bytes / of })
 }

@@ -9,9 +9,8 @@ use super::{
     scale::{Spacing, tick_text},
 };
 use crate::{
-    document::Table,
-    number::{megabytes, share, size_ratio},
-    sections::names::label_of_name,
+    document::{Column, Table},
+    number::{megabytes, or_dash, share, size_ratio},
 };
 
 /// A variant or a repository, and its bytes.
@@ -24,6 +23,8 @@ struct Sized<'a> {
 /// One part of the bytes.
 struct Part {
     name: String,
+    /// For where there is little room.
+    short_name: &'static str,
     class: &'static str,
     /// `fill`, or `pale` for deltas.
     look: &'static str,
@@ -118,22 +119,17 @@ fn class(kind: ObjectKind) -> &'static str {
     }
 }
 
-fn look(form: ChunkForm) -> &'static str {
-    if form == ChunkForm::Whole { "fill" } else { "pale" }
+impl Part {
+    fn of_chunks(kind: ObjectKind, form: ChunkForm, bytes: u64) -> Self {
+        let look = if form == ChunkForm::Whole { "fill" } else { "pale" };
+        Part { name: kind.with_form(form), short_name: kind.name(), class: class(kind), look, bytes }
+    }
 }
 
 /// All parts of the stored bytes that are not empty, in the order of a bar.
 fn parts(size: &SizeRecord) -> Vec<Part> {
-    let mut parts: Vec<Part> = size
-        .objects
-        .iter()
-        .map(|(kind, form, sizes)| Part {
-            name: kind.with_form(form),
-            class: class(kind),
-            look: look(form),
-            bytes: sizes.stored_bytes,
-        })
-        .collect();
+    let mut parts: Vec<Part> =
+        size.objects.iter().map(|(kind, form, sizes)| Part::of_chunks(kind, form, sizes.stored_bytes)).collect();
     let indexes = [size.index_bytes, size.reverse_index_bytes, size.revlog_index_bytes, size.btree_bytes];
     let indexes = indexes.into_iter().fold(0, u64::saturating_add);
     for (name, class, bytes) in [
@@ -142,21 +138,17 @@ fn parts(size: &SizeRecord) -> Vec<Part> {
         ("dictionaries", "k6", size.dictionary_bytes),
         ("other files", "k7", size.other_bytes.saturating_add(size.fncache_bytes)),
     ] {
-        parts.push(Part { name: name.to_owned(), class, look: "fill", bytes });
+        parts.push(Part { name: name.to_owned(), short_name: name, class, look: "fill", bytes });
     }
-    parts.push(Part { name: "B-tree, unused".to_owned(), class: "k7", look: "pale", bytes: size.btree_unused_bytes });
+    let (name, short_name) = ("B-tree, unused".to_owned(), "B-tree");
+    parts.push(Part { name, short_name, class: "k7", look: "pale", bytes: size.btree_unused_bytes });
     parts.retain(|part| part.bytes > 0);
     parts
 }
 
 fn payload_parts(size: &SizeRecord) -> Vec<Part> {
-    let part = |(kind, form, sizes): (ObjectKind, ChunkForm, repackbench_records::ChunkSizes)| Part {
-        name: kind.with_form(form),
-        class: class(kind),
-        look: look(form),
-        bytes: sizes.payload_bytes,
-    };
-    size.objects.iter().map(part).filter(|part| part.bytes > 0).collect()
+    let parts = size.objects.iter().map(|(kind, form, sizes)| Part::of_chunks(kind, form, sizes.payload_bytes));
+    parts.filter(|part| part.bytes > 0).collect()
 }
 
 /// A bar's parts as marks, one after the other.
@@ -171,7 +163,7 @@ fn marks(label: &str, what: &str, parts: Vec<Part>, total: u64, is_thin: bool) -
         let [from, to] = ends;
         let shape = match is_thin {
             true => Shape::ThinBar { from, to, class: part.look },
-            false => Shape::Bar { from, to, class: part.look, text: part.name },
+            false => Shape::Bar { from, to, class: part.look, text: [part.name, part.short_name.to_owned()] },
         };
         RowMark { variant: label.to_owned(), tip, class: part.class, shapes: vec![shape] }
     };
@@ -196,16 +188,15 @@ fn stored_row(of: &Sized<'_>, baseline: Option<&Sized<'_>>, first: &str) -> Row 
 /// What unpacks to the same is shown once.
 fn payload_rows(sized: &[Sized<'_>]) -> Vec<Row> {
     let payloads = |of: &Sized<'_>| of.size.objects.iter().map(|(_, _, sizes)| sizes.payload_bytes).collect::<Vec<_>>();
-    let mut distinct: Vec<(Vec<u64>, &Sized<'_>, usize)> = Vec::new();
+    let mut distinct: Vec<(&Sized<'_>, usize)> = Vec::new();
     for of in sized {
-        let of_this = payloads(of);
-        match distinct.iter_mut().find(|(payloads, ..)| *payloads == of_this) {
-            Some((_, _, count)) => *count += 1,
-            None => distinct.push((of_this, of, 1)),
+        match distinct.iter_mut().find(|(other, _)| payloads(other) == payloads(of)) {
+            Some((_, count)) => *count += 1,
+            None => distinct.push((of, 1)),
         }
     }
     let is_one = distinct.len() == 1;
-    let row = |(_, of, count): (Vec<u64>, &Sized<'_>, usize)| {
+    let row = |(of, count): (&Sized<'_>, usize)| {
         let total = of.size.objects.sum().payload_bytes;
         let label = match count {
             _ if is_one && sized.len() > 1 => "all of them".to_owned(),
@@ -249,8 +240,13 @@ fn description(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>, first: &str) -
 }
 
 fn table(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> Table {
-    let mut table =
-        Table::with_columns(&["variant", "part", "#stored MB", "#ratio to the baseline or the first", "#payload MB"]);
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::words("part"),
+        Column::numbers("stored MB"),
+        Column::numbers("ratio to the baseline or the first"),
+        Column::numbers("payload MB"),
+    ]);
     for of in sized {
         let of_baseline = |name: &str| {
             let parts = baseline.map(|baseline| parts(baseline.size)).unwrap_or_default();
@@ -260,18 +256,18 @@ fn table(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> Table {
         for part in parts(of.size) {
             let payload = payloads.iter().find(|payload| payload.name == part.name);
             table.variant_row(
-                label_of_name(&of.label),
+                &*of.label,
                 [
                     of.label.clone(),
                     part.name.clone(),
                     megabytes(part.bytes),
                     size_ratio(part.bytes, of_baseline(&part.name)),
-                    payload.map_or_else(|| "-".to_owned(), |payload| megabytes(payload.bytes)),
+                    or_dash(payload, |payload| megabytes(payload.bytes)),
                 ],
             );
         }
         table.variant_row(
-            label_of_name(&of.label),
+            &*of.label,
             [
                 of.label.clone(),
                 "total".to_owned(),

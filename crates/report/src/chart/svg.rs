@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{CHART_STYLE, Figure};
-use crate::{document::plain_text, sections::names::label_of_name};
+use crate::document::plain_text;
 
 /// `text` as XML: control characters are made visible, as in tables, and so are characters that turn the direction of reading; what
 /// XML gives a meaning becomes a reference. Good for content and for quoted attributes.
@@ -135,10 +135,10 @@ impl Drawing {
         self.body.push_str("</g>");
     }
 
-    /// A group that is one datum: what `draw` draws, with what a reader is told of it.
+    /// A group that is one datum: what `draw` draws, the label of its variant, and what a reader is told of it.
     pub(super) fn mark(&mut self, variant: &str, tip: &[String], class: &str, draw: impl FnOnce(&mut Drawing)) {
         let lines: Vec<String> = tip.iter().map(|line| escape(line)).collect();
-        let (variant, space) = (escape(label_of_name(variant)), if class.is_empty() { "" } else { " " });
+        let (variant, space) = (escape(variant), if class.is_empty() { "" } else { " " });
         let _ = write!(
             self.body,
             r#"<g class="mark{space}{class}" data-variant="{variant}" data-tip="{}"><title>{}</title>"#,

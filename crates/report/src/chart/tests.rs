@@ -7,9 +7,9 @@ use std::{
 
 use repackbench_records::{
     AccessMap, ChunkForm, ComparedTime, ContentDigest, ConversionCost, DisturbanceShares, Explanation, Factor,
-    FactorKind, Host, ObjectKind, RatioEstimate, RatioInterval, Record, RepositoryState, Role, RunPlace, RunUsage,
-    SampleRecord, SizeLine, SizeRecord, TraceRecord, Variant, VariantComparison, WorkloadComparison, WorkloadLabel,
-    fixtures::variant,
+    FactorKind, Host, MapCell, ObjectKind, RatioEstimate, RatioInterval, Record, RepositoryState, Role, RunPlace,
+    RunUsage, SampleRecord, SizeLine, SizeRecord, TraceRecord, Variant, VariantComparison, WorkloadComparison,
+    WorkloadLabel, fixtures::variant,
 };
 use roxmltree::{Document, Node};
 
@@ -132,7 +132,7 @@ fn trace(names: &Names<'_>, variant: Variant) -> TraceRecord {
         touches: 9,
         columns: 8,
         rows: 8,
-        cells: vec![(0, 0, 1), (1, 1, 3), (7, 7, 5)],
+        cells: [(0, 0, 1), (1, 1, 3), (7, 7, 5)].map(MapCell::from).into(),
     };
     TraceRecord {
         schema: 2,
@@ -430,9 +430,9 @@ fn never_is_said_only_where_the_interval_says_so() {
     }
     let figures = figures(&results);
     let figure = figures.iter().find(|figure| figure.section == ChartKind::BreakEven).unwrap();
-    let paid: Vec<&str> = figure.table.rows().take(3).map(|row| row.cells[4].as_str()).collect();
+    let paid: Vec<&str> = figure.table.rows().take(3).map(|row| row.cells[4].text.as_str()).collect();
     assert_eq!(paid, ["not certain", "never", "not certain"]);
-    assert_eq!(figure.table.groups[0].rows[0].cells[5], "1,637", "the interval's low end saves something");
+    assert_eq!(figure.table.groups[0].rows[0].cells[5].text, "1,637", "the interval's low end saves something");
     // The picture is there, though nothing pays.
     let svg = figure.svg(Width::Wide);
     let document = Document::parse(&svg).unwrap();

@@ -80,11 +80,11 @@ const EXPERIMENTS: [&str; 10] = [
     "measured_high",
 ];
 
-/// `results` as CSV: its comparisons; where there are none its traces, a line for each device and each role of files; where there
-/// are none either its sizes; and where there is nothing else the figures of its experiments, or the factors of its explanations.
+/// `results` as CSV: the comparisons; without those the traces, a line for each device and each role of files; without
+/// those the sizes; and otherwise the values of experiments, or the factors of explanations.
 ///
 /// # Errors
-/// None that can happen: the text is made in memory.
+/// Never: the text is made in memory.
 pub fn csv(results: &Results) -> Result<String, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     if !results.comparisons.is_empty() {
@@ -246,7 +246,7 @@ fn number(number: Option<f64>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
 }
 
-/// The name that the JSON form has for a choice.
+/// The JSON name of an enum value.
 fn name(choice: &impl serde::Serialize) -> String {
     match serde_json::to_value(choice) {
         Ok(serde_json::Value::String(name)) => name,
@@ -254,7 +254,7 @@ fn name(choice: &impl serde::Serialize) -> String {
     }
 }
 
-/// A name that no spreadsheet takes for a formula: those begin with one of these characters.
+/// A name that no spreadsheet reads as a formula.
 fn text(text: &str) -> String {
     let text = plain_text(text);
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn factors_are_written_where_there_is_nothing_else() {
+    fn factors_are_written_without_other_results() {
         let explanation = Explanation {
             schema: 1,
             session: 0,
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_written_where_there_is_nothing_else() {
+    fn sizes_are_the_default() {
         assert_eq!(csv(&Results::default()).unwrap(), "repository,kind,form,entries,stored_bytes,payload_bytes\n");
     }
 }

@@ -1,19 +1,16 @@
 //! The report as one HTML file that needs nothing else.
 //!
-//! The charts are SVG that stands in the page as it is written, drawn by [`crate::chart`], and not by a library in the reader's
-//! browser: the page is a tenth as large as such a library alone, shows the same without JavaScript and on paper, its text can be
-//! selected and searched, and no code of others runs in it. The script, which is `templates/report.js`, only adds: it filters, shows
-//! a mark's figures, and hands out charts and tables as files.
+//! [`crate::chart`] draws the charts as SVG inside the page, instead of a library in the reader's browser. So the page
+//! is a tenth as large as such a library, looks the same without JavaScript and on paper, has text that can be selected
+//! and searched, and runs no third-party code. The script `templates/report.js` only adds filters, the values of a
+//! mark, and charts and tables as files.
 //!
-//! Whatever comes from records is text, wherever it stands: every expression of the templates goes through
-//! [`escape::PageText`], but for charts, style and script, which are marked `safe` there. A content security policy that allows
-//! nothing but this very script is a second lock: no other page, host or file is ever asked for anything.
+//! Everything from records is escaped: every expression of the templates goes through [`escape::PageText`], except for
+//! charts, style and script, which are marked `safe`. As a second defence, a content security policy allows only this
+//! script, and no requests.
 
-mod answer;
-mod date;
 pub(crate) mod escape;
 mod experiments;
-mod origin;
 mod parts;
 mod table;
 #[cfg(test)]
@@ -23,11 +20,12 @@ use askama::Template;
 use parts::{PageBlock, PageSection, figure_sections};
 use repackbench_analysis::Results;
 use sha2::{Digest, Sha256};
+use table::PageTable;
 
 use crate::{
     chart::{CHART_STYLE, figures},
-    document::SectionKind,
-    sections::{document, names::short_name},
+    document::{SectionKind, Tone},
+    sections::{answer, document, names, origin},
 };
 
 const STYLE: &str = include_str!("../../templates/report.css");
@@ -38,7 +36,7 @@ const SCRIPT: &str = include_str!("../../templates/report.js");
 #[template(path = "report.html")]
 struct Page {
     title: String,
-    /// What may run in the page, as a content security policy names it.
+    /// The hash of the script, for the content security policy.
     script_source: String,
     style: &'static str,
     chart_style: &'static str,
@@ -48,7 +46,7 @@ struct Page {
     joined: Option<PageSection>,
     sections: Vec<PageSection>,
     origin: origin::Origin,
-    method: &'static [&'static str],
+    measurement_sessions: PageTable,
 }
 
 /// The page for some results: one HTML document, complete in itself.
@@ -58,8 +56,9 @@ pub fn html_report(results: &Results) -> String {
     // The others have places of their own.
     let is_table = |kind| !matches!(kind, SectionKind::Summary | SectionKind::Experiments | SectionKind::Joined);
     let tables = sections.iter().filter(|section| is_table(section.kind));
+    let origin = origin::origin(results);
     let page = Page {
-        title: title(results),
+        title: names::title(results),
         script_source: format!("'sha256-{}'", base64(&Sha256::digest(SCRIPT))),
         style: STYLE,
         chart_style: CHART_STYLE,
@@ -68,44 +67,20 @@ pub fn html_report(results: &Results) -> String {
         experiments: experiments::experiments(results),
         joined: sections.iter().find(|section| section.kind == SectionKind::Joined).map(PageSection::of),
         sections: figure_sections(figures(results)).into_iter().chain(tables.map(PageSection::of)).collect(),
-        origin: origin::origin(results),
-        method: if results.comparisons.is_empty() { &[] } else { &origin::METHOD },
+        measurement_sessions: PageTable::from(&origin.sessions),
+        origin,
     };
     page.render().expect("writing to a string cannot fail")
 }
 
-/// What the page is about.
-fn title(results: &Results) -> String {
-    let of_runs = results.comparisons.iter().map(|comparison| comparison.repository.name.as_str());
-    let of_traces = results.traces.iter().map(|trace| trace.repository.name.as_str());
-    let of_explanations = results.explanations.iter().map(|explanation| explanation.repository.name.as_str());
-    let of_sizes = results.sizes.iter().map(|line| line.size.label.as_str());
-    if let Some(title) = title_of_experiments(results) {
-        return title;
-    }
-    let mut names: Vec<&str> = Vec::new();
-    for name in of_runs.chain(of_traces).chain(of_explanations).chain(of_sizes) {
-        let name = short_name(name);
-        if !names.contains(&name) {
-            names.push(name);
+impl Tone {
+    /// The class of the style sheet.
+    fn class(self) -> &'static str {
+        match self {
+            Tone::Better => "better",
+            Tone::Worse => "worse",
+            Tone::Even => "even",
         }
-    }
-    match names.as_slice() {
-        [] => "repackbench".to_owned(),
-        [one] => format!("{one} under other codecs"),
-        [first, second] => format!("{first} and {second} under other codecs"),
-        more => format!("{} repositories under other codecs", more.len()),
-    }
-}
-
-/// What a page of experiments alone is about.
-fn title_of_experiments(results: &Results) -> Option<String> {
-    let is_alone = results.comparisons.is_empty() && results.traces.is_empty() && results.explanations.is_empty();
-    match results.experiments.as_slice() {
-        _ if !(is_alone && results.sizes.is_empty()) => None,
-        [] => None,
-        [one] => Some(crate::sections::experiments::title(one)),
-        more => Some(format!("{} published experiments, run again", more.len())),
     }
 }
 

@@ -21,7 +21,7 @@ struct JoinedRow {
 /// All findings as one JSON document.
 ///
 /// # Errors
-/// A figure has no form in JSON.
+/// If a value has no JSON form.
 pub fn json(results: &Results) -> serde_json::Result<String> {
     let document = json!({
         "comparisons": results.comparisons,

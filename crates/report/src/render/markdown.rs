@@ -1,24 +1,22 @@
-//! Markdown for a pull request: the worst first, details folded away, and one line that says on what and how.
+//! Markdown for a pull request: the worst first, folded details, and one line on machine and method.
 
 mod experiments;
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    fmt::Write,
-};
+use std::fmt::Write;
 
 use repackbench_analysis::{Outcome, Results, by_source, outcomes, without_floors};
-use repackbench_records::{Record, Role, WorkloadComparison};
+use repackbench_records::{Role, WorkloadComparison};
 
 use super::text::{Style, articles_text};
 use crate::{
     document::{SectionKind, plain_text},
-    number::{thousands, three_decimals},
+    number::{or_dash, three_decimals},
     sections::{
         document,
         names::variant_name,
+        origin::{commands, measured_on},
         source,
-        summary::{sentences, short_cell, workload_names},
+        summary::{WORST_FIRST, sentences, short_cell, workload_names},
     },
 };
 
@@ -49,18 +47,16 @@ fn comparison_section(heading: &str, comparisons: &[&WorkloadComparison]) -> Str
     if !sentences.is_empty() {
         let _ = writeln!(text, "{}\n", escaped(&sentences));
     }
-    text.push_str(
-        "Multiples of the baseline's bytes and times, less is better; the worst first.\n\n| variant | size |",
-    );
+    let _ = write!(text, "{WORST_FIRST}\n\n| variant | size |");
     for name in workload_names(comparisons) {
         let _ = write!(text, " {} |", escaped(&name));
     }
     let _ = writeln!(text, "\n|---|---:|{}", "---|".repeat(comparisons.len()));
     for outcome in worst_first(&outcomes) {
-        let size = outcome.size.map_or_else(|| "-".to_owned(), three_decimals);
+        let size = or_dash(outcome.size, three_decimals);
         let _ = write!(text, "| {} | {size} |", code_cell(&variant_name(outcome.variant)));
         for row in &outcome.rows {
-            let _ = write!(text, " {} |", row.map_or_else(|| "-".to_owned(), short_cell));
+            let _ = write!(text, " {} |", short_cell(*row).text);
         }
         text.push('\n');
     }
@@ -68,71 +64,33 @@ fn comparison_section(heading: &str, comparisons: &[&WorkloadComparison]) -> Str
     text
 }
 
-/// What a reviewer has to see stands first: what is slower or larger than the baseline, by how much.
+/// Outcomes sorted by their worst ratio, which a reviewer has to see first.
 fn worst_first<'a, 'b>(outcomes: &'b [Outcome<'a>]) -> Vec<&'b Outcome<'a>> {
     let mut order: Vec<_> = outcomes.iter().filter(|outcome| outcome.variant.role != Role::Baseline).collect();
     order.sort_by(|a, b| b.worst().total_cmp(&a.worst()));
     order
 }
 
-/// A table of plain text, folded away; nothing where there is none.
+/// A folded table of plain text; nothing for an empty one.
 fn details(title: &str, table: &str) -> String {
     if table.trim().is_empty() {
         return String::new();
     }
-    // A fence that is longer than any run of backticks in the text cannot be closed by it.
+    // The text cannot close a fence that is longer than any of its runs of backticks.
     let longest = table.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("<details><summary>{title}</summary>\n\n{fence}text\n{}\n{fence}\n\n</details>\n\n", table.trim_end())
 }
 
-/// One line: the machine and the method; the commands that gave the figures.
+/// One line on the machine, the method and the commands.
 fn provenance(results: &Results) -> String {
-    let mut text = String::from("<sub>");
-    if !results.runs.is_empty() {
-        let hosts = distinct(results.runs.iter().map(host_line));
-        let versions = distinct(results.runs.iter().map(|run| run.program_version.clone()));
-        let blocks: BTreeSet<_> = results
-            .runs
-            .iter()
-            .map(|run| (run.place.session, run.place.seed, &run.workload, run.place.block))
-            .collect();
-        let _ = write!(
-            text,
-            "Measured on {} with repackbench {}: {} runs in {} random blocks, the baseline twice in each; ratios are medians of \
-             pairs within a block, verdicts hold over all of them together at 5 % (Holm). ",
-            hosts.iter().map(|host| escaped(host)).collect::<Vec<_>>().join("; "),
-            versions.iter().map(|version| escaped(version)).collect::<Vec<_>>().join(", "),
-            thousands(results.runs.len() as u64),
-            thousands(blocks.len() as u64),
-        );
-    }
-    let runs = results.runs.iter().map(|run| &run.command);
-    let others =
-        results.traces.iter().map(|trace| &trace.command).chain(results.sizes.iter().map(|line| &line.command));
-    let experiments = results.experiments.iter().map(|experiment| &experiment.command);
-    let commands = distinct(runs.chain(others).chain(experiments).flatten().cloned());
-    text.push_str(&commands.iter().map(|command| code(command)).collect::<Vec<_>>().join(", "));
-    if text == "<sub>" { String::new() } else { format!("{}</sub>\n", text.trim_end()) }
+    let sentence = measured_on(&results.runs).map(|sentence| escaped(&sentence) + " ").unwrap_or_default();
+    let commands: Vec<String> = commands(results).iter().map(|command| code(command)).collect();
+    let line = sentence + &commands.join(", ");
+    if line.is_empty() { line } else { format!("<sub>{}</sub>\n", line.trim_end()) }
 }
 
-/// Each text once, in the order in which they come.
-fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut seen = HashSet::new();
-    texts.filter(|text| seen.insert(text.clone())).collect()
-}
-
-/// A machine in a few words.
-pub(crate) fn host_line(run: &Record) -> String {
-    let host = &run.host;
-    let mut parts = vec![host.cpu_model.clone().unwrap_or_else(|| "an unknown processor".to_owned())];
-    parts.extend(host.cores.map(|cores| if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") }));
-    parts.extend(host.kernel.clone());
-    parts.extend((host.virtualised == Some(true)).then(|| "virtualised".to_owned()));
-    parts.join(", ")
-}
-
-/// `text` as code: no markup has a meaning in it.
+/// `text` as code, in which no markup has a meaning.
 fn code(text: &str) -> String {
     let text = plain_text(text);
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
@@ -141,13 +99,12 @@ fn code(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// `text` as code in a cell of a table, which a pipe would end even there.
+/// `text` as code in a cell of a table, which a pipe would end even in code.
 fn code_cell(text: &str) -> String {
     code(text).replace('|', "\\|")
 }
 
-/// `text` with everything that Markdown or HTML could take for markup made plain. Underscores and parentheses stay as they are
-/// inside of words.
+/// `text` with all Markdown and HTML markup escaped.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in plain_text(text).chars() {
@@ -155,7 +112,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // A name must not call for people's or teams' attention, nor become a formula.
+            // A name must not mention people or teams, or become a formula.
             '@' => escaped.push_str("&#64;"),
             '$' => escaped.push_str("&#36;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
@@ -188,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_stands_first_and_details_are_folded() {
+    fn worst_variant_is_first_and_details_are_folded() {
         let text = markdown(&results());
         let expected = "\
 ### sample (revision 0123456789ab), beside `zlib:6`
@@ -212,7 +169,7 @@ sample (revision 0123456789ab)
     }
 
     #[test]
-    fn names_come_out_as_text() {
+    fn names_are_escaped() {
         let mut results = results();
         let hostile =
             "</sub><script>alert(1)</script>|`x`\n# a\u{1b}[31m @team $x$ https://example.org www.example.org";
@@ -236,7 +193,7 @@ sample (revision 0123456789ab)
     }
 
     #[test]
-    fn a_fence_is_not_closed_by_what_it_holds() {
+    fn fence_is_not_closed_by_its_content() {
         let folded = details("x", "a ```` b");
         assert!(folded.contains("\n`````text\n") && folded.contains("\n`````\n"), "{folded}");
         assert_eq!(details("x", " \n"), "");

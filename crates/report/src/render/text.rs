@@ -3,14 +3,14 @@
 use anstyle::{AnsiColor, Style as Ansi};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
-use crate::document::{Align, Article, Block, Section, Table, plain_text};
+use crate::document::{Align, Article, Block, Cell, Section, Table, Tone, plain_text};
 
-/// What the reader's screen can show.
+/// The capabilities of the reader's screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// The number of characters that fit into a line; `None` for no limit.
     pub width: Option<usize>,
-    /// Whether verdicts have a colour.
+    /// Whether verdicts are coloured.
     pub is_coloured: bool,
 }
 
@@ -32,7 +32,7 @@ impl Style {
     }
 }
 
-/// No line is made narrower: tables would be one letter wide.
+/// The minimum width of lines: otherwise columns would be one letter wide.
 const MIN_WIDTH: usize = 40;
 
 /// `sections` as text, with an empty line between them.
@@ -55,36 +55,48 @@ fn article_text(article: &Article, style: Style) -> String {
     heading.into_iter().chain(blocks).collect::<Vec<_>>().join("\n")
 }
 
-/// A table as text that fits `style`. Where it is too wide, the tables that stand in for it, or cells of several lines.
+/// A table as text that fits `style`. If it is too wide, the tables that replace it, or cells of several lines.
 pub fn table_text(table: &Table, style: Style) -> String {
     if let (Some(width), Some(_)) = (style.width, table.split) {
         let parts = table.split_at(width);
         return parts.iter().map(|part| table_text(part, style)).collect::<Vec<_>>().join("\n");
     }
-    let mut grid = grid(table);
+    let mut grid = grid(table, cell_text);
     let limit = style.width.filter(|limit| line_width(&grid) > *limit);
     if limit.is_some() && !table.narrow.is_empty() {
         let captioned = |narrow: &Table| style.paragraph(&plain_text(&narrow.caption)) + &table_text(narrow, style);
         return table.narrow.iter().map(captioned).collect::<Vec<_>>().join("\n");
     }
-    if let Some(limit) = limit {
-        grid.set_content_arrangement(ContentArrangement::Dynamic);
-        grid.set_width(u16::try_from(limit.max(MIN_WIDTH)).unwrap_or(u16::MAX));
-    }
-    let mut text = String::new();
-    for line in grid.lines() {
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
+    fold(&mut grid, limit);
+    let mut text = grid_text(&grid);
     if style.is_coloured {
-        text = coloured(&text);
+        let mut masked = self::grid(table, masked_text);
+        fold(&mut masked, limit);
+        text = coloured(&text, &grid_text(&masked));
     }
     table.footer.iter().for_each(|line| text.push_str(&style.paragraph(line)));
     text
 }
 
-/// The table with a rule below its headers.
-fn grid(table: &Table) -> comfy_table::Table {
+/// Folds cells so that no line is longer than `limit`.
+fn fold(grid: &mut comfy_table::Table, limit: Option<usize>) {
+    if let Some(limit) = limit {
+        grid.set_content_arrangement(ContentArrangement::Dynamic);
+        grid.set_width(u16::try_from(limit.max(MIN_WIDTH)).unwrap_or(u16::MAX));
+    }
+}
+
+fn grid_text(grid: &comfy_table::Table) -> String {
+    let mut text = String::new();
+    for line in grid.lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The table with a rule below its headers; `text_of` gives the text of a cell.
+fn grid(table: &Table, text_of: fn(&Cell) -> String) -> comfy_table::Table {
     let mut grid = comfy_table::Table::new();
     grid.load_style(TableStyle::new().header_separator(LineStyle::none().fill('-')));
     grid.set_header(table.columns.iter().map(|column| plain_text(&column.name)));
@@ -92,7 +104,7 @@ fn grid(table: &Table) -> comfy_table::Table {
         grid_column.set_padding((0, 2));
         grid_column.set_cell_alignment(match column.align {
             Align::Words => CellAlignment::Left,
-            Align::Numbers => CellAlignment::Right,
+            Align::Numbers | Align::Points => CellAlignment::Right,
         });
     }
     for (number, group) in table.groups.iter().enumerate() {
@@ -100,7 +112,10 @@ fn grid(table: &Table) -> comfy_table::Table {
             grid.add_row(table.columns.iter().map(|_| ""));
         }
         for row in &group.rows {
-            grid.add_row(row.cells.iter().map(|cell| plain_text(cell)));
+            let cells = row.cells.iter().enumerate();
+            grid.add_row(
+                cells.map(|(index, cell)| text_of(cell) + &" ".repeat(table.missing_fraction(index, &cell.text))),
+            );
         }
     }
     grid
@@ -111,52 +126,59 @@ fn line_width(grid: &comfy_table::Table) -> usize {
     grid.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0)
 }
 
-/// The words that have a colour: green for good news, red for bad.
-const COLOURED: [(&str, Ansi); 2] =
-    [("faster", AnsiColor::Green.on_default()), ("slower", AnsiColor::Red.on_default())];
-
-/// `text` with its verdicts in colour.
-fn coloured(text: &str) -> String {
-    let mut result = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((at, word, colour)) = next_verdict(rest) {
-        let (before, after) = rest.split_at(at);
-        result.push_str(before);
-        result.push_str(&format!("{colour}{word}{colour:#}"));
-        rest = after.strip_prefix(word).unwrap_or(after);
-    }
-    result.push_str(rest);
-    result
+fn cell_text(cell: &Cell) -> String {
+    plain_text(&cell.text)
 }
 
-/// Where the first verdict of `text` is. It stands by itself in a cell, or after a ratio.
-fn next_verdict(text: &str) -> Option<(usize, &'static str, Ansi)> {
-    let is_verdict = |at: usize, word: &str| {
-        let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + word.len()..).unwrap_or_default());
-        let follows_ratio =
-            before.strip_suffix(' ').is_some_and(|before| before.ends_with(|last: char| last.is_ascii_digit()));
-        let ends_cell = after.is_empty() || after.starts_with("  ") || after.starts_with('\n');
-        (before.ends_with("  ") || follows_ratio) && ends_cell
-    };
-    let first = |(word, colour): &(&'static str, Ansi)| {
-        let (at, _) = text.match_indices(word).find(|(at, _)| is_verdict(*at, word))?;
-        Some((at, *word, *colour))
-    };
-    COLOURED.iter().filter_map(first).min_by_key(|(at, ..)| *at)
+/// The text of a cell with another character in place of each one that has a colour.
+fn masked_text(cell: &Cell) -> String {
+    let split = cell.toned.as_ref().and_then(|toned| {
+        let text = &cell.text;
+        let [before, word, after] =
+            [text.get(..toned.range.start)?, text.get(toned.range.clone())?, text.get(toned.range.end..)?];
+        let mask = if toned.tone == Tone::Better { BETTER } else { WORSE };
+        Some(plain_text(before) + &mask.to_string().repeat(word.chars().count()) + &plain_text(after))
+    });
+    split.unwrap_or_else(|| cell_text(cell))
+}
+
+/// The masks of good and bad news: verdicts do not contain these characters.
+const BETTER: char = '+';
+const WORSE: char = '-';
+
+/// `text` in colour wherever it differs from `masked`, which is laid out alike.
+fn coloured(text: &str, masked: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut current: Option<Ansi> = None;
+    for (character, mask) in text.chars().zip(masked.chars()) {
+        let colour = match mask {
+            _ if mask == character => None,
+            BETTER => Some(AnsiColor::Green.on_default()),
+            _ => Some(AnsiColor::Red.on_default()),
+        };
+        if colour != current {
+            result.extend(current.map(|of| format!("{of:#}")));
+            result.extend(colour.map(|of| of.to_string()));
+            current = colour;
+        }
+        result.push(character);
+    }
+    result
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Column;
 
     fn two_columns(verdict: &str) -> Table {
-        let mut table = Table::new(&[("variant", Align::Words), ("verdict", Align::Words)]);
+        let mut table = Table::new([Column::words("variant"), Column::words("verdict")]);
         table.row(["zstd:5", verdict]);
         table
     }
 
     #[test]
-    fn words_stand_flush_left_below_their_headers() {
+    fn words_are_flush_left() {
         let rows =
             vec![vec!["zlib".into(), "0..9".into(), "yes".into()], vec!["zstd".into(), "-7..22".into(), "no".into()]];
         assert_eq!(
@@ -191,16 +213,23 @@ mod tests {
     }
 
     #[test]
-    fn only_verdicts_have_a_colour() {
-        let mut table = Table::new(&[("variant", Align::Words), ("ratio", Align::Words), ("verdict", Align::Words)]);
-        table.row(["is it faster than", "0.72 faster", "faster"]);
-        table.row(["slower?", "1.72", "slower"]);
+    fn only_verdicts_are_coloured() {
+        let mut table = Table::new([Column::words("variant"), Column::words("ratio"), Column::words("verdict")]);
+        let toned = |before, word, tone| Cell::toned(before, word, "", tone);
+        table.row([
+            "is it faster than".into(),
+            toned("0.72 ", "faster", Tone::Better),
+            toned("", "faster", Tone::Better),
+        ]);
+        table.row([Cell::from("slower?"), "1.72".into(), toned("", "slower", Tone::Worse)]);
         let plain = table_text(&table, Style::PLAIN);
         let text = table_text(&table, Style { is_coloured: true, ..Style::PLAIN });
         assert_eq!(text.matches("\u{1b}[32mfaster\u{1b}[0m").count(), 2, "{text}");
         assert_eq!(text.matches("\u{1b}[31mslower\u{1b}[0m").count(), 1, "{text}");
         assert_eq!(text.matches('\u{1b}').count(), 6, "{text}");
         assert_eq!(text.replace("\u{1b}[32m", "").replace("\u{1b}[31m", "").replace("\u{1b}[0m", ""), plain);
+        let folded = table_text(&table, Style { is_coloured: true, width: Some(40) });
+        assert_eq!((folded.lines().count(), folded.matches("\u{1b}[32mfaster\u{1b}[0m").count()), (5, 2), "{folded}");
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Codecs at equal budgets, as a table.
+//! Codecs at equal budgets.
 
 use repackbench_analysis::{ResultSource, sources};
 use repackbench_records::{EqualBudget, Quantity};
 
 use super::source;
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
+    document::{Article, Block, Column, Table, plain_text},
     number::three_decimals,
 };
 
@@ -13,8 +13,8 @@ use crate::{
 pub(super) const ABOUT: &str =
     "What a codec reaches where it is allowed as much as the baseline takes, interpolated between two of its levels.";
 
-/// For each repository and machine what each codec reaches at the baseline's size, read time or encode time, and which codecs never
-/// reach it; empty if no codec was measured at several levels.
+/// For each repository and machine, the cost of each codec at the baseline's size, read time or encode time, and the
+/// codecs that cannot match it; empty if no codec was measured at several levels.
 pub fn budgets(budgets: &[EqualBudget]) -> Vec<Article> {
     let sources = sources(budgets.iter().map(|budget| (&budget.repository, &budget.host)));
     let is_one = sources.len() == 1;
@@ -26,7 +26,7 @@ pub fn budgets(budgets: &[EqualBudget]) -> Vec<Article> {
     sources.into_iter().map(of_source).collect()
 }
 
-/// The budgets of one source, which is named where there are several.
+/// The budgets of one source, which is named if there are several.
 fn article(title: String, budgets: &[&EqualBudget]) -> Article {
     let place = if title.is_empty() { String::new() } else { format!(" in {title}") };
     let mut blocks = Vec::new();
@@ -46,15 +46,15 @@ fn article(title: String, budgets: &[&EqualBudget]) -> Article {
     }
 }
 
-/// What lies between two levels of a codec.
+/// The budgets between two levels of a codec.
 fn between_levels(budgets: &[&EqualBudget]) -> Table {
-    let mut table = Table::new(&[
-        ("workload", Align::Words),
-        ("codec", Align::Words),
-        ("at the baseline's", Align::Words),
-        ("", Align::Words),
-        ("ratio", Align::Numbers),
-        ("between", Align::Words),
+    let mut table = Table::new([
+        Column::words("workload"),
+        Column::words("codec"),
+        Column::words("at the baseline's"),
+        Column::words(""),
+        Column::numbers("ratio"),
+        Column::words("between"),
     ]);
     for budget in budgets {
         let Some(ratio) = budget.ratio else { continue };
@@ -68,7 +68,8 @@ fn between_levels(budgets: &[&EqualBudget]) -> Table {
     table
 }
 
-/// A line for each workload and budget: the codecs of which no level comes to the budget, each with the level that comes nearest.
+/// A line for each workload and budget: the codecs without levels on both sides of the budget, each with its nearest
+/// level.
 fn out_of_reach(budgets: &[&EqualBudget]) -> Vec<String> {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for budget in budgets.iter().filter(|budget| budget.ratio.is_none()) {
@@ -76,7 +77,7 @@ fn out_of_reach(budgets: &[&EqualBudget]) -> Vec<String> {
         let codec = format!("{} (nearest: {nearest})", plain_text(&budget.codec));
         let line = format!("{}: the baseline's {}", plain_text(&budget.workload.to_string()), name(budget.budget));
         match lines.iter_mut().find(|(known, _)| *known == line) {
-            // One that is out of reach is so whatever is compared there.
+            // A budget is out of reach whatever quantity is compared.
             Some((_, codecs)) if codecs.contains(&codec) => {}
             Some((_, codecs)) => codecs.push(codec),
             None => lines.push((line, vec![codec])),
@@ -103,7 +104,7 @@ mod tests {
     use crate::fixtures::plain;
 
     #[test]
-    fn a_budget_out_of_reach_is_said_to_be() {
+    fn unreachable_budgets_are_listed() {
         assert_eq!(plain(&budgets(&[])), "");
         let budget = EqualBudget {
             repository: RepositoryState::default(),

@@ -1,61 +1,48 @@
-//! The table of what the length of delta chains costs.
+//! The cost of long delta chains.
 
 use std::time::Duration;
 
 use repackbench_records::{ChainBucket, ChainComparison};
 
 use crate::{
-    document::{Align, Article, Block, Table},
-    number::{TimeScale, align_points, megabytes, ratio_cell, size_ratio, thousands},
+    document::{Article, Block, Column, Table},
+    number::{TimeScale, megabytes, or_dash, ratio_cell, size_ratio, thousands},
 };
 
-/// Objects by the number of deltas in their chains: how many there are, and, for each repository, their stored bytes and the
-/// CPU time that it takes to read one, with ratios to the first repository.
+/// Objects by the length of their delta chains: their number and, for each repository, their stored bytes and the CPU
+/// time to read one, with ratios to the first repository.
 pub fn chains(comparison: &ChainComparison) -> Article {
-    let mut table = Table::new(&[
-        ("deltas", Align::Words),
-        ("objects", Align::Numbers),
-        ("repository", Align::Words),
-        ("stored MB", Align::Numbers),
-        ("ratio", Align::Numbers),
-        ("CPU for one", Align::Numbers),
-        ("CPU ratio", Align::Words),
+    let mut table = Table::new([
+        Column::words("deltas"),
+        Column::numbers("objects"),
+        Column::words("repository"),
+        Column::points("stored MB"),
+        Column::numbers("ratio"),
+        Column::numbers("CPU for one"),
+        Column::words("CPU ratio"),
     ]);
-    let stored = comparison.buckets.iter().flat_map(|bucket| &bucket.costs).map(|cost| megabytes(cost.stored_bytes));
-    let mut stored: Vec<String> = stored.collect();
-    align_points(&mut stored);
-    let mut stored = stored.into_iter();
     for (number, bucket) in comparison.buckets.iter().enumerate() {
         if number > 0 && comparison.repositories.len() > 1 {
             table.group(None);
         }
-        bucket_rows(&mut table, bucket, &comparison.repositories, &mut stored);
+        bucket_rows(&mut table, bucket, &comparison.repositories);
     }
     Article::of([Block::Table(table.spaced()), Block::Notes(notes(comparison))])
 }
 
-fn bucket_rows(
-    table: &mut Table,
-    bucket: &ChainBucket,
-    repositories: &[String],
-    stored: &mut impl Iterator<Item = String>,
-) {
+fn bucket_rows(table: &mut Table, bucket: &ChainBucket, repositories: &[String]) {
     let medians = bucket.costs.iter().filter_map(|cost| cost.cpu_median).filter(|time| !time.is_zero());
     let scale = TimeScale::for_smallest(medians.min().unwrap_or(Duration::ZERO));
     let first = bucket.costs.first().map_or(0, |cost| cost.stored_bytes);
     for (number, (cost, repository)) in bucket.costs.iter().zip(repositories).enumerate() {
         let is_first = number == 0;
-        // The bucket stands on its first row only.
+        // Only the first row names the bucket.
         let (deltas, objects) =
             if is_first { (deltas(bucket), thousands(bucket.objects)) } else { (String::new(), String::new()) };
         let ratio = if is_first { String::new() } else { size_ratio(cost.stored_bytes, first) };
-        let cpu = cost.cpu_median.map_or_else(|| "-".to_owned(), |time| scale.show(time));
-        let cpu_ratio = match (&cost.ratio, is_first) {
-            (_, true) => String::new(),
-            (Some(ratio), false) => ratio_cell(ratio),
-            (None, false) => "-".to_owned(),
-        };
-        table.row([deltas, objects, repository.clone(), stored.next().unwrap_or_default(), ratio, cpu, cpu_ratio]);
+        let cpu = or_dash(cost.cpu_median, |time| scale.show(time));
+        let cpu_ratio = if is_first { String::new() } else { or_dash(cost.ratio.as_ref(), ratio_cell) };
+        table.row([deltas, objects, repository.clone(), megabytes(cost.stored_bytes), ratio, cpu, cpu_ratio]);
     }
 }
 
@@ -124,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn repositories_stand_side_by_side_in_each_bucket() {
+    fn each_bucket_has_a_row_per_repository() {
         let text = plain(&[chains(&sample())]);
         let table: Vec<&str> = text.lines().collect();
         assert_eq!(table[0], "deltas  objects  repository   stored MB  ratio  CPU for one  CPU ratio");
@@ -138,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_repository_has_no_ratios_and_none_is_said_to_be_empty() {
+    fn one_repository_has_no_ratios() {
         let mut one = sample();
         one.repositories.truncate(1);
         one.buckets.iter_mut().for_each(|bucket| bucket.costs.truncate(1));

@@ -1,45 +1,72 @@
-//! What changed between two sets of results, as a table.
+//! The changes between two sets of results.
 
-use repackbench_records::{CellChange, Measure, RatioEstimate, ResultChange};
+use repackbench_records::{CellChange, CellId, Measure, RatioEstimate, ResultChange};
 
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{percent, ratio_cell, three_decimals},
+    document::{Article, Block, Cell, Column, Table, Tone, plain_text},
+    number::{or_dash, percent, ratio_cell, three_decimals},
 };
 
-/// One line for each cell that both results have, the worst first, and notes on what could not be compared. `gate`, a part of 1,
-/// says what is a regression.
+/// One line for each cell that both results have, the worst first, and notes on what could not be compared. A change
+/// beyond `gate`, a part of 1, counts.
 pub fn changes(change: &ResultChange, gate: f64) -> Article {
-    let mut table = Table::new(&[
-        ("repository", Align::Words),
-        ("workload", Align::Words),
-        ("variant", Align::Words),
-        ("time new/old", Align::Words),
-        ("size new/old", Align::Numbers),
-        ("", Align::Words),
+    let mut table = Table::new([
+        Column::words("repository"),
+        Column::words("workload"),
+        Column::words("variant"),
+        Column::words("time new/old"),
+        Column::numbers("size new/old"),
+        Column::words(""),
     ]);
     let mut cells: Vec<&CellChange> = change.cells.iter().collect();
     let badness = |cell: &CellChange| cell.time.map_or(1.0, |time| time.ratio).max(cell.size);
     cells.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
     for cell in cells {
-        let time = cell.time.as_ref().map_or_else(|| "-".to_owned(), ratio_cell);
-        let workload = cell.workload.to_string();
-        let words = verdict(cell, gate);
-        let size = three_decimals(cell.size);
-        table.variant_row(&*cell.variant, [&cell.repository, &workload, &cell.variant, &time, &size, &words]);
+        let cells = [
+            place(&cell.id),
+            cell.id.workload.to_string(),
+            variant(&cell.id),
+            or_dash(cell.time.as_ref(), ratio_cell),
+            three_decimals(cell.size),
+        ];
+        table.variant_row(&*cell.id.variant, cells.map(Cell::from).into_iter().chain([verdict(cell, gate)]));
     }
     Article::of([Block::Table(table), Block::Notes(notes(change, gate))])
 }
 
-fn verdict(cell: &CellChange, gate: f64) -> String {
-    let faster = |time: &RatioEstimate| time.interval.is_some_and(|interval| interval.high < 1.0 - gate);
-    let words = [
-        (cell.is_slower(gate), "slower"),
-        (cell.time.as_ref().is_some_and(faster), "faster"),
-        (cell.is_larger(gate), "larger"),
-        (cell.size < 1.0 - gate, "smaller"),
-    ];
-    words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+/// The repository, and the machine if there are several.
+fn place(id: &CellId) -> String {
+    let machine = id.machine.as_ref().map(|machine| format!(" on {machine}")).unwrap_or_default();
+    format!("{}{machine}", id.repository)
+}
+
+/// The variant, then the baseline and the compared time if there are several.
+fn variant(id: &CellId) -> String {
+    let beside = id.baseline.as_ref().map(|baseline| format!(" beside {baseline}")).unwrap_or_default();
+    let time = id.compared_time.map(|time| format!(", {}", time.name())).unwrap_or_default();
+    format!("{}{beside}{time}", id.variant)
+}
+
+/// A cell in words. Plain.
+fn name(id: &CellId) -> String {
+    plain_text(&format!("{}: {}: {}", place(id), id.workload, variant(id)))
+}
+
+/// The changes beyond the gate, in words.
+fn verdict(cell: &CellChange, gate: f64) -> Cell {
+    let is_faster = |time: &RatioEstimate| time.interval.is_some_and(|interval| interval.high < 1.0 - gate);
+    let (time, tone) = match &cell.time {
+        _ if cell.is_slower(gate) => ("slower", Tone::Worse),
+        Some(time) if is_faster(time) => ("faster", Tone::Better),
+        _ => ("", Tone::Even),
+    };
+    let size = match cell.size {
+        _ if cell.is_larger(gate) => "larger",
+        size if size < 1.0 - gate => "smaller",
+        _ => "",
+    };
+    let comma = if time.is_empty() || size.is_empty() { "" } else { ", " };
+    Cell::toned("", time, &format!("{comma}{size}"), tone)
 }
 
 fn notes(change: &ResultChange, gate: f64) -> Vec<String> {
@@ -62,7 +89,7 @@ fn notes(change: &ResultChange, gate: f64) -> Vec<String> {
     }
     for (cells, whose) in [(&change.only_old, "older"), (&change.only_new, "newer")] {
         for cell in cells {
-            notes.push(format!("{}: only in the {whose} results.", plain_text(cell)));
+            notes.push(format!("{}: only in the {whose} results.", name(cell)));
         }
     }
     notes
@@ -72,17 +99,23 @@ fn notes(change: &ResultChange, gate: f64) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use repackbench_records::{Host, RatioInterval, WorkloadLabel};
+    use repackbench_records::{ComparedTime, Host, RatioInterval, WorkloadLabel};
 
     use super::*;
     use crate::fixtures::plain;
 
     #[test]
-    fn the_worst_comes_first_and_says_what_it_is() {
-        let cell = |variant: &str, ratio: f64, size| CellChange {
+    fn worst_cell_comes_first_with_its_verdict() {
+        let id = |variant: &str| CellId {
             repository: "sample".into(),
+            machine: None,
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
             variant: variant.into(),
+            baseline: None,
+            compared_time: None,
+        };
+        let cell = |variant: &str, ratio: f64, size| CellChange {
+            id: id(variant),
             time: Some(RatioEstimate {
                 ratio,
                 interval: Some(RatioInterval { low: ratio - 0.01, high: ratio + 0.01, coverage: 0.9 }),
@@ -93,8 +126,13 @@ mod tests {
         let change = ResultChange {
             measure: Measure::RatioToBaseline,
             cells: vec![cell("zstd:5", 1.0, 1.0), cell("lz4", 1.2, 0.9), cell("zstd:9", 0.8, 1.1)],
-            only_old: vec!["sample: traverse: gone".into()],
-            only_new: Vec::new(),
+            only_old: vec![id("gone")],
+            only_new: vec![CellId {
+                machine: Some("2 cores".into()),
+                baseline: Some("zlib:9".into()),
+                compared_time: Some(ComparedTime::User),
+                ..id("xz")
+            }],
             changed_host: Some((Host { cores: Some(1), ..Host::default() }, Host::default())),
             changed_repositories: vec!["sample".into()],
         };
@@ -105,6 +143,8 @@ mod tests {
         assert_eq!(lines[3], "sample traverse zstd:9 0.80 [0.79, 0.81] 1.100 faster, larger");
         assert_eq!(lines[4], "sample traverse zstd:5 1.00 [0.99, 1.01] 1.000");
         assert!(text.contains("sample: another state") && text.contains("gone: only in the older results"), "{text}");
+        let new = "\nsample on 2 cores: traverse: xz beside zlib:9, user CPU time: only in the newer results.\n";
+        assert!(text.contains(new), "{text}");
         assert!(
             text.contains("Two machines: ") && text.contains("Older: 1 core; newer: an unknown machine."),
             "{text}"

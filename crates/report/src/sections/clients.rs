@@ -1,20 +1,20 @@
-//! In-process and stock ratios side by side: what a replay isolates, and what the user's own command makes of it.
+//! Ratios of replays and of stock clients: what a replay isolates, and its effect on the user's own command.
 
 use repackbench_analysis::{ResultSource, client_pairs, sources};
 use repackbench_records::{Role, VariantComparison, WorkloadComparison, WorkloadLabel};
 
 use super::{names::variant_name, source};
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::ratio_cell,
+    document::{Article, Block, Column, Table, plain_text},
+    number::{or_dash, ratio_cell},
 };
 
-/// What the columns are.
+/// The meaning of the columns.
 pub(crate) const NOTE: &str = "Ratios are to zlib as each client reads it without anything put into it: in-process to stock zlib, of a \
                                command to the same command without the library. A command also starts a process, searches and prints, \
                                which no codec changes.";
 
-/// For each repository and machine the jobs that were both replayed and done by a stock client.
+/// For each repository and machine, the jobs that were both replayed and run by a stock client.
 pub fn clients(comparisons: &[WorkloadComparison]) -> Vec<Article> {
     let sources = sources(comparisons.iter().map(|comparison| (&comparison.repository, &comparison.host)));
     let of_source = |of: ResultSource<'_>| {
@@ -33,20 +33,20 @@ pub fn clients(comparisons: &[WorkloadComparison]) -> Vec<Article> {
     sources.into_iter().filter_map(of_source).collect()
 }
 
-/// The table of one repository; `None` if nothing was done by both.
+/// The table of one repository; `None` if no job was run by both.
 fn side_by_side(comparisons: &[&WorkloadComparison]) -> Option<Table> {
     let pairs = client_pairs(comparisons);
     let client = pairs.first().and_then(|pair| pair.stock.workload.client())?;
     let stock = format!("stock {client}");
-    let columns = ["workload", "variant", "in-process", &stock].map(|name| (name, Align::Words));
-    let mut table = Table::new(&columns).spaced();
+    let columns = ["workload", "variant", "in-process", &stock].map(Column::words);
+    let mut table = Table::new(columns).spaced();
     for pair in &pairs {
         let mut workload = pair.stock.workload.clone();
         workload.parameters.remove(WorkloadLabel::CLIENT);
         table.group(Some(workload.to_string()));
         for (number, row) in pair.stock.rows.iter().enumerate() {
             let name = if number > 0 { String::new() } else { workload.to_string() };
-            let replay = pair.replay_of(row).map_or_else(|| "-".to_owned(), cell);
+            let replay = or_dash(pair.replay_of(row), cell);
             table.variant_row(row.variant.label(), [name, variant_name(&row.variant), replay, cell(row)]);
         }
         let noise = |of: &WorkloadComparison| of.noise.as_ref().map_or_else(String::new, ratio_cell);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_of_the_same_workload_and_codec_stand_side_by_side() {
+    fn same_workload_and_codec_share_a_row() {
         let expected = "\
 sample, in-process and by commands: CPU ratios [95 % interval]
 
@@ -134,7 +134,7 @@ traverse  as found · plain git     1.01 [1.00, 1.02]  1.02 [1.01, 1.03]
     }
 
     #[test]
-    fn sides_that_were_measured_by_clocks_of_different_versions_are_not_put_together() {
+    fn clocks_of_different_versions_are_not_paired() {
         let table = |in_process_time, stock_time| {
             let [in_process, stock] = both();
             let in_process = WorkloadComparison { compared_time: in_process_time, ..in_process };
@@ -151,7 +151,7 @@ traverse  as found · plain git     1.01 [1.00, 1.02]  1.02 [1.01, 1.03]
     }
 
     #[test]
-    fn what_one_client_did_alone_has_no_table() {
+    fn jobs_of_one_client_have_no_table() {
         let [in_process, mut stock] = both();
         assert_eq!(plain(&clients(std::slice::from_ref(&in_process))), "");
         assert_eq!(plain(&clients(std::slice::from_ref(&stock))), "");

@@ -1,4 +1,4 @@
-//! The table of a benchmark: each workload, each variant, time and size against the baseline.
+//! The table of a benchmark: time and size of each variant in each workload, compared with the baseline.
 
 mod codec_share;
 mod fairness;
@@ -10,18 +10,17 @@ use std::time::Duration;
 use repackbench_analysis::{ResultSource, by_source};
 use repackbench_records::{ComparedTime, ModelledDevice, RatioEstimate, Role, VariantComparison, WorkloadComparison};
 
-use self::verdict::verdict_word;
 use super::{names::variant_name, published, source};
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{TimeScale, megabytes, rate, ratio_cell, size_ratio},
+    document::{Article, Block, Cell, Column, Table, plain_text},
+    number::{TimeScale, counted, megabytes, or_dash, rate, ratio_cell, size_ratio},
 };
 
-/// The counter of [`VariantComparison::counts`] that counts objects a workload needed and the repository lacks.
+/// The key in [`VariantComparison::counts`] for objects that a workload needed and the repository lacks.
 const MISSING: &str = "missing";
 
-/// For each repository, machine and client a table of every variant in every workload, with notes. Comparisons of a repository stand
-/// together in the order in which they were given; rows of a workload keep their order too.
+/// For each repository, machine and client, a table of every variant in every workload, with notes. Comparisons and
+/// rows keep their order.
 pub fn comparisons(comparisons: &[WorkloadComparison]) -> Vec<Article> {
     by_source(comparisons).iter().map(|(of, comparisons)| article(of, comparisons)).collect()
 }
@@ -44,7 +43,7 @@ fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Articl
 }
 
 fn table_of(comparisons: &[&WorkloadComparison], columns: &Columns) -> Table {
-    let mut table = Table::new(&columns.headers()).spaced();
+    let mut table = Table::new(columns.headers()).spaced();
     for comparison in comparisons {
         table.group(Some(comparison.workload.to_string()));
         workload_rows(&mut table, columns, comparison);
@@ -52,9 +51,9 @@ fn table_of(comparisons: &[&WorkloadComparison], columns: &Columns) -> Table {
     table
 }
 
-/// What a column shows.
+/// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
+enum ColumnKind {
     Workload,
     Variant,
     Compared,
@@ -72,54 +71,51 @@ enum Column {
 
 /// The columns of a table.
 struct Columns {
-    columns: Vec<Column>,
+    columns: Vec<ColumnKind>,
     devices: Vec<ModelledDevice>,
-    /// Whether CPU time is compared everywhere.
+    /// Whether CPU time is compared in all workloads.
     is_cpu: bool,
 }
 
 impl Columns {
-    /// How many runs there are in a second is shown where several run at once.
+    /// All columns. The number of runs per second is shown if several run at once.
     fn of(comparisons: &[&WorkloadComparison]) -> Self {
-        use Column::{Compared, Ratio, Size, SizeRatio, Throughput, Variant, Verdict, Wall, Workload};
+        use ColumnKind::{Compared, Ratio, Size, SizeRatio, Throughput, Variant, Verdict, Wall, Workload};
         let mut columns = vec![Workload, Variant, Compared, Wall];
         columns.extend(comparisons.iter().any(|comparison| comparison.jobs > 1).then_some(Throughput));
         columns.extend([Ratio, Verdict, Size, SizeRatio]);
         let devices = modelled::devices(comparisons);
-        columns.extend((0..devices.len()).map(Column::Modelled));
+        columns.extend((0..devices.len()).map(ColumnKind::Modelled));
         let is_cpu = comparisons.iter().all(|comparison| comparison.compared_time != ComparedTime::Wall);
         Columns { columns, devices, is_cpu }
     }
 
-    /// What a narrow screen has room for, in a table of one workload.
+    /// The columns of a table of one workload on a narrow screen.
     fn narrow(comparison: &WorkloadComparison) -> Self {
-        use Column::{Compared, Ratio, SizeRatio, Variant, VerdictWord};
+        use ColumnKind::{Compared, Ratio, SizeRatio, Variant, VerdictWord};
         let columns = Columns::of(&[comparison]);
         Columns { columns: vec![Variant, Compared, Ratio, VerdictWord, SizeRatio], ..columns }
     }
 
-    fn headers(&self) -> Vec<(String, Align)> {
-        let header = |column: &Column| {
-            let (name, align) = match column {
-                Column::Workload => ("workload", Align::Words),
-                Column::Variant => ("variant", Align::Words),
-                Column::Compared => (if self.is_cpu { "CPU" } else { "time" }, Align::Numbers),
-                Column::Wall => ("wall", Align::Numbers),
-                Column::Throughput => ("runs/s", Align::Numbers),
-                Column::Ratio => (if self.is_cpu { "CPU ratio" } else { "time ratio" }, Align::Words),
-                Column::Verdict | Column::VerdictWord => ("verdict", Align::Words),
-                Column::Size => ("size MB", Align::Numbers),
-                Column::SizeRatio => ("size ratio", Align::Numbers),
-                Column::Modelled(number) => {
-                    return (self.devices.get(*number).map(modelled::header).unwrap_or_default(), Align::Words);
-                }
-            };
-            (name.to_owned(), align)
+    fn headers(&self) -> Vec<Column> {
+        let header = |kind: &ColumnKind| match kind {
+            ColumnKind::Workload => Column::words("workload"),
+            ColumnKind::Variant => Column::words("variant"),
+            ColumnKind::Compared => Column::numbers(if self.is_cpu { "CPU" } else { "time" }),
+            ColumnKind::Wall => Column::numbers("wall"),
+            ColumnKind::Throughput => Column::numbers("runs/s"),
+            ColumnKind::Ratio => Column::words(if self.is_cpu { "CPU ratio" } else { "time ratio" }),
+            ColumnKind::Verdict | ColumnKind::VerdictWord => Column::words("verdict"),
+            ColumnKind::Size => Column::numbers("size MB"),
+            ColumnKind::SizeRatio => Column::numbers("size ratio"),
+            ColumnKind::Modelled(number) => {
+                Column::words(self.devices.get(*number).map(modelled::header).unwrap_or_default())
+            }
         };
         self.columns.iter().map(header).collect()
     }
 
-    fn cells(&self, cell: impl Fn(Column) -> String) -> Vec<String> {
+    fn cells(&self, cell: impl Fn(ColumnKind) -> Cell) -> Vec<Cell> {
         self.columns.iter().map(|column| cell(*column)).collect()
     }
 }
@@ -128,40 +124,39 @@ fn workload_rows(table: &mut Table, columns: &Columns, comparison: &WorkloadComp
     let medians = comparison.rows.iter().flat_map(|row| [row.compared_median, row.wall_median]);
     let smallest = medians.filter(|time| !time.is_zero()).min().unwrap_or(Duration::ZERO);
     let scale = TimeScale::for_smallest(smallest);
-    let baseline_size = comparison.baseline().map(|row| &row.size);
+    let baseline_size = comparison.baseline().map(|row| row.size.total_bytes);
     for (number, row) in comparison.rows.iter().enumerate() {
-        let cells = columns.cells(|column| match column {
-            // The name stands on a workload's first row only.
-            Column::Workload if number > 0 => String::new(),
-            Column::Workload => comparison.workload.to_string(),
-            Column::Variant => variant_name(&row.variant),
-            Column::Compared => scale.show(row.compared_median),
-            Column::Wall => scale.show(row.wall_median),
-            Column::Throughput => throughput(comparison.jobs, row.wall_median),
-            Column::Ratio => ratio_of(row),
-            Column::Verdict => verdict::cell(comparison, row),
-            Column::VerdictWord => row.verdict.map_or_else(String::new, |_| verdict_word(row.verdict).to_owned()),
-            Column::Size => megabytes(row.size.total_bytes),
-            Column::SizeRatio => {
-                baseline_size.map_or_else(|| "-".to_owned(), |of| size_ratio(row.size.total_bytes, of.total_bytes))
-            }
-            Column::Modelled(number) => {
-                columns.devices.get(number).map_or_else(String::new, |device| modelled::cell(comparison, row, device))
+        let cells = columns.cells(|kind| match kind {
+            // Only the first row names the workload.
+            ColumnKind::Workload if number > 0 => Cell::default(),
+            ColumnKind::Workload => comparison.workload.to_string().into(),
+            ColumnKind::Variant => variant_name(&row.variant).into(),
+            ColumnKind::Compared => scale.show(row.compared_median).into(),
+            ColumnKind::Wall => scale.show(row.wall_median).into(),
+            ColumnKind::Throughput => throughput(comparison.jobs, row.wall_median).into(),
+            ColumnKind::Ratio => ratio_of(row).into(),
+            ColumnKind::Verdict => verdict::cell(comparison, row),
+            ColumnKind::VerdictWord => row.verdict.map_or_else(Cell::default, |_| verdict::word_cell("", row.verdict)),
+            ColumnKind::Size => megabytes(row.size.total_bytes).into(),
+            ColumnKind::SizeRatio => or_dash(baseline_size, |of| size_ratio(row.size.total_bytes, of)).into(),
+            ColumnKind::Modelled(number) => {
+                let device = columns.devices.get(number);
+                device.map(|device| modelled::cell(comparison, row, device)).unwrap_or_default().into()
             }
         });
         table.variant_row(row.variant.label(), cells);
     }
     if let Some(noise) = &comparison.noise {
-        table.row(columns.cells(|column| match column {
-            Column::Variant => "noise (A / A')".to_owned(),
-            Column::Ratio => ratio_cell(noise),
-            Column::Verdict | Column::VerdictWord => verdict::noise_cell(comparison),
-            _ => String::new(),
+        table.row(columns.cells(|kind| match kind {
+            ColumnKind::Variant => "noise (A / A')".into(),
+            ColumnKind::Ratio => ratio_cell(noise).into(),
+            ColumnKind::Verdict | ColumnKind::VerdictWord => verdict::noise_words(comparison).into(),
+            _ => Cell::default(),
         }));
     }
 }
 
-/// How many copies of a job are done in a second; three significant digits.
+/// The number of copies of a job per second, three significant digits.
 fn throughput(jobs: u32, wall: Duration) -> String {
     if wall.is_zero() {
         return "-".to_owned();
@@ -177,7 +172,7 @@ fn ratio_of(row: &VariantComparison) -> String {
     }
 }
 
-/// What a reader must know beside the numbers.
+/// The notes below a table.
 fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = vec![
         compared_time_note(comparisons),
@@ -206,14 +201,14 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     notes
 }
 
-/// What others have published of the same commands.
+/// Published times of the same commands.
 fn published_notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let by_commands = comparisons.iter().filter(|comparison| comparison.workload.client().is_some());
     let names: Vec<&str> = by_commands.map(|comparison| comparison.workload.name.as_str()).collect();
     published::notes(&names)
 }
 
-/// Why a workload stands in the table more than once.
+/// Explains why a workload appears more than once.
 fn apart_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let is_again = |(number, comparison): (usize, &&WorkloadComparison)| {
         comparisons.iter().take(number).any(|other| {
@@ -229,7 +224,7 @@ fn apart_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     })
 }
 
-/// What "CPU" or "time" means in this table.
+/// The meaning of "CPU" or "time" in this table.
 fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
     let (elapsed, cpu): (Vec<&WorkloadComparison>, Vec<&WorkloadComparison>) =
         comparisons.iter().copied().partition(|comparison| comparison.compared_time == ComparedTime::Wall);
@@ -243,7 +238,7 @@ fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
     format!("The time compared is elapsed time for {}, else CPU time. {}", names.join(", "), cpu_note(&cpu))
 }
 
-/// What "CPU" means.
+/// The meaning of "CPU".
 fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
     let names = |times: &[ComparedTime]| {
         let of_times = comparisons.iter().filter(|comparison| times.contains(&comparison.compared_time));
@@ -272,7 +267,7 @@ fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
     format!("CPU is user plus system time{of_writing}{of_user} {reason}.")
 }
 
-/// Which times stand beside each other where a workload that writes files was measured by an older version and by this one.
+/// Names the times of a workload that writes files if both an older version and this one measured it.
 fn clocks_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let is_new = |of: &WorkloadComparison| {
         matches!(of.compared_time, ComparedTime::CpuWithoutWriting | ComparedTime::UserOfCommand)
@@ -291,7 +286,7 @@ fn clocks_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     ))
 }
 
-/// What "cold" means.
+/// The meaning of "cold".
 fn cold_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let is_cold = |comparison: &&WorkloadComparison| comparison.workload.is_cold();
     comparisons.iter().any(is_cold).then(|| {
@@ -308,8 +303,8 @@ fn interval_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     });
     let without_interval: Vec<&RatioEstimate> = estimates.filter(|estimate| estimate.interval.is_none()).collect();
     let fewest = without_interval.iter().map(|estimate| estimate.pairs).min()?;
-    let blocks = if fewest == 1 { "block" } else { "blocks" };
-    Some(format!("A ratio without interval rests on too few blocks ({fewest} {blocks}; 6 are needed for 95 %)."))
+    let blocks = counted(fewest as u64, "block", "blocks");
+    Some(format!("A ratio without interval rests on too few blocks ({blocks}; 6 are needed for 95 %)."))
 }
 
 fn no_ratio_note(comparisons: &[&WorkloadComparison]) -> Option<String> {

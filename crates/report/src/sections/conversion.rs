@@ -6,11 +6,11 @@ use repackbench_records::{ChunkForm, ChunkSizes, ObjectKind, SizeRecord};
 
 use super::sizes::stored_forms;
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{align_points, megabytes, single_time, size_ratio, thousands},
+    document::{Article, Block, Column, Table, plain_text},
+    number::{megabytes, single_time, size_ratio, thousands},
 };
 
-/// One line of the summary; `entries` is `None` where there is nothing to count.
+/// One line of the summary; `entries` is `None` if nothing is counted.
 struct SummaryLine {
     name: String,
     entries: Option<u64>,
@@ -18,12 +18,11 @@ struct SummaryLine {
     after: u64,
 }
 
-/// What a conversion did: objects (each chunk counts as one) and bytes before and after by object kind, ratios, how many
-/// chunks are stored in which form, and the rate.
+/// The result of a conversion: objects (each chunk counts as one) and bytes before and after by object kind, ratios,
+/// the number of chunks in each stored form, and the rate.
 ///
 /// `elapsed` is the time from the first byte read to the last byte written, without `sync`, the time for making the
-/// output durable; the rate is payload bytes over `elapsed`. `notes` follow one to a line: missing objects and the
-/// like.
+/// output durable; the rate is payload bytes over `elapsed`. `notes` such as missing objects follow, one per line.
 pub fn conversion(
     before: &SizeRecord,
     after: &SizeRecord,
@@ -32,20 +31,17 @@ pub fn conversion(
     notes: &[String],
 ) -> Article {
     let lines = summary_lines(before, after);
-    let mut before_cells: Vec<String> = lines.iter().map(|line| megabytes(line.before)).collect();
-    let mut after_cells: Vec<String> = lines.iter().map(|line| megabytes(line.after)).collect();
-    align_points(&mut before_cells);
-    align_points(&mut after_cells);
-    let mut table = Table::new(&[
-        ("", Align::Words),
-        ("objects", Align::Numbers),
-        ("before MB", Align::Numbers),
-        ("after MB", Align::Numbers),
-        ("ratio", Align::Numbers),
+    let mut table = Table::new([
+        Column::words(""),
+        Column::numbers("objects"),
+        Column::points("before MB"),
+        Column::points("after MB"),
+        Column::numbers("ratio"),
     ]);
-    for ((line, before), after) in lines.iter().zip(&before_cells).zip(&after_cells) {
+    for line in lines {
         let entries = line.entries.map(thousands).unwrap_or_default();
-        table.row([&line.name, &entries, before, after, &size_ratio(line.after, line.before)]);
+        let ratio = size_ratio(line.after, line.before);
+        table.row([line.name, entries, megabytes(line.before), megabytes(line.after), ratio]);
     }
     let rate = rate_line(before.objects.sum(), elapsed, sync);
     let notes = std::iter::once(rate).chain(notes.iter().map(|note| plain_text(note))).collect();
@@ -82,7 +78,7 @@ fn rate_line(chunks: ChunkSizes, elapsed: Duration, sync: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     // A conversion too short for the clock has no rate.
     let rate = if seconds > 0.0 {
-        // Whole bytes per second suffice for three digits of MB; the cast saturates.
+        // Whole bytes per second are enough for three digits of MB; the cast saturates.
         format!(" ({} MB/s)", megabytes((chunks.payload_bytes as f64 / seconds) as u64))
     } else {
         String::new()
@@ -107,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_shows_both_sides_by_kind_and_the_rate() {
+    fn summary_shows_bytes_by_kind_and_the_rate() {
         let notes = ["3 objects are missing, as in the source".to_owned()];
         let text = plain(&[conversion(
             &sample(120_000_000, 125_000_000),
@@ -131,7 +127,7 @@ total                            1,201     125        65.5   0.524
     }
 
     #[test]
-    fn an_empty_repository_has_totals_and_no_rate() {
+    fn empty_repository_has_totals_but_no_rate() {
         let empty = SizeRecord::default();
         let text = plain(&[conversion(&empty, &empty, Duration::ZERO, Duration::ZERO, &[])]);
         assert!(text.contains("total"), "{text}");

@@ -1,16 +1,16 @@
-//! What a ratio of times is made of, as a table.
+//! The factors of a ratio of times.
 
 use repackbench_records::{Explanation, Factor, FactorKind};
 
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{ratio_cell, time_ratio},
+    document::{Article, Block, Column, Table, plain_text},
+    number::{or_dash, percent, ratio_cell, signed_percent, time_ratio},
 };
 
 /// What the tables show.
 pub(super) const ABOUT: &str = "Each step is a ratio of two rows that differ in one thing. A step below 1 saves time.";
 
-/// For each workload the steps from the baseline to the codec, their product and the ratio as measured.
+/// For each workload, the steps from the baseline to the codec, their product and the measured ratio.
 pub fn explanations(explanations: &[Explanation]) -> Vec<Article> {
     explanations.iter().map(article).collect()
 }
@@ -30,19 +30,19 @@ fn article(explanation: &Explanation) -> Article {
     }
 }
 
-/// The steps, their product and what was measured.
+/// The steps, their product and the measured ratio.
 fn steps(explanation: &Explanation) -> Table {
-    let mut table = Table::new(&[
-        ("step", Align::Words),
-        ("from", Align::Words),
-        ("to", Align::Words),
-        ("time ratio", Align::Words),
-        ("share", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("step"),
+        Column::words("from"),
+        Column::words("to"),
+        Column::words("time ratio"),
+        Column::numbers("share"),
     ]);
     let whole = explanation.product.ln();
     for factor in &explanation.factors {
         let share = share(factor.ratio.ratio.ln(), whole);
-        table.row([name(factor.kind), &factor.from, &factor.to, &ratio_cell(&factor.ratio), &share]);
+        table.row([factor_name(factor.kind), &factor.from, &factor.to, &ratio_cell(&factor.ratio), &share]);
     }
     table.row(["product", "", "", &time_ratio(explanation.product), ""]);
     let (baseline, codec) = (&explanation.baseline, &explanation.codec);
@@ -56,33 +56,31 @@ fn steps(explanation: &Explanation) -> Table {
 const SHARE_NOTE: &str = "share: the step's part of the whole ratio, both as logarithms.";
 
 fn product_note(explanation: &Explanation) -> String {
-    let apart = 100.0 * (explanation.product / explanation.measured.ratio - 1.0).abs();
-    format!("The product and the measured ratio are {apart:.1} % apart: medians do not multiply exactly.")
+    let apart = percent((explanation.product / explanation.measured.ratio - 1.0).abs(), 1);
+    format!("The product and the measured ratio are {apart} apart: medians do not multiply exactly.")
 }
 
-/// The steps in the order of how much they do, in words.
+/// The steps in words, by the size of their effect.
 fn summary(explanation: &Explanation) -> String {
     let mut factors: Vec<&Factor> = explanation.factors.iter().collect();
     factors.sort_by(|a, b| b.ratio.ratio.ln().abs().total_cmp(&a.ratio.ratio.ln().abs()));
-    let steps: Vec<String> =
-        factors.iter().map(|factor| format!("{} {}", phrase(factor.kind), percent(factor.ratio.ratio))).collect();
+    let steps: Vec<String> = factors
+        .iter()
+        .map(|factor| format!("{} {} %", phrase(factor.kind), signed_percent(factor.ratio.ratio - 1.0)))
+        .collect();
     let (codec, baseline) = (plain_text(&explanation.codec), plain_text(&explanation.baseline));
     let ratio = time_ratio(explanation.measured.ratio);
     let unit = explanation.compared_time.name();
     format!("{codec} takes {ratio} times the {unit} of {baseline}: {}.", steps.join(", "))
 }
 
-/// By how much a ratio differs from 1: `-25.3 %`.
-fn percent(ratio: f64) -> String {
-    format!("{:+.1} %", 100.0 * (ratio - 1.0))
-}
-
 fn share(log: f64, whole: f64) -> String {
-    // Where the whole is next to nothing, so is every share of it.
-    if whole.abs() < 0.005 { "-".to_owned() } else { format!("{:.0} %", 100.0 * log / whole) }
+    // Shares of almost nothing are meaningless.
+    or_dash(Some(whole).filter(|whole| whole.abs() >= 0.005), |whole| percent(log / whole, 0))
 }
 
-fn name(kind: FactorKind) -> &'static str {
+/// A step in a word.
+pub(crate) fn factor_name(kind: FactorKind) -> &'static str {
     match kind {
         FactorKind::Implementation => "implementation",
         FactorKind::Framing => "framing",
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_lead_from_the_baseline_to_the_codec() {
+    fn steps_lead_from_baseline_to_codec() {
         let estimate = |ratio| RatioEstimate { ratio, interval: None, pairs: 5 };
         let factor = |kind, from: &str, to: &str, ratio| Factor {
             kind,

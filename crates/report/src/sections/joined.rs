@@ -6,25 +6,25 @@ use repackbench_analysis::{JoinedJob, JoinedVariant, joined_jobs};
 use repackbench_records::{ComparedTime, WorkloadComparison};
 
 use crate::{
-    document::{Align, Article, Block, Table},
+    document::{Article, Block, Column, Table},
     number::{three_decimals, time_ratio},
 };
 
-/// What the columns are.
+/// The meaning of the columns.
 pub(crate) const NOTE: &str = "Means are geometric, over repositories: each counts alike. Totals are of all repositories' times and \
                                bytes: large ones count more.";
 
-/// The jobs that several repositories did, as one; `None` if there is none.
+/// The jobs that were measured on several repositories, joined; `None` if there are none.
 pub fn joined(comparisons: &[WorkloadComparison]) -> Option<Article> {
     let jobs = joined_jobs(comparisons);
-    let mut table = Table::new(&[
-        ("workload", Align::Words),
-        ("variant", Align::Words),
-        ("repositories", Align::Numbers),
-        ("time, mean", Align::Numbers),
-        ("time, total", Align::Numbers),
-        ("size, mean", Align::Numbers),
-        ("size, total", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("workload"),
+        Column::words("variant"),
+        Column::numbers("repositories"),
+        Column::numbers("time, mean"),
+        Column::numbers("time, total"),
+        Column::numbers("size, mean"),
+        Column::numbers("size, total"),
     ])
     .captioned("All repositories together, as multiples of the baseline");
     for (job, name) in jobs.iter().zip(job_names(&jobs, comparisons)) {
@@ -53,7 +53,7 @@ fn cells(name: &str, row: &JoinedVariant) -> [String; 7] {
     ]
 }
 
-/// A name for each job: the workload, and what tells the job from others of the same workload.
+/// A unique name for each job: the workload, and what distinguishes it from other jobs of the same workload.
 pub(crate) fn job_names(jobs: &[JoinedJob<'_>], comparisons: &[WorkloadComparison]) -> Vec<String> {
     let machines: BTreeSet<_> = comparisons.iter().map(|comparison| comparison.host.machine()).collect();
     let mut names: Vec<String> = Vec::new();
@@ -91,7 +91,7 @@ fn job_name(job: &JoinedJob<'_>, with_machine: bool) -> String {
     name
 }
 
-/// A time in the name of a job.
+/// The name of a time in the name of a job.
 fn time_name(time: ComparedTime) -> &'static str {
     match time {
         ComparedTime::User => "user time",
@@ -108,7 +108,7 @@ mod tests {
     use crate::fixtures::{comparison, estimate, plain, row};
 
     #[test]
-    fn each_variant_has_a_row_of_means_and_totals() {
+    fn each_variant_has_means_and_totals() {
         let of = |name: &str, time: u64, ratio: f64, bytes: u64, baseline_bytes: u64| {
             let rows = vec![
                 row(Role::Baseline, "zlib:6", 100, None, baseline_bytes),

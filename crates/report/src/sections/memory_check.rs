@@ -1,29 +1,27 @@
-//! The modelled page cache beside the kernel's.
+//! The modelled page cache compared with the kernel's.
 
 use repackbench_records::MemoryCheck;
 
 use crate::{
-    document::{Align, Article, Block, Table},
-    number::{megabytes, time_ratio},
+    document::{Article, Block, Column, Table},
+    number::{megabytes, or_dash, time_ratio},
 };
 
-/// For each limit what the model read, and what the kernel did.
+/// For each limit, the bytes that the model reads, and those that the kernel read.
 pub fn memory_check(check: &MemoryCheck) -> Article {
-    let mut table = Table::new(&[
-        ("memory", Align::Words),
-        ("modelled: MB read", Align::Numbers),
-        ("again", Align::Numbers),
-        ("measured: MB read", Align::Numbers),
-        ("again", Align::Numbers),
-        ("most in group", Align::Numbers),
-        ("modelled/measured", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("memory"),
+        Column::numbers("modelled: MB read"),
+        Column::numbers("again"),
+        Column::numbers("measured: MB read"),
+        Column::numbers("again"),
+        Column::numbers("most in group"),
+        Column::numbers("modelled/measured"),
     ]);
     for row in &check.rows {
-        let shown = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), megabytes);
-        let ratio = match row.measured_bytes.filter(|bytes| *bytes > 0) {
-            Some(bytes) => time_ratio(row.modelled_bytes as f64 / bytes as f64),
-            None => "-".to_owned(),
-        };
+        let shown = |bytes: Option<u64>| or_dash(bytes, megabytes);
+        let measured = row.measured_bytes.filter(|bytes| *bytes > 0);
+        let ratio = or_dash(measured, |measured| time_ratio(row.modelled_bytes as f64 / measured as f64));
         table.row([
             format!("{}% ({} MB)", row.percent, megabytes(row.limit_bytes)),
             megabytes(row.modelled_bytes),
@@ -55,7 +53,7 @@ mod tests {
     use crate::fixtures::plain;
 
     #[test]
-    fn the_model_stands_beside_the_kernel_and_what_it_does_not_tell_is_a_dash() {
+    fn unknown_kernel_values_are_dashes() {
         let row = MemoryCheckRow {
             percent: 25,
             limit_bytes: 25_000_000,

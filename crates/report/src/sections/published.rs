@@ -1,28 +1,35 @@
-//! What others have published, to stand beside what was measured with stock clients.
+//! Published times of the commands that stock clients ran.
 
 use repackbench_records::{Published, PublishedTable, published};
 
-/// The published baseline, and the arm that stands for its codec.
+/// The published baseline and the codec compared with it.
 const BASELINE: &str = "zlib";
 const ARM: &str = "zstd:3";
 
-/// A workload, the column of its published time, and the command that took it.
-const COMMANDS: [(&str, &str, &str); 3] = [
-    ("traverse", "rev-list", "git rev-list --objects --all"),
-    ("diff:pickaxe", "log -S", "git log -Sfoo --raw"),
-    ("repack", "repack", "git repack"),
+/// A command whose time was published.
+struct PublishedCommand {
+    workload: &'static str,
+    /// The column of its time.
+    column: &'static str,
+    command: &'static str,
+}
+
+const COMMANDS: [PublishedCommand; 3] = [
+    PublishedCommand { workload: "traverse", column: "rev-list", command: "git rev-list --objects --all" },
+    PublishedCommand { workload: "diff:pickaxe", column: "log -S", command: "git log -Sfoo --raw" },
+    PublishedCommand { workload: "repack", column: "repack", command: "git repack" },
 ];
 
-/// A line for each published measurement of some of these workloads by git's own commands.
+/// A line for each published measurement of these workloads by git's own commands.
 pub(crate) fn notes(workloads: &[&str]) -> Vec<String> {
     let commands = |published: &'static Published| Some((published, published.table("commands")?));
     published().iter().filter_map(commands).filter_map(|(published, table)| note(published, table, workloads)).collect()
 }
 
 fn note(published: &Published, table: &PublishedTable, workloads: &[&str]) -> Option<String> {
-    let measured = COMMANDS.iter().filter(|(workload, ..)| workloads.contains(workload));
+    let measured = COMMANDS.iter().filter(|of| workloads.contains(&of.workload));
     let shares: Vec<String> = measured
-        .filter_map(|(_, column, command)| {
+        .filter_map(|PublishedCommand { column, command, .. }| {
             let percent = (table.value(ARM, column)? / table.value(BASELINE, column)? - 1.0) * 100.0;
             let change = if percent < 0.0 { "less" } else { "more" };
             Some(format!("{command} took {:.0} % {change} time", percent.abs()))
@@ -38,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_published_is_told_of_the_workloads_that_were_measured() {
+    fn published_times_of_measured_workloads_are_listed() {
         let [line] = notes(&["traverse", "cat-all"]).try_into().unwrap();
         assert_eq!(
             line,

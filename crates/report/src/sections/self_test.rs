@@ -1,25 +1,23 @@
-//! What a self-test found.
+//! The result of a self-test.
 
 use repackbench_records::{SelfTest, SpuriousEffects};
 
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{percent, share},
+    document::{Article, Block, Column, Table, plain_text},
+    number::{or_dash, percent, share},
 };
 
-/// How often identical variants looked different, in random blocks and one after another.
+/// The rate at which identical variants look different, in random blocks and one after another.
 pub fn self_test(test: &SelfTest) -> Article {
     let mut table =
-        Table::new(&[("", Align::Words), ("random blocks", Align::Numbers), ("one after another", Align::Numbers)]);
+        Table::new([Column::words(""), Column::numbers("random blocks"), Column::numbers("one after another")]);
     let both = [&test.interleaved, &test.one_after_another];
     let mut row = |name: &str, cell: fn(&SpuriousEffects) -> String| {
         let [blocks, sequence] = both.map(cell);
         table.row([name.to_owned(), blocks, sequence]);
     };
     row("intervals that leave out 1", |effects| rate(effects.intervals_without_1, effects.cells));
-    row("verdicts faster or slower", |effects| {
-        effects.differences.map_or_else(|| "-".to_owned(), |count| rate(count, effects.cells))
-    });
+    row("verdicts faster or slower", |effects| or_dash(effects.differences, |count| rate(count, effects.cells)));
     row("spurious effect, median", |effects| effect(effects.median));
     row("spurious effect, 95th percentile", |effects| effect(effects.percentile_95));
     Article { heading: heading(test), ..Article::of([Block::Table(table), Block::note(NOTE)]) }
@@ -46,7 +44,7 @@ fn rate(count: usize, of: usize) -> String {
 }
 
 fn effect(part: Option<f64>) -> String {
-    part.map_or_else(|| "-".to_owned(), |part| percent(part, 2))
+    or_dash(part, |part| percent(part, 2))
 }
 
 #[cfg(test)]
@@ -59,7 +57,7 @@ mod tests {
     use crate::fixtures::plain;
 
     #[test]
-    fn both_ways_of_comparing_stand_side_by_side() {
+    fn both_ways_of_comparing_have_a_column() {
         let effects = |without_1, differences, median| SpuriousEffects {
             cells: 8,
             intervals_without_1: without_1,

@@ -1,16 +1,16 @@
-//! The tables of what serving costs.
+//! The cost of serving.
 
 use std::time::Duration;
 
 use repackbench_records::{Rollout, ServedClient, ServerStore, Vcs};
 
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
+    document::{Article, Block, Column, Table, plain_text},
     number::{TimeScale, megabytes, size_ratio, thousands, time_ratio},
 };
 
-/// What each exchange costs, with ratios to serving zlib's stored bytes as they are; and, if `with_steps`, the mean over clients
-/// of which 0 to 100 % are upgraded.
+/// The cost of each exchange, with ratios to serving zlib's stored bytes unchanged, and, if `with_steps`, the mean over
+/// clients of which 0 to 100 % are upgraded.
 pub fn rollout(rollout: &Rollout, with_steps: bool) -> Article {
     let mut blocks = vec![Block::Table(exchanges(rollout))];
     blocks.extend(with_steps.then(|| Block::Table(steps(rollout))));
@@ -39,7 +39,7 @@ fn scale(rollout: &Rollout) -> TimeScale {
     TimeScale::for_smallest(Duration::from_nanos(smallest.unwrap_or_default()))
 }
 
-/// A time as a multiple of another; a dash where that is zero.
+/// A time as a multiple of another; a dash if that is zero.
 fn cpu_ratio(cpu_ns: u64, of: u64) -> String {
     if of == 0 { "-".to_owned() } else { time_ratio(cpu_ns as f64 / of as f64) }
 }
@@ -53,16 +53,16 @@ fn store_name(store: ServerStore) -> &'static str {
 }
 
 fn exchanges(rollout: &Rollout) -> Table {
-    let mut table = Table::new(&[
-        ("store", Align::Words),
-        ("client", Align::Words),
-        ("entries", Align::Numbers),
-        ("reused", Align::Numbers),
-        ("encoded", Align::Numbers),
-        ("CPU", Align::Numbers),
-        ("CPU ratio", Align::Numbers),
-        ("wire MB", Align::Numbers),
-        ("wire ratio", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("store"),
+        Column::words("client"),
+        Column::numbers("entries"),
+        Column::numbers("reused"),
+        Column::numbers("encoded"),
+        Column::numbers("CPU"),
+        Column::numbers("CPU ratio"),
+        Column::numbers("wire MB"),
+        Column::numbers("wire ratio"),
     ]);
     let (cpu, wire) = baseline(rollout);
     let scale = scale(rollout);
@@ -87,13 +87,13 @@ fn exchanges(rollout: &Rollout) -> Table {
 }
 
 fn steps(rollout: &Rollout) -> Table {
-    let mut table = Table::new(&[
-        ("upgraded", Align::Numbers),
-        ("store", Align::Words),
-        ("CPU a client", Align::Numbers),
-        ("CPU ratio", Align::Numbers),
-        ("wire MB a client", Align::Numbers),
-        ("wire ratio", Align::Numbers),
+    let mut table = Table::new([
+        Column::numbers("upgraded"),
+        Column::words("store"),
+        Column::numbers("CPU a client"),
+        Column::numbers("CPU ratio"),
+        Column::numbers("wire MB a client"),
+        Column::numbers("wire ratio"),
     ]);
     let (cpu, wire) = baseline(rollout);
     let scale = scale(rollout);
@@ -150,7 +150,7 @@ mod tests {
     use crate::fixtures::plain;
 
     #[test]
-    fn every_exchange_and_every_share_has_a_row() {
+    fn every_exchange_and_share_has_a_row() {
         let exchange = |store, client, millis: u64, wire_bytes| ServedExchange {
             store,
             client,

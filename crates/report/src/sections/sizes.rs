@@ -1,24 +1,37 @@
-//! Sizes of repositories side by side.
+//! Sizes of repositories, compared.
 
 use repackbench_records::{ChunkForm, ObjectKind, SizeRecord, StoredForm};
 
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{align_points, megabytes, size_ratio, thousands},
+    document::{Article, Block, Column, Table, plain_text},
+    number::{megabytes, size_ratio, thousands},
 };
 
-/// What the ratios are to.
+/// What ratios refer to.
 pub(super) const ABOUT: &str = "Ratios are to the first repository.";
 
-/// A line of the table: its name and its bytes in each repository.
+/// A line of the table: a name and the bytes in each repository.
 struct SizeLine {
     name: String,
     bytes: Vec<u64>,
 }
 
-/// Where the bytes of each repository go, side by side: stored bytes by object kind, what surrounds them, the total,
-/// and payloads by object kind; each with its ratio to the first repository. Lines that are empty in all repositories
-/// are left out, except for the total.
+impl SizeLine {
+    /// The name, the bytes of the first repository, then those of each other one with their ratio to the first.
+    fn cells(self) -> Vec<String> {
+        let first = self.bytes.first().copied().unwrap_or(0);
+        let mut cells = vec![self.name];
+        for (number, bytes) in self.bytes.into_iter().enumerate() {
+            cells.push(megabytes(bytes));
+            cells.extend((number > 0).then(|| size_ratio(bytes, first)));
+        }
+        cells
+    }
+}
+
+/// Where the bytes of each repository go: stored bytes by object kind, framing and indexes, the total, and payloads by
+/// object kind, each with its ratio to the first repository. Lines that are empty in all repositories are left out,
+/// except for the total.
 pub fn sizes(sizes: &[SizeRecord]) -> Article {
     let growth = match sizes.split_first() {
         Some((first, others)) => others.iter().filter_map(|other| manifest_growth(first, other)).collect(),
@@ -32,60 +45,44 @@ pub fn sizes(sizes: &[SizeRecord]) -> Article {
     Article::of(tables.into_iter().map(Block::Table))
 }
 
-/// The bytes of each repository: what is stored, then payloads.
+/// The bytes of each repository: stored bytes, then payloads.
 fn bytes_by_kind(sizes: &[SizeRecord]) -> Table {
-    let mut columns = vec![(String::new(), Align::Words)];
+    let mut columns = vec![Column::words("")];
     for (number, size) in sizes.iter().enumerate() {
-        columns.push((format!("{} MB", size.label), Align::Numbers));
-        if number > 0 {
-            columns.push(("ratio".to_owned(), Align::Numbers));
-        }
+        columns.push(Column::points(format!("{} MB", size.label)));
+        columns.extend((number > 0).then(|| Column::numbers("ratio")));
     }
-    let mut table = Table::new(&columns).captioned("Bytes by what they hold").spaced();
-    let parts = [stored_lines(sizes), payload_lines(sizes)];
-    let cells = number_columns(sizes.len(), &parts);
-    let mut row_number = 0;
-    for part in &parts {
+    let mut table = Table::new(columns).captioned("Bytes by what they hold").spaced();
+    for part in [stored_lines(sizes), payload_lines(sizes)] {
         table.group(None);
-        for line in part {
-            let numbers = cells.iter().filter_map(|column| column.get(row_number));
-            table.row(std::iter::once(&line.name).chain(numbers));
-            row_number += 1;
-        }
+        part.into_iter().for_each(|line| table.row(line.cells()));
     }
     table
 }
 
-/// How the chunks of each repository are stored: form, chunks and bytes. Forms that no repository has are left out; `None` if no chunk
-/// was counted.
+/// The stored forms of the chunks of each repository. Forms that no repository has are left out; `None` if no chunk was
+/// counted.
 pub(super) fn stored_forms(sizes: &[SizeRecord]) -> Option<Table> {
     let forms: Vec<StoredForm> =
         StoredForm::ALL.into_iter().filter(|form| sizes.iter().any(|size| size.forms.get(*form).chunks > 0)).collect();
     if forms.is_empty() {
         return None;
     }
-    let headers: Vec<String> = match sizes {
-        [_] => vec!["MB".to_owned()],
-        _ => sizes.iter().map(|size| format!("{} MB", size.label)).collect(),
-    };
-    let mut columns = vec![("form", Align::Words)];
-    columns.extend(headers.iter().flat_map(|header| [("chunks", Align::Numbers), (header.as_str(), Align::Numbers)]));
-    let cells = sizes.iter().flat_map(|size| {
-        let forms = forms.iter().map(|form| size.forms.get(*form));
-        let mut bytes: Vec<String> = forms.clone().map(|form| megabytes(form.stored_bytes)).collect();
-        align_points(&mut bytes);
-        [forms.map(|form| thousands(form.chunks)).collect(), bytes]
-    });
-    let cells: Vec<Vec<String>> = cells.collect();
-    let mut table = Table::new(&columns);
-    for (row, form) in forms.iter().enumerate() {
-        table
-            .row(std::iter::once(form.name()).chain(cells.iter().filter_map(|column| Some(column.get(row)?.as_str()))));
+    let mut columns = vec![Column::words("form")];
+    for size in sizes {
+        let name = if sizes.len() == 1 { "MB".to_owned() } else { format!("{} MB", size.label) };
+        columns.extend([Column::numbers("chunks"), Column::points(name)]);
+    }
+    let mut table = Table::new(columns);
+    for form in forms {
+        let cells = sizes.iter().map(|size| size.forms.get(form));
+        let cells = cells.flat_map(|of| [thousands(of.chunks), megabytes(of.stored_bytes)]);
+        table.row(std::iter::once(form.name().to_owned()).chain(cells));
     }
     Some(table)
 }
 
-/// Says how much of what `other` is larger or smaller than `first` lies in the manifest; nothing of Git's repositories.
+/// The part of the growth from `first` to `other` that is in the manifest; `None` for Git.
 fn manifest_growth(first: &SizeRecord, other: &SizeRecord) -> Option<String> {
     let manifest = |size: &SizeRecord| {
         let bytes = ChunkForm::ALL.map(|form| size.objects.get(ObjectKind::Manifest, form).stored_bytes);
@@ -104,24 +101,7 @@ fn manifest_growth(first: &SizeRecord, other: &SizeRecord) -> Option<String> {
     Some(format!("growth of {label}: {}, {} of it in the manifest", signed(growth), signed(of_manifest)))
 }
 
-/// The cells of all columns of numbers, column by column, so that each can be aligned.
-fn number_columns(repositories: usize, parts: &[Vec<SizeLine>]) -> Vec<Vec<String>> {
-    let mut columns = Vec::new();
-    for repository in 0..repositories {
-        let of_repository = |line: &SizeLine| line.bytes.get(repository).copied().unwrap_or(0);
-        let mut sizes: Vec<String> = parts.iter().flatten().map(|line| megabytes(of_repository(line))).collect();
-        align_points(&mut sizes);
-        columns.push(sizes);
-        if repository > 0 {
-            let first = |line: &SizeLine| line.bytes.first().copied().unwrap_or(0);
-            let ratios = parts.iter().flatten().map(|line| size_ratio(of_repository(line), first(line)));
-            columns.push(ratios.collect());
-        }
-    }
-    columns
-}
-
-/// A line that `bytes_of` fills, unless it is zero in all repositories.
+/// A line with the bytes from `bytes_of`, unless they are zero in all repositories.
 fn line(name: &str, sizes: &[SizeRecord], bytes_of: impl Fn(&SizeRecord) -> u64) -> Option<SizeLine> {
     let bytes: Vec<u64> = sizes.iter().map(bytes_of).collect();
     bytes.iter().any(|&bytes| bytes > 0).then(|| SizeLine { name: name.to_owned(), bytes })
@@ -192,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn repositories_stand_side_by_side_with_ratios_to_the_first() {
+    fn repositories_have_columns_and_ratios_to_the_first() {
         let text = size_table(&[sample("as found", 10), sample("zstd:5", 9)]);
         let expected = "
                         as found MB  zstd:5 MB  ratio
@@ -213,7 +193,7 @@ payload, total              416        416      1.000
     }
 
     #[test]
-    fn the_manifest_is_shown_first_with_its_share_of_the_growth() {
+    fn manifest_is_first_with_its_share_of_growth() {
         let sample = |label: &str, manifest, filelog| {
             let mut size = SizeRecord { label: label.into(), revlog_index_bytes: 640, ..SizeRecord::default() };
             size.objects.get_mut(ObjectKind::Filelog, ChunkForm::Delta).add(filelog, 9_000_000);
@@ -229,7 +209,7 @@ payload, total              416        416      1.000
     }
 
     #[test]
-    fn forms_stand_side_by_side_where_they_were_counted() {
+    fn stored_forms_are_shown_if_counted() {
         let (mut first, mut second) = (sample("as found", 1), sample("zstd:5", 1));
         assert!(!size_table(&[first.clone()]).contains("form"), "an older record");
         for _ in 0..1234 {
@@ -252,7 +232,7 @@ stored           0          0         1      30.0
     }
 
     #[test]
-    fn disk_blocks_and_a_btree_are_shown_where_they_say_something() {
+    fn disk_blocks_and_btree_are_shown_if_relevant() {
         let (mut loose, mut btree) = (sample("loose", 1), sample("btree", 1));
         loose.allocated_bytes = loose.total_bytes + loose.total_bytes / 200;
         assert!(!size_table(&[loose.clone()]).contains("disk blocks"), "half a percent");
@@ -271,13 +251,13 @@ stored           0          0         1      30.0
     }
 
     #[test]
-    fn one_repository_has_no_ratio_and_none_has_no_lines_but_the_total() {
+    fn one_repository_has_no_ratio() {
         assert!(!size_table(&[sample("only", 1)]).contains("ratio"));
         assert_eq!(size_table(&[]).lines().count(), 4);
     }
 
     #[test]
-    fn a_kind_that_only_a_later_repository_has_is_shown_without_a_ratio() {
+    fn kind_missing_in_first_repository_has_no_ratio() {
         let mut later = sample("later", 1);
         later.objects.get_mut(ObjectKind::Tag, ChunkForm::Whole).add(3_000_000, 6_000_000);
         let text = size_table(&[sample("first", 1), later]);

@@ -1,22 +1,22 @@
-//! The names of what results were measured on.
+//! Names of repositories, clients and machines.
 
 use repackbench_analysis::ResultSource;
 
 use crate::document::plain_text;
 
-/// The repository's name, the stock client if there is one, and the machine where there are several. Raw.
+/// The repository, the stock client if any, and the machine if there are several. Raw.
 pub(crate) fn name(of: &ResultSource<'_>) -> String {
     format!("{}{}", of.repository.name, suffix(of))
 }
 
-/// What follows the repository's name in [`name`].
+/// The part after the repository in [`name`].
 pub(crate) fn suffix(of: &ResultSource<'_>) -> String {
     let client = of.client.map(|client| format!(", by stock {client}")).unwrap_or_default();
     let host = of.host.map(|host| format!(" on {}", host.description())).unwrap_or_default();
     format!("{client}{host}")
 }
 
-/// The name with the revision that was measured. Plain.
+/// The name with the measured revision. Plain.
 pub(crate) fn heading(of: &ResultSource<'_>) -> String {
     let name = plain_text(&of.repository.name);
     let revision = match &of.repository.head {
@@ -26,7 +26,7 @@ pub(crate) fn heading(of: &ResultSource<'_>) -> String {
     format!("{name}{revision}{}", plain_text(&suffix(of)))
 }
 
-/// As many digits of a commit's id as tell apart the commits of the largest repositories.
+/// Enough digits of a commit id to distinguish the commits of the largest repositories.
 pub(crate) fn short_id(id: &str) -> String {
     id.chars().take(12).collect()
 }

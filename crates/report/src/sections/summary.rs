@@ -1,16 +1,24 @@
-//! The first screen: what one would gain and lose with each codec, in one line each.
+//! The first screen of text: what each codec would gain and lose, in one line each.
 
 use repackbench_analysis::{Outcome, ResultSource, by_source, outcomes, without_floors};
 use repackbench_records::{Role, VariantComparison, WorkloadComparison};
 
-use super::{comparisons::verdict::verdict_word, names::variant_name, source};
+use super::{
+    comparisons::verdict::{verdict_word, word_cell},
+    names::variant_name,
+    source,
+};
 use crate::{
-    document::{Align, Article, Block, ColumnSplit, Table, plain_text},
-    number::{megabytes, three_decimals, time_ratio},
+    document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
+    number::{megabytes, or_dash, three_decimals, time_ratio},
 };
 
-/// For each repository a line for each variant with its size and its time in every workload, as multiples of the baseline's, each
-/// time with its verdict; then, in words, which variants are best, and which are dominated. Empty where there is nothing to compare.
+/// The meaning of the table in Markdown.
+pub(crate) const WORST_FIRST: &str = "Multiples of the baseline's bytes and times, less is better; the worst first.";
+
+/// For each repository, a line for each variant with its size and its time in every workload as multiples of the
+/// baseline's, each time with its verdict; then sentences on the best and the dominated variants. Empty without a
+/// comparison.
 pub fn summary(comparisons: &[WorkloadComparison]) -> Vec<Article> {
     by_source(comparisons).iter().filter_map(|(of, comparisons)| article(of, comparisons)).collect()
 }
@@ -39,21 +47,20 @@ fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Option
 
 fn table(comparisons: &[&WorkloadComparison]) -> Table {
     let names = workload_names(comparisons);
-    let mut columns = vec![("variant", Align::Words), ("size", Align::Numbers)];
-    columns.extend(names.iter().map(|name| (name.as_str(), Align::Words)));
-    let mut table = Table::new(&columns);
+    let columns = [Column::words("variant"), Column::numbers("size")];
+    let mut table = Table::new(columns.into_iter().chain(names.into_iter().map(Column::words)));
     // A variant's name and size need about 34 characters, a ratio with its verdict about 20.
     table.split = Some(ColumnSplit { fixed: 2, fixed_width: 34, column_width: 20 });
     for outcome in outcomes(comparisons) {
-        let size = outcome.size.map_or_else(|| "-".to_owned(), three_decimals);
-        let times = outcome.rows.iter().map(|cell| cell.map_or_else(|| "-".to_owned(), short_cell));
-        let cells = [variant_name(outcome.variant), size].into_iter().chain(times);
+        let times = outcome.rows.iter().map(|row| short_cell(*row));
+        let cells = [variant_name(outcome.variant), or_dash(outcome.size, three_decimals)].map(Cell::from);
+        let cells = cells.into_iter().chain(times);
         table.variant_row(outcome.variant.label(), cells);
     }
     table
 }
 
-/// The workloads' names, without parameters where that is enough to tell them apart.
+/// The names of the workloads, without parameters if they are unique.
 pub(crate) fn workload_names(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let is_alone = |name: &str| comparisons.iter().filter(|comparison| comparison.workload.name == name).count() == 1;
     let name = |comparison: &&WorkloadComparison| match &comparison.workload {
@@ -63,15 +70,16 @@ pub(crate) fn workload_names(comparisons: &[&WorkloadComparison]) -> Vec<String>
     comparisons.iter().map(name).collect()
 }
 
-/// A ratio and its verdict in a word.
-pub(crate) fn short_cell(row: &VariantComparison) -> String {
-    let Some(ratio) = &row.ratio else {
-        return if row.variant.role == Role::Baseline { "1.00 baseline".to_owned() } else { "-".to_owned() };
-    };
-    format!("{} {}", time_ratio(ratio.ratio), verdict_word(row.verdict))
+/// A ratio and its verdict in a word; a dash for none.
+pub(crate) fn short_cell(row: Option<&VariantComparison>) -> Cell {
+    match row.map(|row| (&row.ratio, row.variant.role, row.verdict)) {
+        Some((Some(ratio), _, verdict)) => word_cell(&format!("{} ", time_ratio(ratio.ratio)), verdict),
+        Some((None, Role::Baseline, _)) => "1.00 baseline".into(),
+        Some((None, ..)) | None => "-".into(),
+    }
 }
 
-/// The answer in words: the smallest, the fastest in each workload, and which are dominated. Empty without candidates.
+/// Sentences on the smallest variant, the fastest in each workload, and the dominated ones. Empty without candidates.
 pub(crate) fn sentences(outcomes: &[Outcome<'_>], comparisons: &[&WorkloadComparison]) -> String {
     let candidates: Vec<&Outcome<'_>> = outcomes.iter().filter(|outcome| outcome.is_headline).collect();
     let workloads: Vec<String> = workload_names(comparisons).iter().map(|name| plain_text(name)).collect();
@@ -109,7 +117,7 @@ fn dominated(candidates: &[&Outcome<'_>]) -> Option<String> {
     (!names.is_empty()).then(sentence)
 }
 
-/// What a variant changes, in words: `15.2 % smaller`, `traverse 28 % less time (faster)`.
+/// The effects of a variant in words: `15.2 % smaller`, `traverse 28 % less time (faster)`.
 fn effects(outcome: &Outcome<'_>, workloads: &[String]) -> Vec<String> {
     let mut effects = Vec::new();
     effects.extend(outcome.size.map(|size| match difference(size) {
@@ -127,7 +135,7 @@ fn effects(outcome: &Outcome<'_>, workloads: &[String]) -> Vec<String> {
     effects
 }
 
-/// How far from 1 a ratio is, in percent with one decimal, and whether it lies below.
+/// The distance of a ratio from 1, in percent with one decimal, and whether it is below 1.
 fn difference(ratio: f64) -> (f64, bool) {
     (((ratio - 1.0).abs() * 1000.0).round() / 10.0, ratio < 1.0)
 }
@@ -151,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_screen_has_a_line_for_each_variant_and_says_who_is_best() {
+    fn first_screen_has_all_variants_and_the_best() {
         let expected = "\
 sample (revision 0123456789ab), beside zlib:6 (100 MB): size and time as multiples, less is better
 
@@ -172,7 +180,7 @@ another one has figures at least as good as bzip2:9's.
     }
 
     #[test]
-    fn workloads_that_do_not_fit_stand_below() {
+    fn workloads_that_do_not_fit_follow_below() {
         let text =
             crate::articles_text(&summary(&two_workloads()), crate::Style { width: Some(60), ..crate::Style::PLAIN });
         assert_eq!(text.matches("\nvariant").count(), 2, "{text}");
@@ -180,7 +188,7 @@ another one has figures at least as good as bzip2:9's.
     }
 
     #[test]
-    fn one_codec_gets_a_sentence_and_none_gets_nothing() {
+    fn one_codec_gets_one_sentence() {
         let [mut comparison, _] = two_workloads();
         comparison.rows.truncate(3);
         let text = plain(&summary(&[comparison.clone()]));

@@ -1,4 +1,4 @@
-//! What a workload reads, and what a model makes of it.
+//! The pages that workloads read, and modelled times.
 
 use std::time::Duration;
 
@@ -7,11 +7,12 @@ use repackbench_records::{DeviceCheck, FilePages, ModelledReads, PartAccesses, T
 
 use super::source;
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{TimeScale, megabytes, single_time, thousands, time_ratio},
+    document::{Article, Block, Column, Table, plain_text},
+    number::{megabytes, or_dash, single_time, thousands, time_ratio},
 };
 
-/// Each workload's traces on several variants: pages by file, what they were read for, and modelled times; then what the figures mean.
+/// The traces of each workload on several variants: pages by file, accesses by purpose, and modelled times; then the
+/// meaning of the columns.
 pub fn traces(records: &[TraceRecord]) -> Vec<Article> {
     if records.is_empty() {
         return vec![Article::of([Block::note("Nothing was traced.")])];
@@ -21,7 +22,7 @@ pub fn traces(records: &[TraceRecord]) -> Vec<Article> {
     articles.chain([Article::of([Block::Notes(NOTES.map(str::to_owned).to_vec())])]).collect()
 }
 
-/// What one workload reads of one repository's variants.
+/// What one workload reads from the variants of one repository.
 fn article(first: &TraceRecord, records: &[TraceRecord]) -> Article {
     let mut tables = vec![files_table(records), parts_table(records), devices_table(records)];
     tables.extend(records.iter().any(|record| !record.memory.is_empty()).then(|| memory_table(records)));
@@ -39,7 +40,7 @@ fn article(first: &TraceRecord, records: &[TraceRecord]) -> Article {
     }
 }
 
-/// What the tables mean.
+/// The meaning of the columns.
 const NOTES: [&str; 2] = [
     "Pages are of 4 KiB. A run is a stretch of touched pages, a gap what lies between two runs of a file. Forward is the share of \
      steps, from one page of a file to another, that lead to a later one. First touches: of the next page, of one farther on, of an \
@@ -47,7 +48,7 @@ const NOTES: [&str; 2] = [
     "Modelled times are a model's, not measured: waiting for the device alone, from an empty page cache. METHODOLOGY.md defines it.",
 ];
 
-/// The label of a record, for the first of its rows only.
+/// The label of a record, only for the first of its rows.
 fn label(record: &TraceRecord, row: usize) -> String {
     if row == 0 { record.variant.label().into_owned() } else { String::new() }
 }
@@ -61,20 +62,20 @@ fn page_megabytes(pages: u64, record: &TraceRecord) -> String {
     megabytes(pages.saturating_mul(record.page_len))
 }
 
-/// Pages that were touched, by what files hold.
+/// The touched pages, by role of files.
 fn files_table(records: &[TraceRecord]) -> Table {
-    let mut table = Table::new(&[
-        ("variant", Align::Words),
-        ("files", Align::Words),
-        ("MB", Align::Numbers),
-        ("touched MB", Align::Numbers),
-        ("%", Align::Numbers),
-        ("runs", Align::Numbers),
-        ("median run", Align::Numbers),
-        ("median gap", Align::Numbers),
-        ("forward %", Align::Numbers),
-        ("first touches: next/ahead/back %", Align::Numbers),
-        ("jump", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::words("files"),
+        Column::numbers("MB"),
+        Column::numbers("touched MB"),
+        Column::numbers("%"),
+        Column::numbers("runs"),
+        Column::numbers("median run"),
+        Column::numbers("median gap"),
+        Column::numbers("forward %"),
+        Column::numbers("first touches: next/ahead/back %"),
+        Column::numbers("jump"),
     ])
     .captioned("Pages that were touched");
     for record in records {
@@ -89,7 +90,7 @@ fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11]
     let touches = files.first_touches;
     let steps = touches.next.saturating_add(touches.ahead).saturating_add(touches.back);
     let shares = [touches.next, touches.ahead, touches.back].map(|part| percent(part, steps)).join("/");
-    let or_none = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), thousands);
+    let or_none = |number: Option<u64>| or_dash(number, thousands);
     [
         label(record, row),
         files.role.clone(),
@@ -105,21 +106,21 @@ fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11]
     ]
 }
 
-/// What was read for which purpose.
+/// The accesses by purpose.
 fn parts_table(records: &[TraceRecord]) -> Table {
-    let mut table = Table::new(&[
-        ("variant", Align::Words),
-        ("read for", Align::Words),
-        ("accesses", Align::Numbers),
-        ("chunks decoded", Align::Numbers),
-        ("MB read", Align::Numbers),
-        ("pages", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::words("read for"),
+        Column::numbers("accesses"),
+        Column::numbers("chunks decoded"),
+        Column::numbers("MB read"),
+        Column::numbers("pages"),
     ])
     .captioned("What was read");
     for record in records {
         for (row, part) in record.parts.iter().enumerate() {
             let PartAccesses { part: name, accesses, bytes, pages, decodes } = part;
-            let decodes = if *decodes == 0 { "-".to_owned() } else { thousands(*decodes) };
+            let decodes = or_dash(Some(*decodes).filter(|decodes| *decodes > 0), thousands);
             table.variant_row(
                 record.variant.label(),
                 [label(record, row), name.clone(), thousands(*accesses), decodes, megabytes(*bytes), thousands(*pages)],
@@ -131,13 +132,13 @@ fn parts_table(records: &[TraceRecord]) -> Table {
 
 /// Modelled times from an empty page cache.
 fn devices_table(records: &[TraceRecord]) -> Table {
-    let mut table = Table::new(&[
-        ("variant", Align::Words),
-        ("device", Align::Words),
-        ("seeks", Align::Numbers),
-        ("MB read", Align::Numbers),
-        ("modelled time", Align::Numbers),
-        ("ratio", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::words("device"),
+        Column::numbers("seeks"),
+        Column::numbers("MB read"),
+        Column::numbers("modelled time"),
+        Column::numbers("ratio"),
     ])
     .captioned("Modelled times from an empty page cache");
     for record in records {
@@ -153,16 +154,16 @@ fn devices_table(records: &[TraceRecord]) -> Table {
     table
 }
 
-/// Modelled times where memory is short.
+/// Modelled times with limited memory.
 fn memory_table(records: &[TraceRecord]) -> Table {
-    let mut table = Table::new(&[
-        ("variant", Align::Words),
-        ("memory", Align::Words),
-        ("device", Align::Words),
-        ("misses", Align::Numbers),
-        ("MB read", Align::Numbers),
-        ("modelled time", Align::Numbers),
-        ("ratio", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::words("memory"),
+        Column::words("device"),
+        Column::numbers("misses"),
+        Column::numbers("MB read"),
+        Column::numbers("modelled time"),
+        Column::numbers("ratio"),
     ])
     .captioned("Modelled times where memory is short");
     for record in records {
@@ -184,39 +185,35 @@ fn memory_table(records: &[TraceRecord]) -> Table {
     table
 }
 
-/// What the others are compared with: the baseline, if it was traced.
+/// The baseline, if it was traced.
 fn baseline(records: &[TraceRecord]) -> Option<&TraceRecord> {
     records.iter().find(|record| record.variant.role == repackbench_records::Role::Baseline)
 }
 
 fn modelled_cells(reads: &ModelledReads, reference: Option<&ModelledReads>) -> [String; 4] {
-    let ratio = match reference.map(|reference| reference.time).filter(|time| *time > Duration::ZERO) {
-        Some(reference) => time_ratio(reads.time.as_secs_f64() / reference.as_secs_f64()),
-        None => "-".to_owned(),
-    };
-    [thousands(reads.seeks), megabytes(reads.bytes), TimeScale::for_smallest(reads.time).show(reads.time), ratio]
+    let reference = reference.map(|reference| reference.time).filter(|time| *time > Duration::ZERO);
+    let ratio = or_dash(reference, |reference| time_ratio(reads.time.as_secs_f64() / reference.as_secs_f64()));
+    [thousands(reads.seeks), megabytes(reads.bytes), single_time(reads.time), ratio]
 }
 
-/// The device model's answers beside cold reads.
+/// The device model compared with cold reads.
 pub fn device_check(check: &DeviceCheck) -> Article {
     let device = &check.device;
-    let mut table = Table::new(&[
-        ("read cold", Align::Words),
-        ("modelled", Align::Numbers),
-        ("measured: median", Align::Numbers),
-        ("least", Align::Numbers),
-        ("most", Align::Numbers),
-        ("modelled/measured", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("read cold"),
+        Column::numbers("modelled"),
+        Column::numbers("measured: median"),
+        Column::numbers("least"),
+        Column::numbers("most"),
+        Column::numbers("modelled/measured"),
     ]);
     for row in &check.rows {
         let mut measured = row.measured.clone();
         measured.sort_unstable();
-        let shown = |at: Option<&Duration>| at.map_or_else(|| "-".to_owned(), |time| single_time(*time));
+        let shown = |at: Option<&Duration>| or_dash(at.copied(), single_time);
         let median = measured.get(measured.len().saturating_sub(1) / 2);
-        let ratio = match median.filter(|median| !median.is_zero()) {
-            Some(median) => time_ratio(row.modelled.as_secs_f64() / median.as_secs_f64()),
-            None => "-".to_owned(),
-        };
+        let ratio = median.filter(|median| !median.is_zero());
+        let ratio = or_dash(ratio, |median| time_ratio(row.modelled.as_secs_f64() / median.as_secs_f64()));
         let how = row.how.clone();
         let modelled = single_time(row.modelled);
         table.row([how, modelled, shown(median), shown(measured.first()), shown(measured.last()), ratio]);
@@ -297,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_stands_in_its_row_and_untouched_files_in_none() {
+    fn rows_show_all_values_of_touched_files() {
         let text = trace_table(&[record(Role::AsFound, 0, 150), record(Role::Baseline, 1, 100)]);
         let words: Vec<String> =
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -311,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_shows_the_model_beside_the_median_of_the_copies() {
+    fn device_check_shows_model_and_median_of_copies() {
         let times = [40, 10, 30, 20].map(Duration::from_millis).to_vec();
         let row = DeviceCheckRow { how: "by page".into(), modelled: Duration::from_millis(30), measured: times };
         let check = DeviceCheck {
@@ -327,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_baseline_there_are_no_ratios() {
+    fn ratios_need_a_baseline() {
         let mut alone = record(Role::AsFound, 0, 150);
         alone.memory.clear();
         let text = trace_table(&[alone]);

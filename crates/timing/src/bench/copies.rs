@@ -69,7 +69,7 @@ fn run_copy(
 ) -> Result<CopyRun, BenchError> {
     let mut counter = Counter::timing_writes(clock);
     let prepared = workload.prepare(place);
-    history.forget();
+    history.clear_caches();
     // A failure or a panic before this does not keep the others waiting.
     expected.wait();
     prepared?;
@@ -80,7 +80,7 @@ fn run_copy(
     let usage = faults.until(Faults::now());
     result?;
     let lookups = history.delta_cache_lookups();
-    history.forget();
+    history.clear_caches();
     let extra = workload.extra();
     workload.clean_up()?;
     let writing = counter.writing().map_err(clock_error)?;

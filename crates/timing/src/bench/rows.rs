@@ -95,7 +95,7 @@ impl Opening<'_> {
                     delta_cache,
                 },
                 checks: self.checks(&formats),
-                conversion: self.in_use.as_ref().and_then(VariantDir::making).map(cost),
+                conversion: self.in_use.as_ref().and_then(VariantDir::making_cost).map(cost),
                 formats: formats.clone(),
                 variant,
                 decoder,

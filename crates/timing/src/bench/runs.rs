@@ -164,7 +164,7 @@ impl Session<'_> {
                 continue;
             };
             let mut digester = Digester::default();
-            history.forget();
+            history.clear_caches();
             workload.prepare(&subject.place)?;
             let is_traced = spec.is_traced();
             if is_traced {
@@ -174,7 +174,7 @@ impl Session<'_> {
             let trace = is_traced.then(|| history.take_accesses());
             result?;
             workload.clean_up()?;
-            history.forget();
+            history.clear_caches();
             reads.push(trace.map(|trace| traced_reads(&trace, &self.plan.devices)));
             let seen = Reference::of(digester.counts(), digester.digest());
             match &reference {
@@ -256,7 +256,7 @@ impl Session<'_> {
     ) -> Result<JobRun, BenchError> {
         let mut counter = Counter::timing_writes(self.clock);
         workload.prepare(place)?;
-        history.forget();
+        history.clear_caches();
         let (calls, faults) = (ReadCalls::now(), Faults::now());
         let (result, sample) = match workload.has_work() {
             true => measure(self.clock, || workload.run(history, &mut counter)).map_err(clock_error)?,
@@ -266,7 +266,7 @@ impl Session<'_> {
         let usage = JobUsage { read_calls: calls.until(ReadCalls::now()), ..usage };
         result?;
         let lookups = history.delta_cache_lookups();
-        history.forget();
+        history.clear_caches();
         let extra = workload.extra();
         workload.clean_up()?;
         let sample = Sample { writing: counter.writing().map_err(clock_error)?, ..sample };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use repackbench_reader::{AccessTrace, FileRole};
-use repackbench_records::AccessMap;
+use repackbench_records::{AccessMap, MapCell};
 
 use super::pages::{PageSpace, role_name};
 
@@ -46,7 +46,7 @@ pub fn access_maps(trace: &AccessTrace) -> Vec<AccessMap> {
             .remove(role)
             .unwrap_or_default()
             .into_iter()
-            .map(|((column, row), count)| (column, row, count))
+            .map(|((column, row), touches)| MapCell { column, row, touches })
             .collect(),
     };
     pages_of_role.iter().map(map).collect()
@@ -74,7 +74,7 @@ mod tests {
         let maps = access_maps(&trace(&[80 * PAGE_LEN, 80 * PAGE_LEN], accesses));
         let [pack] = maps.as_slice() else { panic!("{maps:?}") };
         assert_eq!((&*pack.role, pack.pages, pack.touches, pack.columns, pack.rows), ("pack", 160, 4, 128, 80));
-        assert_eq!(pack.cells, [(0, 0, 1), (32, 1, 1), (64, 40, 1), (96, 79, 1)]);
+        assert_eq!(pack.cells, [(0, 0, 1), (32, 1, 1), (64, 40, 1), (96, 79, 1)].map(MapCell::from));
     }
 
     #[test]
@@ -82,7 +82,8 @@ mod tests {
         let accesses = (0..256).map(|number| chunk(0, number % 2 * PAGE_LEN, 1)).collect();
         let maps = access_maps(&trace(&[2 * PAGE_LEN], accesses));
         let cells = &maps[0].cells;
-        assert_eq!((cells.len(), cells[0], cells[1], cells[255]), (256, (0, 0, 1), (0, 40, 1), (127, 40, 1)));
-        assert_eq!(cells.iter().map(|(_, _, count)| count).sum::<u64>(), 256);
+        assert_eq!(cells.len(), 256);
+        assert_eq!([cells[0], cells[1], cells[255]], [(0, 0, 1), (0, 40, 1), (127, 40, 1)].map(MapCell::from));
+        assert_eq!(cells.iter().map(|cell| cell.touches).sum::<u64>(), 256);
     }
 }

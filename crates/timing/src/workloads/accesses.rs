@@ -15,12 +15,12 @@ pub fn record_accesses(
     recording: Recording,
 ) -> Result<(AccessTrace, Counts), WorkloadError> {
     workload.prepare(place)?;
-    history.forget();
+    history.clear_caches();
     history.record_accesses(recording);
     let mut counter = Counter::default();
     let result = workload.run(history, &mut counter);
     let trace = history.take_accesses();
-    history.forget();
+    history.clear_caches();
     workload.clean_up()?;
     result.map(|()| (trace, counter.counts()))
 }

@@ -104,7 +104,7 @@ mod tests {
         let mut history = repository.history(Decoders::default()).unwrap();
         let mut blame = |path: &str, commits| {
             let range = HistoryRange { revision: "HEAD".to_owned(), commits };
-            history.forget();
+            history.clear_caches();
             Blame::new(range, path).run(history.as_mut(), &mut Counter::default()).map_err(|error| error.to_string())
         };
         assert_eq!(blame("src/a", None), Ok(()));

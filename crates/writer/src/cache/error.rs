@@ -1,21 +1,21 @@
-//! What can go wrong with the cache.
+//! The errors of the cache.
 
 use std::{io, path::PathBuf};
 
-/// Why the cache could not do what was asked.
+/// Why the cache failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// There is no place for a cache.
+    /// The environment names no folder for a cache.
     #[error("no place for the cache of variants: neither XDG_CACHE_HOME nor HOME is an absolute path")]
     NoPlace,
     /// The operating system refused an operation.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
-        /// What was tried, as an infinitive: `create`, `lock`.
+        /// The operation that failed, as an infinitive: `create`, `lock`.
         action: &'static str,
-        /// The file or folder it was tried on.
+        /// The file or folder.
         path: PathBuf,
-        /// The operating system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Another process uses the variant that was to be removed, or removed one that was just made. Trying again later
@@ -25,10 +25,10 @@ pub enum CacheError {
         /// The variant's lock file.
         path: PathBuf,
     },
-    /// The function that makes a variant reported success and left nothing.
+    /// The function that makes a variant returned without an error, but created nothing.
     #[error("{}: expected a new variant, found nothing", path.display())]
     NothingMade {
-        /// The folder that it was to make.
+        /// The folder that it should have created.
         path: PathBuf,
     },
 }
@@ -40,13 +40,13 @@ impl CacheError {
     }
 }
 
-/// Why [`super::Cache::get_or_make`] gave no variant.
+/// Why [`super::Cache::get_or_make`] returned no variant.
 #[derive(Debug, thiserror::Error)]
 pub enum GetOrMakeError<E> {
     /// The cache failed.
     #[error(transparent)]
     Cache(#[from] CacheError),
-    /// The function that makes the variant failed; nothing of it is left.
+    /// The function that makes the variant failed. Nothing of the variant is left.
     #[error("{0}")]
     Make(E),
 }

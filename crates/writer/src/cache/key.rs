@@ -1,15 +1,15 @@
-//! What makes two variants the same.
+//! The key of a cached variant.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-/// The name of a cached variant: a hash over everything that decides its content.
+/// The name of a cached variant: a hash of everything that decides its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VariantKey([u8; 32]);
 
 impl VariantKey {
-    /// The key that `text` spells in 64 lower-case hexadecimal digits, if it does.
+    /// Parses a key from 64 lower-case hexadecimal digits.
     pub(super) fn from_hex(text: &str) -> Option<Self> {
         let digit = |byte: u8| match byte {
             b'0'..=b'9' => Some(byte - b'0'),
@@ -35,7 +35,7 @@ impl fmt::Display for VariantKey {
     }
 }
 
-/// Everything that decides what a variant contains. Lists may be in any order.
+/// Everything that decides the content of a variant. Lists may be in any order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VariantInputs {
     /// The version of the on-disk format that the variant is written in.
@@ -47,7 +47,7 @@ pub struct VariantInputs {
     /// The source's object hash, as Git names it: `sha1` or `sha256`.
     pub object_hash: String,
     /// Name and target of each ref, HEAD included. A target is an object id or the name of another ref, in any form
-    /// that tells the two apart.
+    /// that distinguishes the two.
     pub refs: Vec<(Vec<u8>, Vec<u8>)>,
     /// The trailing checksums of all packs.
     pub pack_checksums: Vec<Vec<u8>>,
@@ -60,9 +60,9 @@ pub struct VariantInputs {
 }
 
 impl VariantInputs {
-    /// The key of the variant that these inputs make: SHA-256 over the fields in the order of their declaration. Each
-    /// text is preceded by its length and each sorted list by its number of items, as 64-bit little-endian integers,
-    /// so that no two different inputs hash the same bytes.
+    /// The key of the variant with these inputs: SHA-256 over the fields in the order of their declaration. Each text
+    /// is preceded by its length and each sorted list by its number of items, as 64-bit little-endian integers. So no
+    /// two different inputs hash the same bytes.
     pub fn key(mut self) -> VariantKey {
         self.refs.sort_unstable();
         self.pack_checksums.sort_unstable();
@@ -94,23 +94,23 @@ impl VariantInputs {
 pub struct KeyHasher(Sha256);
 
 impl KeyHasher {
-    /// A number, as a 64-bit little-endian integer.
+    /// Hashes a number, as a 64-bit little-endian integer.
     pub fn number(&mut self, number: u64) {
         self.0.update(number.to_le_bytes());
     }
 
-    /// A text, preceded by its length.
+    /// Hashes a text, preceded by its length.
     pub fn text(&mut self, text: &[u8]) {
         self.number(text.len() as u64);
         self.bytes(text);
     }
 
-    /// A piece of a text whose length was hashed before.
+    /// Hashes a piece of a text whose length was hashed before.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn finish(self) -> VariantKey {
         VariantKey(self.0.finalize().into())
     }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_lists_does_not_matter() {
+    fn key_does_not_depend_on_the_order_of_lists() {
         let mut reordered = inputs();
         reordered.refs.reverse();
         reordered.pack_checksums.reverse();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_matters_and_none_runs_into_the_next() {
+    fn every_field_changes_the_key() {
         let changes: [fn(&mut VariantInputs); 13] = [
             |_| {},
             |inputs| inputs.format_version = 2,
@@ -178,16 +178,16 @@ mod tests {
         assert_eq!(keys.len(), changes.len());
     }
 
-    /// Worked out apart from this code, in Python with `struct.pack('<Q', ...)` and `hashlib.sha256`. A change of the
-    /// layout must not go unnoticed: it empties everybody's cache.
+    /// Computed independently of this code, in Python with `struct.pack('<Q', ...)` and `hashlib.sha256`. A change of
+    /// the layout must not go unnoticed: it invalidates every cache.
     #[test]
-    fn the_layout_of_the_hash_is_fixed() {
+    fn hash_layout_is_fixed() {
         let expected = "26b090c68c6a1ce87920b92a6f2222c94cb1a49346ae5a0f455effa7d1ff9f56";
         assert_eq!(inputs().key().to_string(), expected);
     }
 
     #[test]
-    fn hexadecimal_digits_give_the_key_back() {
+    fn key_parses_from_its_hexadecimal_digits() {
         let key = inputs().key();
         assert_eq!(VariantKey::from_hex(&key.to_string()), Some(key));
         assert_eq!(VariantKey::from_hex(&key.to_string().to_uppercase()), None);

@@ -1,8 +1,8 @@
 //! One lock file for each variant.
 //!
-//! Whoever reads a variant holds its lock shared, whoever makes or removes it holds it alone. The operating system
-//! drops locks of processes that die. Lock files stay when their variant goes: one that was removed while another
-//! process waits for it would let two processes hold "the" lock.
+//! Readers of a variant share its lock. A process that makes or removes the variant holds the lock exclusively. The
+//! operating system releases the locks of processes that die. Lock files stay when their variant is removed: if one
+//! were removed while another process waits for it, two processes could hold "the" lock.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -23,27 +23,27 @@ pub(super) enum WhenBusy {
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
 pub(super) struct VariantLock {
-    /// Held open, for the lock goes when it closes.
+    /// Kept open, since closing it releases the lock.
     file: File,
 }
 
 impl Drop for VariantLock {
     fn drop(&mut self) {
-        // Closing alone may not be enough: a process that another thread is starting just now holds the file, too, until it runs its
-        // program. What cannot be unlocked goes with the last of them.
+        // Closing may not be enough: a process that another thread is starting at this moment also holds the file,
+        // until it executes its program. If unlocking fails, the last of them releases the lock.
         let _ = self.file.unlock();
     }
 }
 
 impl VariantLock {
-    /// Takes the lock of `path` together with other readers, after waiting for whoever holds it alone.
+    /// Takes the lock of `path` together with other readers. Waits while another process holds it exclusively.
     pub(super) fn shared(path: &Path) -> Result<Self, CacheError> {
         let file = open(path)?;
         file.lock_shared().map_err(CacheError::io("lock", path))?;
         Ok(VariantLock { file })
     }
 
-    /// Takes the lock of `path` alone.
+    /// Takes the lock of `path` exclusively.
     pub(super) fn exclusive(path: &Path, when_busy: WhenBusy) -> Result<Self, CacheError> {
         let file = open(path)?;
         match when_busy {
@@ -57,7 +57,7 @@ impl VariantLock {
     }
 }
 
-/// Opens the lock file `path`, made where it is missing.
+/// Opens the lock file `path`, and creates it if it is missing.
 fn open(path: &Path) -> Result<File, CacheError> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(CacheError::io("create", folder))?;

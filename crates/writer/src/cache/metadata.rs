@@ -1,4 +1,4 @@
-//! The small file beside each cached variant that says what it is.
+//! The metadata file beside each cached variant.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use std::{
 use nix::sys::resource::{UsageWho, getrusage};
 use serde::{Deserialize, Serialize};
 
-/// What a variant was made of; for people, as the key alone decides whether a variant fits.
+/// The origin of a variant. It is informative only: the key alone decides whether a variant fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariantOrigin {
     /// The repository that it was made from.
@@ -21,16 +21,16 @@ pub struct VariantOrigin {
     pub format_version: u32,
 }
 
-/// What making a variant took, as a whole: reading the source, encoding, checking what was written.
+/// The total cost of making a variant: reading the source, encoding, checking the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakingCost {
-    /// CPU time of all threads, and of programs that were run for it.
+    /// CPU time of all threads, and of programs that were started.
     pub cpu: Duration,
     /// Elapsed time.
     pub wall: Duration,
 }
 
-/// Measures what making a variant takes.
+/// Measures the cost of making a variant.
 pub(super) struct MakingClock {
     began: Instant,
     cpu: Option<Duration>,
@@ -41,14 +41,14 @@ impl MakingClock {
         MakingClock { began: Instant::now(), cpu: process_cpu() }
     }
 
-    /// What it has taken so far; `None` where the system does not tell.
+    /// The cost so far; `None` if the system does not report it.
     pub(super) fn read(&self) -> Option<MakingCost> {
         let cpu = process_cpu()?.checked_sub(self.cpu?)?;
         Some(MakingCost { cpu, wall: self.began.elapsed() })
     }
 }
 
-/// CPU time of this process and of those that it waited for.
+/// CPU time of this process and of child processes that it waited for.
 fn process_cpu() -> Option<Duration> {
     [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN].into_iter().try_fold(Duration::ZERO, |sum, who| {
         let usage = getrusage(who).ok()?;
@@ -68,7 +68,7 @@ pub(super) struct Metadata {
     pub(super) format_version: u32,
     /// The lengths of the variant's files, in bytes.
     pub(super) bytes: u64,
-    /// What making it took; missing in variants that older versions made, and where the system does not tell.
+    /// The cost of making it; missing for variants of older versions, and if the system does not report it.
     #[serde(default)]
     pub(super) making: Option<MakingCost>,
     /// Seconds since 1970-01-01 UTC.
@@ -77,7 +77,7 @@ pub(super) struct Metadata {
     pub(super) last_used: u64,
 }
 
-/// The longest metadata file that is read; a real one holds two short texts and four numbers.
+/// The largest metadata file that is read. A real one holds two short texts and four numbers.
 const MAX_METADATA_BYTES: u64 = 1 << 20;
 
 impl Metadata {
@@ -95,7 +95,7 @@ impl Metadata {
         }
     }
 
-    /// The metadata in `path`; `None` when there is no such file or it is not what we write.
+    /// The metadata in `path`; `None` if there is no such file or it has another format.
     pub(super) fn read(path: &Path) -> io::Result<Option<Self>> {
         match fs::metadata(path) {
             Ok(file) if file.len() > MAX_METADATA_BYTES => return Ok(None),
@@ -106,7 +106,7 @@ impl Metadata {
         Ok(serde_json::from_slice(&fs::read(path)?).ok())
     }
 
-    /// Writes the metadata to `path` in one step, so that readers see the old or the new.
+    /// Writes the metadata to `path` atomically, so that readers see the old or the new.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder)?;

@@ -1,20 +1,20 @@
-//! The cache of variants: making one takes minutes for a large repository, and a benchmark is run many times.
+//! The cache of variants. Making a variant of a large repository takes minutes, and a benchmark is run many times.
 //!
-//! A cached variant lives in a folder of its own, named by its [`VariantKey`]:
+//! A cached variant has a folder of its own, named after its [`VariantKey`]:
 //!
 //! ```text
-//! CACHEDIR.TAG              tells backup programs to pass by
+//! CACHEDIR.TAG              makes backup programs skip the cache
 //! locks/KEY                 see `lock.rs`
-//! KEY/metadata.json         what the variant is, when it was used last
+//! KEY/metadata.json         the origin of the variant, and when it was last used
 //! KEY/repository.git        the variant
-//! KEY.making/               being made, under the key's lock; renamed to KEY when whole
+//! KEY.making/               being made, under the key's lock; renamed to KEY when complete
 //! KEY.removing/             being removed, under the key's lock
 //! cold-copies-.../          copies that a run reads, see `scratch.rs`
-//! outputs/...               where outputs are being made outside, see `outputs.rs`
+//! outputs/...               links to folders outside where outputs are being made, see `outputs.rs`
 //! ```
 //!
-//! A variant is complete when it has its final name, as it gets that last. Folders that an interrupted process left
-//! under one of the other names are removed when a cache is opened. Nothing else in the cache's folder is touched.
+//! A variant gets its final name last, so one with that name is complete. Opening a cache removes folders that
+//! interrupted processes left under the other names. Nothing else in the cache's folder is touched.
 
 use std::{
     env, fs,
@@ -48,7 +48,8 @@ const LOCKS_FOLDER: &str = "locks";
 const MAKING: &str = ".making";
 const REMOVING: &str = ".removing";
 
-/// What the Cache Directory Tagging Specification (<https://bford.info/cachedir/>) wants in `CACHEDIR.TAG`.
+/// The content that the Cache Directory Tagging Specification (<https://bford.info/cachedir/>) prescribes for
+/// `CACHEDIR.TAG`.
 const CACHEDIR_TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # This folder holds repackbench's cached variants; they can be made again.\n";
 
@@ -58,7 +59,7 @@ pub struct Cache {
     root: PathBuf,
 }
 
-/// A cached variant in use: while this lives, no process removes the variant.
+/// A cached variant in use: no process removes the variant while this value lives.
 #[derive(Debug)]
 pub struct VariantDir {
     path: PathBuf,
@@ -67,17 +68,17 @@ pub struct VariantDir {
 }
 
 impl VariantDir {
-    /// The variant: a bare repository.
+    /// The path of the variant, a bare repository.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What making it took, whenever that was; `None` for variants of older versions of the cache.
-    pub fn making(&self) -> Option<MakingCost> {
+    /// The cost of making it, whenever that was; `None` for variants of older versions of the cache.
+    pub fn making_cost(&self) -> Option<MakingCost> {
         self.making
     }
 
-    /// This variant, whose making needed what took `first`.
+    /// Adds the cost of another variant that this one was made from.
     pub(crate) fn after(mut self, first: Option<MakingCost>) -> Self {
         self.making = match (self.making, first) {
             (Some(own), Some(first)) => {
@@ -90,11 +91,11 @@ impl VariantDir {
 }
 
 impl Cache {
-    /// Opens the cache in `root`, or without one in `$XDG_CACHE_HOME/repackbench`, or in `~/.cache/repackbench`. Makes
-    /// the folder where it is missing, and removes what interrupted processes left.
+    /// Opens the cache in `root`. By default it is in `$XDG_CACHE_HOME/repackbench`, or in `~/.cache/repackbench`.
+    /// Creates the folder if it is missing, and removes what interrupted processes left.
     ///
     /// # Errors
-    /// [`CacheError::NoPlace`] when the environment names no folder, [`CacheError::Io`] when it cannot be used.
+    /// [`CacheError::NoPlace`] when the environment names no folder, [`CacheError::Io`] when the folder cannot be used.
     pub fn open(root: Option<PathBuf>) -> Result<Self, CacheError> {
         let root = match root {
             Some(root) => root,
@@ -111,18 +112,18 @@ impl Cache {
         Ok(cache)
     }
 
-    /// The cache's folder.
+    /// The folder of the cache.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The variant of `key`, made by `make` if the cache does not hold it. `make` gets the path of a folder that does
-    /// not exist yet and creates the repository there; two processes that want the same variant at the same time
-    /// make it once, and the other waits.
+    /// The variant of `key`, made by `make` if the cache does not hold it. `make` receives the path of a folder that
+    /// does not exist yet, and creates the repository there. If two processes want the same variant at the same time,
+    /// one makes it and the other waits.
     ///
     /// # Errors
-    /// [`GetOrMakeError::Make`] with what `make` returned, [`GetOrMakeError::Cache`] with the cache's own failures.
-    /// Either way nothing of the variant is left.
+    /// [`GetOrMakeError::Make`] with the error of `make`, [`GetOrMakeError::Cache`] when the cache itself fails.
+    /// Nothing of the variant is left then.
     pub fn get_or_make<E>(
         &self,
         key: &VariantKey,
@@ -134,33 +135,33 @@ impl Cache {
             if let Some(variant) = self.get(key)? {
                 return Ok(variant);
             }
-            let _alone = VariantLock::exclusive(&self.lock_path(key), WhenBusy::Wait)?;
+            let _lock = VariantLock::exclusive(&self.lock_path(key), WhenBusy::Wait)?;
             // Another process may have made it while this one waited.
             if self.complete_metadata(key)?.is_none() {
-                // One that was made here and is gone again was pruned in the short time without a lock.
+                // This process made it, but another one pruned it in the short time without a lock.
                 let make = make.take().ok_or_else(|| CacheError::Busy { path: self.lock_path(key) })?;
                 self.make_alone(key, origin, make)?;
             }
-            // The lock is released and taken again shared, for an exclusive lock cannot be turned into a shared one
-            // everywhere; in between a variant can be pruned, so look again.
+            // The lock is released and taken again as a shared one, since not every system can downgrade an exclusive
+            // lock. The variant can be pruned in between, so look again.
         }
     }
 
     /// The variant of `key`, if the cache holds it. Waits while the variant is being made or removed.
     ///
     /// # Errors
-    /// When the cache's folder cannot be read.
+    /// The folder of the cache cannot be read.
     pub fn get(&self, key: &VariantKey) -> Result<Option<VariantDir>, CacheError> {
         let lock = VariantLock::shared(&self.lock_path(key))?;
         let Some(mut metadata) = self.complete_metadata(key)? else { return Ok(None) };
         metadata.last_used = unix_seconds(std::time::SystemTime::now());
-        // A full disk must not keep a variant from being used; it merely looks unused.
+        // A full disk must not prevent the use of a variant; it only looks unused then.
         let _ = metadata.write(&self.variant_folder(key).join(METADATA_FILE));
         let path = self.variant_folder(key).join(REPOSITORY_FOLDER);
         Ok(Some(VariantDir { path, making: metadata.making, _lock: lock }))
     }
 
-    /// Makes the variant under its temporary name and gives it its final one. The caller holds the key's lock alone.
+    /// Makes the variant under its temporary name and renames it. The caller holds the key's lock exclusively.
     fn make_alone<E>(
         &self,
         key: &VariantKey,
@@ -169,7 +170,7 @@ impl Cache {
     ) -> Result<(), GetOrMakeError<E>> {
         let making = self.root.join(format!("{key}{MAKING}"));
         let variant = self.variant_folder(key);
-        // What has the final name but no metadata is a damaged variant.
+        // A folder with the final name but without metadata is a damaged variant.
         for folder in [&making, &variant] {
             remove_folder(folder)?;
         }
@@ -179,7 +180,7 @@ impl Cache {
             .map_err(GetOrMakeError::Make)
             .and_then(|()| finish(&making, &variant, origin, clock.read()).map_err(GetOrMakeError::Cache));
         if made.is_err() {
-            // The first error is the one to report; what cannot be removed now goes at the next opening.
+            // Report the first error. What cannot be removed now is removed at the next opening.
             let _ = remove_folder(&making);
         }
         made
@@ -202,7 +203,7 @@ impl Cache {
         self.root.join(LOCKS_FOLDER).join(key.to_string())
     }
 
-    /// Removes the temporary folders of processes that are gone: those whose key nobody has locked.
+    /// Removes the temporary folders of processes that are gone, whose keys are not locked.
     fn remove_leftovers(&self) -> Result<(), CacheError> {
         for name in self.names()? {
             let Some(key) =
@@ -211,7 +212,7 @@ impl Cache {
                 continue;
             };
             match VariantLock::exclusive(&self.lock_path(&key), WhenBusy::Fail) {
-                Ok(_alone) => remove_folder(&self.root.join(&name))?,
+                Ok(_lock) => remove_folder(&self.root.join(&name))?,
                 Err(CacheError::Busy { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -219,7 +220,7 @@ impl Cache {
         Ok(())
     }
 
-    /// The names in the cache's folder; one that is not UTF-8 is none of ours.
+    /// The names in the cache's folder. Names that are not UTF-8 are not ours.
     fn names(&self) -> Result<Vec<String>, CacheError> {
         let entries = fs::read_dir(&self.root).map_err(CacheError::io("list", &self.root))?;
         let mut names = Vec::new();
@@ -232,7 +233,7 @@ impl Cache {
     }
 }
 
-/// Writes the metadata of a variant that is whole and gives it its final name.
+/// Writes the metadata of a complete variant and gives it its final name.
 fn finish(making: &Path, variant: &Path, origin: &VariantOrigin, cost: Option<MakingCost>) -> Result<(), CacheError> {
     let repository = making.join(REPOSITORY_FOLDER);
     if !repository.is_dir() {
@@ -254,7 +255,7 @@ fn folder_bytes(folder: &Path) -> Result<u64, CacheError> {
     Ok(bytes)
 }
 
-/// Removes `folder` with all that is in it, if it exists.
+/// Removes `folder` with its content, if it exists.
 fn remove_folder(folder: &Path) -> Result<(), CacheError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -262,7 +263,7 @@ fn remove_folder(folder: &Path) -> Result<(), CacheError> {
     }
 }
 
-/// The place that the XDG Base Directory Specification gives a cache; it wants relative paths ignored.
+/// The default folder according to the XDG Base Directory Specification, which says to ignore relative paths.
 fn default_root(cache_home: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     let cache_home = cache_home.filter(|path| path.is_absolute());
     let base = cache_home.or_else(|| home.filter(|path| path.is_absolute()).map(|home| home.join(".cache")))?;

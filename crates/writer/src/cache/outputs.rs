@@ -1,7 +1,7 @@
-//! Where conversions write outside of the cache, so that pruning finds what killed ones left there.
+//! Notes where conversions write outside of the cache, so that pruning finds what killed ones left there.
 //!
-//! Each is a symbolic link `outputs/...` to the folder that the output lies in. It goes with the conversion, or when
-//! the cache is pruned and nothing is left there.
+//! Each note is a symbolic link `outputs/...` to the folder that will hold the output. It is removed with the end of
+//! the conversion, or when the cache is pruned and nothing is left in that folder.
 
 use std::{
     fs::{self, DirEntry},
@@ -13,11 +13,11 @@ use std::{
 };
 
 use super::{Cache, CacheError};
-use crate::work_folder::remove_left;
+use crate::work_folder::remove_leftovers;
 
 const OUTPUTS_FOLDER: &str = "outputs";
 
-/// A conversion that is under way; dropping this says that it has ended.
+/// A conversion in progress. Dropping this value marks its end.
 #[derive(Debug)]
 pub struct OutputNote {
     link: PathBuf,
@@ -25,7 +25,7 @@ pub struct OutputNote {
 
 impl Drop for OutputNote {
     fn drop(&mut self) {
-        // One that stays is removed when the cache is pruned.
+        // If it cannot be removed, pruning the cache removes it.
         let _ = fs::remove_file(&self.link);
     }
 }
@@ -34,7 +34,7 @@ impl Cache {
     /// Notes that an output is being made in `folder`.
     ///
     /// # Errors
-    /// The folder is not there, or the note cannot be written.
+    /// The folder does not exist, or the note cannot be written.
     pub fn note_output(&self, folder: &Path) -> Result<OutputNote, CacheError> {
         let folder = fs::canonicalize(folder).map_err(CacheError::io("find", folder))?;
         let outputs = self.root.join(OUTPUTS_FOLDER);
@@ -45,7 +45,7 @@ impl Cache {
         Ok(OutputNote { link })
     }
 
-    /// Removes what killed runs left where outputs were made; says how many folders that were.
+    /// Removes what killed runs left in folders of outputs. Returns the number of removed folders.
     pub(super) fn remove_left_outputs(&self) -> Result<u64, CacheError> {
         let outputs = self.root.join(OUTPUTS_FOLDER);
         let notes: Vec<DirEntry> = match fs::read_dir(&outputs) {
@@ -56,9 +56,9 @@ impl Cache {
         let mut removed = 0;
         for note in notes {
             let link = note.path();
-            // What is no link is not ours. One that leads nowhere has nothing left to lead to.
+            // Only links are ours. A dangling link has nothing left to clean up.
             let Ok(folder) = fs::read_link(&link) else { continue };
-            let left = remove_left(&folder);
+            let left = remove_leftovers(&folder);
             removed += left.removed;
             if left.kept == 0 {
                 let _ = fs::remove_file(&link);
@@ -77,13 +77,13 @@ mod tests {
     };
 
     #[test]
-    fn what_killed_conversions_left_goes_when_the_cache_is_pruned() {
+    fn pruning_removes_outputs_of_killed_conversions() {
         let (folder, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let cache = Cache::open(Some(folder.path().join("cache"))).unwrap();
         let notes = || fs::read_dir(cache.root().join(OUTPUTS_FOLDER)).unwrap().count();
         drop(cache.note_output(place.path()).unwrap());
         assert_eq!(notes(), 0);
-        // As a killed process leaves them.
+        // Leaves both as a killed process does.
         std::mem::forget(cache.note_output(place.path()).unwrap());
         WorkFolder::create(place.path()).unwrap().leave();
         let living = WorkFolder::create(place.path()).unwrap();

@@ -1,4 +1,4 @@
-//! Listing and removing cached variants.
+//! Lists and removes cached variants.
 
 use std::{
     fs,
@@ -45,27 +45,27 @@ pub enum PrunePolicy {
     KeepBytes(u64),
 }
 
-/// What pruning did.
+/// The result of pruning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Freed {
-    /// How many variants were removed.
+    /// The number of variants that were removed.
     pub variants: u64,
-    /// How many folders were removed that killed processes had left where they made their output.
+    /// The number of unfinished outputs of killed processes that were removed.
     pub outputs: u64,
-    /// How many folders of copies for cold runs were removed that a killed process had left.
+    /// The number of folders of copies for cold runs, left by killed processes, that were removed.
     pub cold_copies: u64,
-    /// The bytes of their files.
+    /// The bytes of the removed files.
     pub bytes: u64,
-    /// How many would have been removed but are in use.
+    /// The number of variants and copies that stay because they are in use.
     pub in_use: u64,
 }
 
 impl Cache {
-    /// The variants that the cache holds, the most recently used first. Variants that are being made are not among
-    /// them, nor are damaged ones.
+    /// The variants in the cache, most recently used first. Damaged variants and those that are being made are not
+    /// listed.
     ///
     /// # Errors
-    /// When the cache's folder cannot be read.
+    /// The folder of the cache cannot be read.
     pub fn list(&self) -> Result<Vec<CachedVariant>, CacheError> {
         let mut variants = Vec::new();
         for key in self.names()?.iter().filter_map(|name| VariantKey::from_hex(name)) {
@@ -78,11 +78,11 @@ impl Cache {
         Ok(variants)
     }
 
-    /// Removes variants by `policy`. Variants in use stay; damaged ones, and what killed processes left, go whatever
-    /// the policy is.
+    /// Removes variants by `policy`. Variants in use stay. Damaged ones and what killed processes left are removed
+    /// under any policy.
     ///
     /// # Errors
-    /// When the cache's folder cannot be read or a variant cannot be removed. Variants before that one are gone.
+    /// The folder of the cache cannot be read, or a variant cannot be removed. Variants before that one are gone.
     pub fn prune(&self, policy: PrunePolicy) -> Result<Freed, CacheError> {
         let variants = self.list()?;
         let mut freed = Freed::default();
@@ -113,22 +113,22 @@ impl Cache {
         Ok(freed)
     }
 
-    /// Removes one variant, unless it is in use. Renaming first makes sure that an interrupted removal leaves no half
-    /// variant under the final name.
+    /// Removes one variant, unless it is in use. It is renamed first, so that an interrupted removal leaves no
+    /// incomplete variant under the final name.
     fn remove(&self, key: &VariantKey) -> Result<(), CacheError> {
-        let _alone = VariantLock::exclusive(&self.lock_path(key), WhenBusy::Fail)?;
+        let _lock = VariantLock::exclusive(&self.lock_path(key), WhenBusy::Fail)?;
         let removing = self.root().join(format!("{key}{REMOVING}"));
         remove_folder(&removing)?;
         let folder = self.variant_folder(key);
         match fs::rename(&folder, &removing) {
-            // Another process was quicker.
+            // Another process was faster.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             result => result.map_err(CacheError::io("rename", &folder))?,
         }
         remove_folder(&removing)
     }
 
-    /// Removes folders that are named like a variant and are none, unless somebody has locked them.
+    /// Removes folders that are named like variants but are incomplete, unless they are locked.
     fn remove_damaged(&self) -> Result<(), CacheError> {
         for key in self.names()?.iter().filter_map(|name| VariantKey::from_hex(name)) {
             if self.complete_metadata(&key)?.is_some() {

@@ -1,7 +1,7 @@
-//! Folders for copies of variants that one run reads and removes again.
+//! Folders for copies of variants that one run reads and then removes.
 //!
-//! They are named `cold-copies-...`. Whoever fills one holds a lock of the same name, so that what a killed process left can be told
-//! from what is being read. Names are never used again, so a lock file goes with its folder.
+//! They are named `cold-copies-...`. The process that fills one holds a lock of the same name. That distinguishes the
+//! copies of a killed process from those in use. Names are never reused, so the lock file is removed with its folder.
 
 use std::{
     fs, io,
@@ -35,29 +35,29 @@ impl ScratchFolder {
 
 impl Drop for ScratchFolder {
     fn drop(&mut self) {
-        // What cannot be removed now is listed as left over, and goes when the cache is pruned.
+        // If it cannot be removed now, it is listed as left over, and removed when the cache is pruned.
         if fs::remove_dir_all(&self.path).is_ok() {
             let _ = fs::remove_file(&self.lock_path);
         }
     }
 }
 
-/// A folder of copies that lies in the cache.
+/// A folder of copies in the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedCopies {
     /// The folder.
     pub folder: PathBuf,
     /// The lengths of its files, in bytes.
     pub bytes: u64,
-    /// Whether a process is at work on it; else one left it that was killed.
+    /// Whether a process uses it. Otherwise a killed process left it.
     pub in_use: bool,
 }
 
 impl Cache {
-    /// A new, empty folder for copies.
+    /// Creates an empty folder for copies.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub fn scratch(&self) -> Result<ScratchFolder, CacheError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let name = format!("{PREFIX}{}-{now}", process::id());
@@ -71,7 +71,7 @@ impl Cache {
     /// The folders of copies in the cache, by name.
     ///
     /// # Errors
-    /// The cache's folder cannot be read.
+    /// The folder of the cache cannot be read.
     pub fn cold_copies(&self) -> Result<Vec<CachedCopies>, CacheError> {
         let mut all = Vec::new();
         for name in self.names()?.iter().filter(|name| name.starts_with(PREFIX)) {
@@ -87,13 +87,14 @@ impl Cache {
         Ok(all)
     }
 
-    /// Removes copies that no process is at work on; says how many folders and bytes went, and how many folders stay.
+    /// Removes the copies that no process uses. Returns the number of removed folders, their bytes, and the number of
+    /// folders that stay.
     pub(super) fn remove_left_copies(&self) -> Result<(u64, u64, u64), CacheError> {
         let (mut removed, mut bytes, mut in_use) = (0, 0_u64, 0);
         for copies in self.cold_copies()? {
             let Some(name) = copies.folder.file_name().and_then(|name| name.to_str()) else { continue };
             match self.lock_copies(name) {
-                Ok(_alone) => {
+                Ok(_lock) => {
                     remove_folder(&copies.folder)?;
                     let lock_path = self.copies_lock(name);
                     fs::remove_file(&lock_path).map_err(CacheError::io("remove", &lock_path))?;
@@ -122,12 +123,12 @@ mod tests {
     use crate::cache::{Freed, PrunePolicy};
 
     #[test]
-    fn copies_go_with_their_run_and_what_a_killed_one_left_when_the_cache_is_pruned() {
+    fn copies_are_removed_with_their_run_or_by_pruning() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::open(Some(folder.path().join("cache"))).unwrap();
         let running = cache.scratch().unwrap();
         fs::write(running.path().join("pack"), [1; 10]).unwrap();
-        // As a process leaves them that is killed: nobody holds the lock.
+        // Left as by a killed process: nobody holds the lock.
         let left = cache.root().join("cold-copies-AbCdEf");
         fs::create_dir_all(left.join("0-0/repo.git")).unwrap();
         fs::write(left.join("0-0/repo.git/pack"), [1; 300]).unwrap();

@@ -1,4 +1,4 @@
-//! The cache as its users meet it, in temporary folders.
+//! Tests of the cache through its public interface, in temporary folders.
 
 use std::{
     convert::Infallible,
@@ -26,7 +26,7 @@ fn cache() -> (tempfile::TempDir, Cache) {
     (folder, cache)
 }
 
-/// Makes a variant whose one file has `bytes` bytes.
+/// Makes a variant that consists of one file of `bytes` bytes.
 fn make(bytes: usize) -> impl FnOnce(&Path) -> Result<(), Infallible> {
     move |repository| {
         fs::create_dir(repository).unwrap();
@@ -39,7 +39,7 @@ fn never_made(_: &Path) -> Result<(), Infallible> {
     panic!("the cache holds this variant")
 }
 
-/// Names in the cache's folder that belong to variants, whole or not.
+/// Names in the cache's folder that belong to variants, complete or not.
 fn variant_names(cache: &Cache) -> Vec<String> {
     let names = cache.names().unwrap();
     names.into_iter().filter(|name| name != LOCKS_FOLDER && name != "CACHEDIR.TAG").collect()
@@ -53,7 +53,7 @@ fn set_last_used(cache: &Cache, key: &VariantKey, seconds: u64) {
 }
 
 #[test]
-fn a_variant_is_made_once_and_found_again() {
+fn variant_is_made_once_and_found_again() {
     let (_folder, cache) = cache();
     assert!(cache.get(&key("zstd:5")).unwrap().is_none());
     let made = cache.get_or_make(&key("zstd:5"), &origin("zstd:5"), make(10)).unwrap();
@@ -67,25 +67,25 @@ fn a_variant_is_made_once_and_found_again() {
 }
 
 #[test]
-fn what_making_took_is_kept() {
+fn cost_of_making_a_variant_is_stored() {
     let (_folder, cache) = cache();
-    let made = cache.get_or_make(&key("zstd:5"), &origin("zstd:5"), make(10)).unwrap().making().unwrap();
-    let found = cache.get(&key("zstd:5")).unwrap().unwrap().making();
+    let made = cache.get_or_make(&key("zstd:5"), &origin("zstd:5"), make(10)).unwrap().making_cost().unwrap();
+    let found = cache.get(&key("zstd:5")).unwrap().unwrap().making_cost();
     assert_eq!(found, Some(made));
-    // How long it took is the machine's business; what the file says comes back.
+    // The time varies between machines; what the file says must be returned.
     let file = cache.variant_folder(&key("zstd:5")).join(METADATA_FILE);
     let made_up = MakingCost { cpu: Duration::from_millis(3), wall: Duration::from_millis(7) };
     Metadata { making: Some(made_up), ..Metadata::read(&file).unwrap().unwrap() }.write(&file).unwrap();
-    assert_eq!(cache.get(&key("zstd:5")).unwrap().unwrap().making(), Some(made_up));
-    // What an older version left says nothing of it.
+    assert_eq!(cache.get(&key("zstd:5")).unwrap().unwrap().making_cost(), Some(made_up));
+    // Metadata of an older version lacks it.
     let mut metadata: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     metadata.as_object_mut().unwrap().remove("making").unwrap();
     fs::write(&file, metadata.to_string()).unwrap();
-    assert_eq!(cache.get(&key("zstd:5")).unwrap().unwrap().making(), None);
+    assert_eq!(cache.get(&key("zstd:5")).unwrap().unwrap().making_cost(), None);
 }
 
 #[test]
-fn the_list_says_what_each_variant_is() {
+fn list_describes_each_variant() {
     let (_folder, cache) = cache();
     drop(cache.get_or_make(&key("lz4"), &origin("lz4"), make(7)).unwrap());
     drop(cache.get_or_make(&key("zstd:5"), &origin("zstd:5"), make(9)).unwrap());
@@ -100,9 +100,10 @@ fn the_list_says_what_each_variant_is() {
     assert!(cache.list().unwrap().iter().all(|variant| variant.last_used > 100), "use was not noted");
 }
 
-/// Many rounds, as the interesting race (two threads find nothing before either has the lock) is not met in each.
+/// Many rounds, since the interesting race (two threads find nothing before either has the lock) does not happen in
+/// each.
 #[test]
-fn threads_that_want_one_variant_make_it_once() {
+fn concurrent_requests_make_a_variant_once() {
     let (_folder, cache) = cache();
     for round in 0..40 {
         let spec = format!("zstd:{round}");
@@ -110,7 +111,7 @@ fn threads_that_want_one_variant_make_it_once() {
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    // Opened anew by each, as four processes would.
+                    // Each thread opens the cache itself, as four processes would.
                     let cache = Cache::open(Some(cache.root().to_owned())).unwrap();
                     start.wait();
                     let variant = cache.get_or_make(&key(&spec), &origin(&spec), |repository| {
@@ -127,7 +128,7 @@ fn threads_that_want_one_variant_make_it_once() {
 }
 
 #[test]
-fn a_failed_making_leaves_nothing_and_can_be_repeated() {
+fn failed_making_leaves_nothing_and_can_be_repeated() {
     let (_folder, cache) = cache();
     let failed = cache.get_or_make(&key("zstd:5"), &origin("zstd:5"), |repository| {
         make(10)(repository).unwrap();
@@ -139,7 +140,7 @@ fn a_failed_making_leaves_nothing_and_can_be_repeated() {
 }
 
 #[test]
-fn a_maker_that_makes_nothing_is_found_out() {
+fn making_nothing_is_an_error() {
     let (_folder, cache) = cache();
     let result = cache.get_or_make(&key("zstd:5"), &origin("zstd:5"), |_| Ok::<_, Infallible>(()));
     assert!(matches!(result, Err(GetOrMakeError::Cache(CacheError::NothingMade { .. }))));
@@ -147,7 +148,7 @@ fn a_maker_that_makes_nothing_is_found_out() {
 }
 
 #[test]
-fn opening_removes_what_interrupted_processes_left_and_nothing_else() {
+fn opening_removes_only_leftovers_of_interrupted_processes() {
     let (_folder, cache) = cache();
     let abandoned = [format!("{}{MAKING}", key("a")), format!("{}{REMOVING}", key("b"))];
     for name in &abandoned {
@@ -171,7 +172,7 @@ fn opening_removes_what_interrupted_processes_left_and_nothing_else() {
 }
 
 #[test]
-fn a_variant_without_metadata_is_made_anew_or_pruned() {
+fn variant_without_metadata_is_remade_or_pruned() {
     let (_folder, cache) = cache();
     drop(cache.get_or_make(&key("zstd:5"), &origin("zstd:5"), make(10)).unwrap());
     let metadata = cache.variant_folder(&key("zstd:5")).join(METADATA_FILE);
@@ -185,7 +186,7 @@ fn a_variant_without_metadata_is_made_anew_or_pruned() {
 }
 
 #[test]
-fn pruning_all_spares_what_is_in_use() {
+fn pruning_all_keeps_variants_in_use() {
     let (_folder, cache) = cache();
     let in_use = cache.get_or_make(&key("used"), &origin("used"), make(100)).unwrap();
     drop(cache.get_or_make(&key("idle"), &origin("idle"), make(30)).unwrap());
@@ -222,7 +223,7 @@ fn pruning_goes_by_last_use() {
 }
 
 #[test]
-fn the_default_place_follows_the_xdg_specification() {
+fn default_folder_follows_the_xdg_specification() {
     let path = |text: &str| Some(PathBuf::from(text));
     assert_eq!(default_root(path("/x"), path("/home/me")), path("/x/repackbench"));
     assert_eq!(default_root(path("relative"), path("/home/me")), path("/home/me/.cache/repackbench"));
@@ -231,7 +232,7 @@ fn the_default_place_follows_the_xdg_specification() {
 }
 
 #[test]
-fn backup_programs_are_told_to_pass_by() {
+fn cache_folder_has_a_cachedir_tag() {
     let (_folder, cache) = cache();
     let tag = fs::read_to_string(cache.root().join("CACHEDIR.TAG")).unwrap();
     assert!(tag.starts_with("Signature: 8a477f597d28d172789f06886806bc55\n"));

@@ -1,4 +1,4 @@
-//! The dictionaries that a spec asks for, made for one repository.
+//! Makes the dictionaries of a spec for one repository.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use repackbench_codec::{
 use repackbench_codec::{CodecChoice, CodecSpec};
 use repackbench_reader::{ReaderError, Repository};
 
-use super::{Outcome, Wanted, train_for, training::Purpose};
+use super::{TrainingOutcome, WantedDictionary, train_for, training::DictionaryPurpose};
 use crate::{Encoding, JobControl, Result};
 
-/// What `spec` writes `source` with: dictionaries are trained where it asks for some. Returns also what there is to say of
+/// The encoding of `source` under `spec`. Trains the dictionaries that the spec asks for. Also returns notes about
 /// them, one sentence each.
 ///
 /// # Errors
-/// The source is damaged, a codec fails, the user stopped it, or the spec asks for a file that was not given.
+/// The source is damaged, a codec fails, the user stops the work, or the file of a dictionary was not given.
 pub fn encoding_for(source: &Repository, spec: &CodecSpec, control: JobControl<'_>) -> Result<(Encoding, Vec<String>)> {
     encoding_for_kinds(source, spec, kinds(source).collect(), control)
 }
@@ -50,10 +50,10 @@ fn encoding_for_kinds(
         dictionaries.push(spec.own_dictionary().ok_or_else(missing)?.clone());
         by_kind.extend(kinds.iter().copied().filter(from_file).map(|kind| (kind, 0)));
     }
-    let wanted: Vec<Wanted> = kinds.iter().filter_map(|kind| wanted(*kind, spec.choice(*kind))).collect();
+    let wanted: Vec<WantedDictionary> = kinds.iter().filter_map(|kind| wanted(*kind, spec.choice(*kind))).collect();
     let outcomes = train_for(&[source], &wanted, control)?;
     let mut notes = Vec::new();
-    for (Wanted { kinds, .. }, outcome) in wanted.iter().zip(outcomes) {
+    for (WantedDictionary { kinds, .. }, outcome) in wanted.iter().zip(outcomes) {
         notes.extend(kinds.iter().filter_map(|kind| sentence(*kind, &outcome)));
         let Ok(trained) = outcome.result else { continue };
         // There are fewer kinds than numbers.
@@ -65,7 +65,7 @@ fn encoding_for_kinds(
     Ok((Encoding::new(spec, assigned), notes))
 }
 
-/// Every kind of payload that a repository like `source` can have.
+/// All chunk kinds that a repository like `source` can have.
 fn kinds(source: &Repository) -> impl Iterator<Item = ChunkKind> {
     let objects: &[ObjectKind] = match source {
         Repository::Git(_) => &ObjectKind::GIT,
@@ -74,19 +74,19 @@ fn kinds(source: &Repository) -> impl Iterator<Item = ChunkKind> {
     objects.iter().flat_map(|object| [false, true].map(|is_delta| ChunkKind { object: *object, is_delta }))
 }
 
-/// The dictionary that payloads of `kind` want, if it is to be trained.
-fn wanted(kind: ChunkKind, choice: &CodecChoice) -> Option<Wanted> {
+/// The dictionary for payloads of `kind`, if the spec wants one to be trained.
+fn wanted(kind: ChunkKind, choice: &CodecChoice) -> Option<WantedDictionary> {
     let Some(DictionarySource::Trained { max_len }) = choice.dictionary() else { return None };
     let spec = choice.without_options();
     let purpose = match choice.algorithm() {
-        Algorithm::Zstd => Purpose::Zstd(spec),
-        _ => Purpose::RawContent(spec),
+        Algorithm::Zstd => DictionaryPurpose::Zstd(spec),
+        _ => DictionaryPurpose::RawContent(spec),
     };
-    Some(Wanted { kinds: vec![kind], capacity: *max_len, purpose, must_pay: true })
+    Some(WantedDictionary { kinds: vec![kind], capacity: *max_len, purpose, must_pay: true })
 }
 
-/// What to say of a dictionary that was wanted; nothing where there is nothing that it could be for.
-fn sentence(kind: ChunkKind, outcome: &Outcome) -> Option<String> {
+/// The note about a dictionary; `None` if there are no payloads for it.
+fn sentence(kind: ChunkKind, outcome: &TrainingOutcome) -> Option<String> {
     if outcome.payloads == 0 {
         return None;
     }

@@ -1,8 +1,8 @@
-//! Dictionaries trained from a repository's own payloads.
+//! Trains dictionaries from the payloads of a repository.
 //!
-//! [`sample`] takes payloads of each class evenly over the whole store, [`training`] trains on three quarters of them and asks the rest
-//! whether that pays. Nothing depends on time, chance or the number of threads: the same repository gives the same
-//! dictionaries.
+//! [`sample`] takes payloads of each class evenly from the whole store. [`training`] trains on three quarters of them,
+//! and tests on the rest whether the dictionary pays. Nothing depends on time, chance or the number of threads: the
+//! same repository gives the same dictionaries.
 
 mod assign;
 pub mod sample;
@@ -25,54 +25,58 @@ use repackbench_reader::{ChunkKind, Repository, threads};
 pub use self::assign::{encoding_for, encoding_for_whole};
 use self::{
     sample::Sample,
-    training::{NotTrained, Purpose, Trained},
+    training::{DictionaryPurpose, NotTrained, TrainedDictionary},
 };
 use crate::{JobControl, ProgressUnit, Result, WriterError};
 
-/// A dictionary that is asked for.
+/// A dictionary to train.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct WantedDictionary {
     /// The chunks that it is for, such as whole commits and deltas of commits.
     pub kinds: Vec<ChunkKind>,
-    /// Its length in bytes at most, and no less than [`MIN_DICTIONARY_LEN`](repackbench_codec::MIN_DICTIONARY_LEN).
+    /// Its greatest length in bytes, at least [`MIN_DICTIONARY_LEN`](repackbench_codec::MIN_DICTIONARY_LEN).
     pub capacity: usize,
-    /// What it is to be used with.
-    pub purpose: Purpose,
-    /// Whether a shorter one, or none, is better where that saves more bytes in all. Otherwise it is as long as asked for, if
-    /// there is enough to train on.
+    /// How it will be used.
+    pub purpose: DictionaryPurpose,
+    /// Whether to prefer a shorter dictionary, or none, if that saves more bytes in total. Otherwise it gets the full
+    /// length if there are enough samples.
     pub must_pay: bool,
 }
 
-/// What came of a wanted dictionary.
+/// The result of training a dictionary.
 #[derive(Debug)]
-pub struct Outcome {
-    /// How many payloads there are for it.
+pub struct TrainingOutcome {
+    /// The number of payloads that it is for.
     pub payloads: u64,
     /// Their length in bytes.
     pub payload_bytes: u64,
-    /// How many of them it was trained and tried on.
+    /// The number of payloads that it was trained and tested on.
     pub samples: usize,
     /// Their length in bytes, after long ones were cut.
     pub sample_bytes: usize,
-    /// How long training took.
+    /// The time that training took.
     pub elapsed: Duration,
-    /// The dictionary, or why there is none.
-    pub result: std::result::Result<Trained, NotTrained>,
+    /// The dictionary, or the reason why there is none.
+    pub result: std::result::Result<TrainedDictionary, NotTrained>,
 }
 
-/// Trains a dictionary for each of `wanted` from the payloads of `repositories`, and returns what came of
-/// each, in the order of `wanted`. A payload counts for the first that names its kind.
+/// Trains a dictionary for each of `wanted` from the payloads of `repositories`. Returns the outcomes in the order of
+/// `wanted`. A payload counts for the first of `wanted` that includes its kind.
 ///
-/// At most 16 MiB of payload are held for each.
+/// For each dictionary, at most 16 MiB of payload are held in memory.
 ///
 /// # Errors
-/// A repository is damaged, a codec fails, or the user stopped it.
-pub fn train_for(repositories: &[&Repository], wanted: &[Wanted], control: JobControl<'_>) -> Result<Vec<Outcome>> {
+/// A repository is damaged, a codec fails, or the user stops the work.
+pub fn train_for(
+    repositories: &[&Repository],
+    wanted: &[WantedDictionary],
+    control: JobControl<'_>,
+) -> Result<Vec<TrainingOutcome>> {
     let JobControl { threads, progress } = control;
     let samples = sample::collect(repositories, wanted, progress)?;
     progress.start("training dictionaries", wanted.len() as u64, ProgressUnit::Items);
     let next = AtomicUsize::new(0);
-    let outcomes: Mutex<Vec<Option<Result<Outcome>>>> = Mutex::new(wanted.iter().map(|_| None).collect());
+    let outcomes: Mutex<Vec<Option<Result<TrainingOutcome>>>> = Mutex::new(wanted.iter().map(|_| None).collect());
     let work = || {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -89,10 +93,10 @@ pub fn train_for(repositories: &[&Repository], wanted: &[Wanted], control: JobCo
     outcomes.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
-fn train(wanted: &Wanted, sample: &Sample) -> Result<Outcome> {
+fn train(wanted: &WantedDictionary, sample: &Sample) -> Result<TrainingOutcome> {
     let start = Instant::now();
     let result = training::train(sample, wanted)?;
-    Ok(Outcome {
+    Ok(TrainingOutcome {
         payloads: sample.payloads,
         payload_bytes: sample.payload_bytes,
         samples: sample.samples.len(),
@@ -105,7 +109,7 @@ fn train(wanted: &Wanted, sample: &Sample) -> Result<Outcome> {
 /// Checks, before the work, that a dictionary may be written to `path`.
 ///
 /// # Errors
-/// There is something of that name and `force` is off.
+/// `path` exists and `force` is off.
 pub fn check_output(path: &Path, force: bool) -> Result<()> {
     if force || path.symlink_metadata().is_err() { Ok(()) } else { Err(taken(path)) }
 }
@@ -114,16 +118,16 @@ fn taken(path: &Path) -> WriterError {
     WriterError::Output { path: path.to_owned(), why: "exists already".to_owned(), force_helps: true }
 }
 
-/// Writes a dictionary to the file `path`, beside it first and under its name when it is whole.
+/// Writes a dictionary to the file `path`: first beside it, then under its name.
 ///
 /// # Errors
-/// There is something of that name and `force` is off, or the file cannot be written.
+/// `path` exists and `force` is off, or the file cannot be written.
 pub fn write_dictionary(path: &Path, dictionary: &[u8], force: bool) -> Result<()> {
     check_output(path, force)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = tempfile::Builder::new()
         .prefix(".repackbench-")
-        // What the user's mask leaves of this, as for any new file.
+        // The umask applies to this, as for any new file.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder);
     let mut file = file.map_err(|e| WriterError::io("make a file in", folder, e.kind().into()))?;

@@ -1,53 +1,57 @@
-//! A sample of a repository's payloads: every n-th of each class, in store order.
+//! Samples the payloads of a repository: every n-th of each class, in store order.
 
 use repackbench_codec::{MAX_SAMPLE_LEN, TrainingSamples, ZlibReader};
 use repackbench_reader::{Chunk, Repository};
 
-use super::Wanted;
+use super::WantedDictionary;
 use crate::{Progress, ProgressUnit, Result, WriterError};
 
-/// A sample has at most about so many times the bytes of the dictionary: more makes it hardly better.
+/// The greatest size of a sample, as a multiple of the size of the dictionary. A larger sample hardly improves it.
 const BYTES_PER_DICTIONARY_BYTE: u64 = 100;
 
-/// And at most so many bytes.
+/// The greatest size of a sample in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Some payloads of one class, and how many there are in all.
+/// Some payloads of one class, and the size of the class.
 #[derive(Debug, Clone, Default)]
 pub struct Sample {
-    /// How many payloads the class has.
+    /// The number of payloads of the class.
     pub payloads: u64,
     /// Their length in bytes.
     pub payload_bytes: u64,
     /// The sample, each payload cut to [`MAX_SAMPLE_LEN`].
     pub samples: TrainingSamples,
-    /// The bytes of the class, each payload counted with what a sample may have of it.
+    /// The bytes of the class, where each payload counts for as much as a sample may hold of it.
     countable_bytes: u64,
 }
 
-/// How much of a payload a sample holds, in bytes.
+/// The number of bytes of a payload that a sample holds.
 fn countable(chunk: &Chunk<'_>) -> u64 {
     chunk.payload_len.min(MAX_SAMPLE_LEN as u64)
 }
 
 impl Sample {
-    /// Every how many-th payload is taken for a dictionary of `capacity` bytes.
+    /// Every `stride`-th payload is taken for a dictionary of `capacity` bytes.
     fn stride(&self, capacity: usize) -> u64 {
         let most = (capacity as u64).saturating_mul(BYTES_PER_DICTIONARY_BYTE).clamp(1, MAX_BYTES);
         self.countable_bytes.div_ceil(most).max(1)
     }
 }
 
-/// Which of `wanted` a chunk counts for.
-fn class_of(wanted: &[Wanted], chunk: &Chunk<'_>) -> Option<usize> {
+/// The position in `wanted` of the dictionary that a chunk counts for.
+fn class_of(wanted: &[WantedDictionary], chunk: &Chunk<'_>) -> Option<usize> {
     wanted.iter().position(|wanted| wanted.kinds.contains(&chunk.kind))
 }
 
-/// Samples `repositories` for each of `wanted`: one pass counts, a second one decodes what is taken.
+/// Samples `repositories` for each of `wanted`: one pass counts, a second one decodes the sampled payloads.
 ///
 /// # Errors
-/// A repository is damaged, or the user stopped it.
-pub(super) fn collect(repositories: &[&Repository], wanted: &[Wanted], progress: &dyn Progress) -> Result<Vec<Sample>> {
+/// A repository is damaged, or the user stops the work.
+pub(super) fn collect(
+    repositories: &[&Repository],
+    wanted: &[WantedDictionary],
+    progress: &dyn Progress,
+) -> Result<Vec<Sample>> {
     let mut classes = vec![Sample::default(); wanted.len()];
     let mut chunks = 0;
     for repository in repositories {
@@ -73,7 +77,8 @@ pub(super) fn collect(repositories: &[&Repository], wanted: &[Wanted], progress:
             let Some(class) = class_of(wanted, chunk) else { return false };
             let (Some(met), Some(stride)) = (met.get_mut(class), strides.get(class)) else { return false };
             *met += 1;
-            // From the middle of the first stride, so that a class with one payload fewer than a stride has one too.
+            // Start in the middle of the first stride, so that a class with one payload less than a stride is sampled
+            // too.
             *met % stride == stride.div_ceil(2) % stride
         };
         let mut take = |chunk: &Chunk<'_>, payload: &[u8]| {

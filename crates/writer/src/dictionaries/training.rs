@@ -1,4 +1,4 @@
-//! Trains a dictionary on a part of a sample and tries it on the rest.
+//! Trains a dictionary on one part of a sample and tests it on the rest.
 
 use std::fmt;
 
@@ -6,112 +6,114 @@ use repackbench_codec::{
     Algorithm, Codec, CodecError, CodecSpec, Dictionary, MIN_DICTIONARY_LEN, TrainingSamples, dictionary_content,
 };
 
-use super::{Wanted, sample::Sample};
+use super::{WantedDictionary, sample::Sample};
 
-/// What a dictionary is to be used with.
+/// How a dictionary will be used.
 #[derive(Debug, Clone)]
-pub enum Purpose {
+pub enum DictionaryPurpose {
     /// With zstd under this spec, in the format of `zstd --train`.
     Zstd(CodecSpec),
-    /// With a codec that takes any content, under this spec: content alone, what serves most at its end.
+    /// With a codec that takes any content, under this spec: content only, with the most useful part at its end.
     RawContent(CodecSpec),
 }
 
-impl Purpose {
-    /// The spec that it is used under.
+impl DictionaryPurpose {
+    /// The spec under which it will be used.
     pub fn spec(&self) -> &CodecSpec {
         match self {
-            Purpose::Zstd(spec) | Purpose::RawContent(spec) => spec,
+            DictionaryPurpose::Zstd(spec) | DictionaryPurpose::RawContent(spec) => spec,
         }
     }
 }
 
-/// One sample of so many is held out of training.
+/// One of this many samples is held out of training.
 const HELD_OUT: usize = 4;
 
-/// The fewest samples to train on. The trainer itself wants five.
+/// The fewest samples to train on. The trainer itself needs five.
 const FEWEST_SAMPLES: usize = 16;
 
 /// The fewest sample bytes to train on, as a multiple of the smallest dictionary.
 const FEWEST_BYTES: usize = 8 * MIN_DICTIONARY_LEN;
 
-/// So often the capacity is halved in search of the dictionary that pays most, and no further than this many bytes.
+/// How often the capacity is halved in search of the dictionary that pays most, and the smallest capacity to try, in
+/// bytes.
 const HALVINGS: usize = 6;
 const SMALLEST_CAPACITY: usize = 1 << 10;
 
-/// Segments are chosen under zstd at no higher a level than this: what they are hardly depends on it, the time does.
+/// Segments are selected with zstd at this level at most. A higher level takes more time and hardly changes the
+/// selection.
 const HIGHEST_SEARCH_LEVEL: i32 = 3;
 
-/// A part of a sample that is compressed over and over.
+/// The part of a sample that is compressed repeatedly.
 struct Share {
-    /// Bytes at most, about.
+    /// The approximate limit in bytes.
     bytes: usize,
-    /// Payloads at most.
+    /// The limit in payloads.
     payloads: usize,
 }
 
-/// What entropy tables are made from. The trainer copies all of a dictionary's tables for each payload.
+/// The part that entropy tables are made from. The trainer copies all tables of a dictionary for each payload.
 const FOR_TABLES: Share = Share { bytes: 1 << 20, payloads: 2000 };
 
-/// What a dictionary is tried on.
+/// The part that a dictionary is tested on.
 const FOR_TRIALS: Share = Share { bytes: 2 << 20, payloads: 4000 };
 
-/// What the tag byte and the payload length of a stored chunk take, about; its checksum is in both.
+/// The approximate size of the tag byte and payload length of a stored chunk. The checksum is in both forms.
 const STORE_OVERHEAD: usize = 3;
 
-/// How a dictionary did on payloads that it was not trained on.
+/// The result of a dictionary on payloads that it was not trained on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeldOut {
-    /// How many payloads.
+    /// The number of payloads.
     pub payloads: usize,
     /// Their length in bytes.
     pub payload_bytes: usize,
     /// Their stored bytes without the dictionary.
     pub without: usize,
-    /// Their stored bytes with it.
+    /// Their stored bytes with the dictionary.
     pub with: usize,
 }
 
 /// A dictionary that was trained.
 #[derive(Debug, Clone)]
-pub struct Trained {
+pub struct TrainedDictionary {
     /// The dictionary.
     pub dictionary: Dictionary,
-    /// How it did.
+    /// Its result on held-out payloads.
     pub held_out: HeldOut,
-    /// The bytes that it is expected to save in the whole class, its own not counted; negative if it costs more.
+    /// The bytes that it is expected to save in the whole class, before its own cost; negative if it costs bytes.
     pub expected_gain: i64,
-    /// The bytes that it takes itself: under zstd:19.
+    /// Its own stored size in bytes, under zstd:19.
     pub cost: u64,
 }
 
-impl Trained {
-    /// What is gained in all.
+impl TrainedDictionary {
+    /// The expected gain minus the cost of the dictionary.
     pub fn net_gain(&self) -> i64 {
         self.expected_gain.saturating_sub_unsigned(self.cost)
     }
 }
 
-/// Why there is no dictionary.
+/// The reason why there is no dictionary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotTrained {
-    /// There is not enough to train on.
+    /// There are too few samples to train on.
     TooFewSamples {
-        /// Samples to train on.
+        /// The number of samples to train on.
         samples: usize,
         /// Their length in bytes.
         bytes: usize,
     },
     /// The trainer found nothing.
     NothingFound {
-        /// What it said.
+        /// The message of the trainer.
         message: String,
     },
-    /// None is expected to save more bytes than it takes.
+    /// No dictionary is expected to save more bytes than it takes.
     DoesNotPay {
-        /// Bytes that the best is expected to save in the whole class.
+        /// The bytes that the best one is expected to save in the whole class.
         expected_gain: i64,
-        /// Bytes that it would take itself.
+        /// The bytes that it would take itself.
         cost: u64,
     },
 }
@@ -131,11 +133,14 @@ impl fmt::Display for NotTrained {
     }
 }
 
-/// Trains the dictionary that `wanted` asks for.
+/// Trains the dictionary `wanted`.
 ///
 /// # Errors
-/// The codec fails or takes no dictionaries. That there is nothing to gain is no error.
-pub(super) fn train(sample: &Sample, wanted: &Wanted) -> Result<Result<Trained, NotTrained>, CodecError> {
+/// The codec fails or takes no dictionaries. Finding no dictionary that pays is not an error.
+pub(super) fn train(
+    sample: &Sample,
+    wanted: &WantedDictionary,
+) -> Result<Result<TrainedDictionary, NotTrained>, CodecError> {
     let is_held_out = |position: usize| position % HELD_OUT == HELD_OUT - 1;
     let training = sample.samples.select(|position| !is_held_out(position));
     if training.len() < FEWEST_SAMPLES || training.total_len() < FEWEST_BYTES {
@@ -143,25 +148,25 @@ pub(super) fn train(sample: &Sample, wanted: &Wanted) -> Result<Result<Trained, 
         return Ok(Err(NotTrained::TooFewSamples { samples, bytes }));
     }
     let level = zstd_level(&wanted.purpose);
-    // Segments chosen first lie at the end, so that one training serves every capacity.
+    // The segments chosen first are at the end, so one training serves all capacities.
     let most = wanted.capacity.min(training.total_len()).max(MIN_DICTIONARY_LEN);
     let content = match training.train(most, level.min(HIGHEST_SEARCH_LEVEL)) {
         Ok(dictionary) => dictionary_content(&dictionary).to_vec(),
         Err(error) => return Ok(Err(NotTrained::NothingFound { message: error.to_string() })),
     };
-    // Where little has much in common, the content is shorter than asked for.
+    // If the payloads have little in common, the content is shorter than requested.
     let most = most.min(content.len() + MIN_DICTIONARY_LEN);
     let tables = thinned(&training, &FOR_TABLES);
     let mut trial =
         Trial::new(sample, wanted.purpose.spec(), thinned(&sample.samples.select(is_held_out), &FOR_TRIALS))?;
-    let mut best: Option<Trained> = None;
+    let mut best: Option<TrainedDictionary> = None;
     for capacity in capacities(most, wanted.must_pay) {
         let bytes = match wanted.purpose {
-            Purpose::Zstd(_) => tables.finalize(&content, capacity, level)?,
-            Purpose::RawContent(_) => end_of(&content, capacity).to_vec(),
+            DictionaryPurpose::Zstd(_) => tables.finalize(&content, capacity, level)?,
+            DictionaryPurpose::RawContent(_) => end_of(&content, capacity).to_vec(),
         };
         let tried = trial.try_dictionary(Dictionary::new(bytes))?;
-        // Once a smaller one gains less, so do those that are smaller still.
+        // Once a smaller dictionary gains less, so do all that are smaller still.
         match &best {
             Some(best) if tried.net_gain() <= best.net_gain() => break,
             _ => best = Some(tried),
@@ -176,15 +181,15 @@ pub(super) fn train(sample: &Sample, wanted: &Wanted) -> Result<Result<Trained, 
     })
 }
 
-/// The level that entropy tables are made for.
-fn zstd_level(purpose: &Purpose) -> i32 {
+/// The zstd level that entropy tables are made for.
+fn zstd_level(purpose: &DictionaryPurpose) -> i32 {
     match purpose {
-        Purpose::Zstd(spec) => spec.level().unwrap_or(HIGHEST_SEARCH_LEVEL),
-        Purpose::RawContent(_) => HIGHEST_SEARCH_LEVEL,
+        DictionaryPurpose::Zstd(spec) => spec.level().unwrap_or(HIGHEST_SEARCH_LEVEL),
+        DictionaryPurpose::RawContent(_) => HIGHEST_SEARCH_LEVEL,
     }
 }
 
-/// The capacities to try, the largest first.
+/// The capacities to try, largest first.
 fn capacities(most: usize, may_be_smaller: bool) -> impl Iterator<Item = usize> {
     let halvings = if may_be_smaller { HALVINGS } else { 1 };
     let halves = std::iter::successors(Some(most), |capacity| Some(capacity / 2));
@@ -195,7 +200,7 @@ fn capacities(most: usize, may_be_smaller: bool) -> impl Iterator<Item = usize> 
         .map(|(_, c)| c)
 }
 
-/// Every n-th sample, such that they are about as much as `share` allows.
+/// Every n-th sample, so that the total is about `share`.
 fn thinned(samples: &TrainingSamples, share: &Share) -> TrainingSamples {
     let stride = samples.total_len().div_ceil(share.bytes).max(samples.len().div_ceil(share.payloads)).max(1);
     samples.select(|position| position % stride == stride / 2)
@@ -205,7 +210,7 @@ fn end_of(content: &[u8], length: usize) -> &[u8] {
     content.get(content.len().saturating_sub(length)..).unwrap_or(content)
 }
 
-/// Payloads that were held out, and what they take without a dictionary.
+/// Held-out payloads, and their stored size without a dictionary.
 struct Trial<'a> {
     sample: &'a Sample,
     held_out: TrainingSamples,
@@ -233,7 +238,7 @@ impl<'a> Trial<'a> {
         Ok(trial)
     }
 
-    /// The stored bytes of the payloads held out, as the codec is set up now.
+    /// The stored bytes of the held-out payloads with the present settings of the codec.
     fn stored_len(&mut self) -> Result<usize, CodecError> {
         let mut stored = 0;
         for payload in self.held_out.iter() {
@@ -244,7 +249,7 @@ impl<'a> Trial<'a> {
         Ok(stored)
     }
 
-    fn try_dictionary(&mut self, dictionary: Dictionary) -> Result<Trained, CodecError> {
+    fn try_dictionary(&mut self, dictionary: Dictionary) -> Result<TrainedDictionary, CodecError> {
         self.codec.set_dictionary(Some(&dictionary))?;
         let with = self.stored_len()?;
         self.buffer.clear();
@@ -255,18 +260,18 @@ impl<'a> Trial<'a> {
             without: self.without,
             with,
         };
-        Ok(Trained { dictionary, held_out, expected_gain: scaled(&held_out, self.sample.payloads), cost })
+        Ok(TrainedDictionary { dictionary, held_out, expected_gain: scaled(&held_out, self.sample.payloads), cost })
     }
 }
 
 fn zstd_19() -> Result<Box<dyn Codec>, CodecError> {
-    /// What dictionaries are stored with.
+    /// The spec under which dictionaries are stored.
     const LEVEL: &str = "zstd:19";
     let spec = LEVEL.parse::<CodecSpec>().unwrap_or_else(|_| CodecSpec::of(Algorithm::Zstd));
     spec.new_codec()
 }
 
-/// What was gained on the payloads held out, for `payloads` of them: what a dictionary saves is much the same for each.
+/// The gain on the held-out payloads, scaled to `payloads` payloads: a dictionary saves about the same on each.
 fn scaled(held_out: &HeldOut, payloads: u64) -> i64 {
     let gain = held_out.without as i128 - held_out.with as i128;
     let scaled = gain * i128::from(payloads) / (held_out.payloads.max(1) as i128);
@@ -277,8 +282,13 @@ fn scaled(held_out: &HeldOut, payloads: u64) -> i64 {
 mod tests {
     use super::*;
 
-    fn wanted(spec: &str, capacity: usize, must_pay: bool) -> Wanted {
-        Wanted { kinds: Vec::new(), capacity, purpose: Purpose::Zstd(spec.parse().unwrap()), must_pay }
+    fn wanted(spec: &str, capacity: usize, must_pay: bool) -> WantedDictionary {
+        WantedDictionary {
+            kinds: Vec::new(),
+            capacity,
+            purpose: DictionaryPurpose::Zstd(spec.parse().unwrap()),
+            must_pay,
+        }
     }
 
     fn sample(payloads: impl Iterator<Item = Vec<u8>>) -> Sample {
@@ -295,7 +305,7 @@ mod tests {
         number.wrapping_mul(2_654_435_761) ^ number.wrapping_mul(40_503).rotate_left(13)
     }
 
-    /// Short payloads with beginnings in common.
+    /// Short payloads that begin alike.
     fn commits(count: u32) -> Sample {
         sample((0..count).map(|number| {
             let (tree, time) = (noise(number), noise(number + 7_000));
@@ -305,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dictionary_that_pays_is_trained_and_always_the_same() {
+    fn training_is_deterministic_and_its_dictionary_pays() {
         let sample = commits(4000);
         let trained = train(&sample, &wanted("zstd:3", 16 << 10, true)).unwrap().unwrap();
         assert!(trained.held_out.with < trained.held_out.without, "{trained:?}");
@@ -315,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_one_is_chosen_where_it_pays_more() {
+    fn smaller_dictionary_is_chosen_if_it_pays_more() {
         let sample = commits(4000);
         let largest = train(&sample, &wanted("zstd:3", 64 << 10, false)).unwrap().unwrap();
         let best = train(&sample, &wanted("zstd:3", 64 << 10, true)).unwrap().unwrap();
@@ -324,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_nothing_in_common_does_not_pay() {
+    fn dictionary_for_noise_does_not_pay() {
         let mut state = 1u32;
         let mut byte = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -336,15 +346,15 @@ mod tests {
     }
 
     #[test]
-    fn few_samples_are_not_trained_on() {
+    fn too_few_samples_are_refused() {
         let reason = train(&commits(20), &wanted("zstd:3", 4096, true)).unwrap().unwrap_err();
         assert!(matches!(reason, NotTrained::TooFewSamples { samples: 15, .. }), "{reason}");
     }
 
     #[test]
     fn raw_content_has_no_header() {
-        let purpose = Purpose::RawContent("zstd:3".parse().unwrap());
-        let raw = Wanted { kinds: Vec::new(), capacity: 2048, purpose, must_pay: false };
+        let purpose = DictionaryPurpose::RawContent("zstd:3".parse().unwrap());
+        let raw = WantedDictionary { kinds: Vec::new(), capacity: 2048, purpose, must_pay: false };
         let trained = train(&commits(4000), &raw).unwrap().unwrap();
         let bytes = trained.dictionary.bytes();
         assert!(!bytes.starts_with(&[0x37, 0xa4, 0x30, 0xec]) && bytes.len() <= 2048);
@@ -352,9 +362,9 @@ mod tests {
     }
 
     #[test]
-    fn a_codec_without_dictionaries_says_so() {
-        let purpose = Purpose::RawContent("libdeflate:6".parse().unwrap());
-        let raw = Wanted { kinds: Vec::new(), capacity: 2048, purpose, must_pay: true };
+    fn codec_without_dictionaries_is_an_error() {
+        let purpose = DictionaryPurpose::RawContent("libdeflate:6".parse().unwrap());
+        let raw = WantedDictionary { kinds: Vec::new(), capacity: 2048, purpose, must_pay: true };
         assert!(matches!(train(&commits(400), &raw), Err(CodecError::NoDictionaries { .. })));
     }
 

@@ -1,4 +1,4 @@
-//! Copies of trees, for whoever reads them cold: where a file lies on a disk decides how fast it is read.
+//! Copies trees of files for cold reads, where the place of a file on the disk decides how fast it is read.
 
 use std::{
     fs::{self, File},
@@ -15,11 +15,11 @@ use walkdir::WalkDir;
 use super::{in_place, write_descriptor};
 use crate::{Progress, ProgressUnit, Result, WriterError};
 
-/// How much of a file is copied at a time, in bytes: most files at once.
+/// The number of bytes that are copied at a time. Most files are shorter.
 const PIECE: usize = 1 << 20;
 
-/// The files below `folder`, by their names in it, in the order in which its folders list them: that of `find` and `cp`, and not one
-/// that anybody chose.
+/// The files below `folder`, as relative paths, in the order in which its folders list them. That is the order of
+/// `find` and `cp`, and not one that this program chose.
 ///
 /// # Errors
 /// A folder cannot be listed.
@@ -34,11 +34,12 @@ pub fn files_in_folder_order(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Copies flat `source` to the new folder `target`, waits until that is on the disk, and compresses each file in place. So each
-/// compressed file lies where there was room when it was its turn, and where the flat files were there are holes.
+/// Copies the flat tree `source` to the new folder `target`, waits until the copy is on the disk, and compresses each
+/// file in place. So each compressed file is stored where there was room at that moment, and the flat files leave
+/// holes.
 ///
 /// # Errors
-/// A file cannot be read, encoded or written, or the user stops it.
+/// A file cannot be read, encoded or written, or the user stops the work.
 pub fn compressed_in_place(
     source: &Path,
     spec: &CodecSpec,
@@ -58,15 +59,16 @@ pub fn compressed_in_place(
     Ok(FileTree::open(target)?)
 }
 
-/// Copies each of the trees `sources`, which hold the same revision, to the new folder in `targets` that has its place: one file of each,
-/// then the next one of each, `order` saying whose comes first. All of it is on the disk when this returns.
+/// Copies the trees `sources`, which hold the same revision, to new folders at the same positions in `targets`. Files
+/// are interleaved: the first file of each tree, then the second of each, with the trees in the given `order`.
+/// Everything is on the disk when this function returns.
 ///
-/// The files of each tree come in the order in which its own folders list them, as with `find` and `cp`: a folder that lists by a hash of
-/// names has another order for `x.c.gz` than for `x.c`, and a tree that is read in another order than it was written in takes more seeks.
-/// Bytes are written anew, since some file systems share those of copied files.
+/// The files of each tree come in the order in which its own folders list them, as with `find` and `cp`. A folder that
+/// lists by a hash of names has another order for `x.c.gz` than for `x.c`, and reading a tree in another order than it
+/// was written in takes more seeks. The bytes are read and written, since some file systems let copies share storage.
 ///
 /// # Errors
-/// The trees differ in their number of files, a file cannot be read or written, or the user stops it.
+/// The trees differ in their number of files, a file cannot be read or written, or the user stops the work.
 pub fn copy_interleaved(sources: &[&Path], targets: &[&Path], order: &[usize], progress: &dyn Progress) -> Result<()> {
     let mut trees = Vec::new();
     for number in order {
@@ -86,7 +88,7 @@ pub fn copy_interleaved(sources: &[&Path], targets: &[&Path], order: &[usize], p
         }
     }
     progress.finish();
-    // They may lie on several; of each once is enough.
+    // The targets may be on several file systems. Sync each only once.
     let mut synced = Vec::new();
     for target in targets {
         let device = fs::metadata(target).map_err(|e| WriterError::io("inspect", *target, e))?.dev();
@@ -98,7 +100,8 @@ pub fn copy_interleaved(sources: &[&Path], targets: &[&Path], order: &[usize], p
     Ok(())
 }
 
-/// What is copied to where, in order: the first file of each tree, then the second one of each, in the order of each tree's own folders.
+/// The source and target of each copy, in order: the first file of each tree, then the second of each, in the order of
+/// each tree's own folders.
 fn turns(trees: &[(PathBuf, PathBuf)]) -> Result<Vec<(PathBuf, PathBuf)>> {
     let mut listed = Vec::new();
     for (source, target) in trees {
@@ -121,7 +124,7 @@ fn turns(trees: &[(PathBuf, PathBuf)]) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(turns)
 }
 
-/// Copies a file by way of `piece`, and makes the folder that it lies in where that is missing.
+/// Copies a file with the buffer `piece`, and creates its folder if that is missing.
 fn copy(from: &Path, to: &Path, piece: &mut [u8]) -> Result<()> {
     let cannot_read = |error| WriterError::io("read", from, error);
     let mut source = File::open(from).map_err(cannot_read)?;
@@ -143,7 +146,7 @@ fn copy(from: &Path, to: &Path, piece: &mut [u8]) -> Result<()> {
     }
 }
 
-/// Waits until everything that was written to the file system of `folder` is on its device.
+/// Waits until everything written to the file system of `folder` is on the device.
 fn write_out(folder: &Path) -> Result<()> {
     sync_file_system(folder).map_err(|error| WriterError::io("write out", folder, error))
 }
@@ -153,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_tree_is_written_in_the_order_of_its_own_folders() {
+    fn trees_are_copied_in_the_order_of_their_own_folders() {
         let folder = tempfile::tempdir().unwrap();
         let trees = ["", ".gz", ".zst"].map(|suffix| {
             let source = folder.path().join(format!("tree{suffix}"));

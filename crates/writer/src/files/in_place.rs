@@ -1,4 +1,5 @@
-//! Compressing and uncompressing files where they lie, as `gzip` and its kin do: a new file beside the old one, then the old one goes.
+//! Compresses and uncompresses files in place, like `gzip`: creates the new file beside the old one, then removes the
+//! old one.
 
 use std::{
     fs::{self, File},
@@ -12,13 +13,13 @@ use repackbench_reader::{Place, ReaderError};
 use super::large;
 use crate::{Progress, Result, WriterError};
 
-/// Compresses `files`, names in the folder `root`, each of which gets the form's suffix. Returns the length of all that was
-/// written.
+/// Compresses `files`, which are relative to `root`. Each gets the suffix of the form. Returns the total length of the
+/// new files.
 ///
-/// A file whose new name is that of another one is left until that has a new name, too.
+/// If the new name of a file is taken by another one, the file waits until that one has its new name.
 ///
 /// # Errors
-/// A file cannot be read, encoded, written or removed, or the user stops it.
+/// A file cannot be read, encoded, written or removed, or the user stops the work.
 pub fn compress(root: &Path, files: &[PathBuf], encoder: &mut FileEncoder, progress: &dyn Progress) -> Result<u64> {
     let suffix = encoder.form().suffix();
     let (mut content, mut stored) = (Vec::new(), Vec::new());
@@ -38,10 +39,11 @@ pub fn compress(root: &Path, files: &[PathBuf], encoder: &mut FileEncoder, progr
     })
 }
 
-/// Uncompresses what [`compress`] has written, each file to at most `limit` bytes. Returns the length of all that was written.
+/// Uncompresses the output of [`compress`], each file to at most `limit` bytes. Returns the total length of the new
+/// files.
 ///
 /// # Errors
-/// A file cannot be read, decoded, written or removed, or the user stops it.
+/// A file cannot be read, decoded, written or removed, or the user stops the work.
 pub fn uncompress(
     root: &Path,
     files: &[PathBuf],
@@ -63,15 +65,15 @@ pub fn uncompress(
     })
 }
 
-/// What became of a file.
+/// The outcome for one file.
 enum Replaced {
-    /// It has so many bytes now.
+    /// The file was replaced by one of this length.
     Written(u64),
-    /// Another file has the name that it is to get.
+    /// Another file has the new name.
     InTheWay(PathBuf),
 }
 
-/// Replaces each of `files`, and those that others were in the way of when these are gone. Returns the length of all.
+/// Replaces each of `files`, and repeats that for files whose new name was taken. Returns the total length.
 fn in_turns(files: &[PathBuf], replace: &mut dyn FnMut(&Path) -> Result<Replaced>) -> Result<u64> {
     let mut written = 0;
     let mut left: Vec<&PathBuf> = files.iter().collect();
@@ -96,7 +98,7 @@ fn in_turns(files: &[PathBuf], replace: &mut dyn FnMut(&Path) -> Result<Replaced
     Ok(written)
 }
 
-/// `path` with `suffix` behind its name.
+/// `path` with `suffix` appended.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -119,7 +121,7 @@ fn put(mut file: &File, path: &Path, bytes: &[u8]) -> Result<u64> {
     Ok(bytes.len() as u64)
 }
 
-/// Replaces `old` by `new`, which `fill` writes; that returns its length.
+/// Replaces `old` by `new`. `fill` writes the content of `new` and returns its length.
 fn replace(
     old: &Path,
     new: &Path,
@@ -129,7 +131,7 @@ fn replace(
     if progress.is_cancelled() {
         return Err(WriterError::Interrupted);
     }
-    // Flat under `store`: there is nothing to do, and nothing must be lost.
+    // A flat tree under `store` stays as it is, and nothing must be lost.
     if old == new {
         return open(old).map(|(_, len)| Replaced::Written(len));
     }
@@ -153,12 +155,12 @@ mod tests {
     use crate::NoProgress;
 
     #[test]
-    fn names_that_are_taken_wait_and_what_no_order_helps_is_an_error() {
+    fn taken_names_are_retried_and_permanent_conflicts_fail() {
         let folder = tempfile::tempdir().unwrap();
         let spec: CodecSpec = "zlib:9".parse().unwrap();
         let mut encoder = FileEncoder::new(spec.default_choice()).unwrap();
         let mut decoder = FileDecoder::new(encoder.form(), Decoders::default());
-        // Whichever comes first.
+        // In either order.
         for names in [["a", "a.gz", "a.gz.gz"], ["a.gz.gz", "a.gz", "a"]] {
             let names = names.map(PathBuf::from);
             names.iter().for_each(|name| fs::write(folder.path().join(name), name.to_str().unwrap()).unwrap());

@@ -1,5 +1,5 @@
-//! Files that are too large to be gathered with others: encoded straight into their place, and read again from there, so that nothing
-//! but their content is ever in memory whole.
+//! Writes files that are too large for a batch. They are encoded directly into their file, and read back from there, so
+//! that only their content is held in memory as a whole.
 
 use std::{
     ffi::OsStr,
@@ -14,10 +14,10 @@ use repackbench_codec::{CodecError, Decoders, FileDecoder, FileEncoder, ZlibRead
 use super::{Writing, tree_writer::TreeWriter};
 use crate::{Progress, Result, WriterError};
 
-/// How much is written or read at a time, in bytes.
+/// The number of bytes that are written or read at a time.
 const BUFFER: usize = 256 << 10;
 
-/// Writes the file of `path` into `tree`.
+/// Writes the file `path` into `tree`.
 pub(super) fn write(writing: &Writing<'_>, path: &[u8], content: &[u8], tree: &mut TreeWriter) -> Result<()> {
     let (place, file) = tree.create(path)?;
     let mut encoder = FileEncoder::new(writing.choice)?;
@@ -40,7 +40,8 @@ pub(super) fn write(writing: &Writing<'_>, path: &[u8], content: &[u8], tree: &m
     }
 }
 
-/// Encodes the `len` bytes of `content`, which are those of the file at `from`, into `file`, which is at `place`. Returns its length.
+/// Encodes the `len` bytes of `content`, which come from the file `from`, into `file`, whose path is `place`. Returns
+/// the stored length.
 pub(super) fn encode(
     encoder: &mut FileEncoder,
     (content, from): (&mut dyn Read, &Path),
@@ -61,7 +62,7 @@ pub(super) fn encode(
             Some(fault) => WriterError::io("read", from, fault),
             None => cannot_write(source),
         },
-        // It was changed while it was read.
+        // The file changed while it was read.
         CodecError::SourceLength { .. } => WriterError::io("read", from, io::Error::new(InvalidData, error)),
         error => error.into(),
     })?;
@@ -69,7 +70,7 @@ pub(super) fn encode(
     Ok(stored)
 }
 
-/// Decodes `file`, which has to hold `content`, and says what is wrong with it, if anything is.
+/// Decodes `file`, which has to hold `content`. Returns a description of what is wrong with it, if anything.
 fn fault_in(
     decoder: &mut FileDecoder,
     file: impl Read,
@@ -91,7 +92,7 @@ fn fault_in(
     })
 }
 
-/// Ends with an error when the user wants the work to stop, and keeps one of reading apart from those of writing.
+/// Fails when the user stops the work, and keeps read errors, so that they can be told from write errors.
 struct Watched<'a> {
     content: &'a mut dyn Read,
     fault: Option<io::Error>,
@@ -105,7 +106,7 @@ impl Read for Watched<'_> {
         }
         self.content.read(buffer).map_err(|error| {
             let kind = error.kind();
-            // Who reads tries again by itself then.
+            // The caller retries after this error.
             if kind != io::ErrorKind::Interrupted {
                 self.fault = Some(error);
             }
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
     use crate::NoProgress;
 
-    /// Fails after some bytes.
+    /// Fails after this many bytes.
     struct Failing(usize);
 
     impl Read for Failing {
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_told_of_the_file_that_it_fails_with() {
+    fn errors_name_the_file_that_failed() {
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (Path::new("old"), folder.path().join("new"));
         for spec in ["store", "zlib:6", "libdeflate:6", "zstd:3", "bzip2:1", "xz:1", "lzo:1", "lz4"] {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_holds_anything_else_is_at_fault() {
+    fn any_difference_in_the_written_file_is_detected() {
         let content = b"int main(void) { return 0; }\n".repeat(20_000);
         for spec in ["store", "zlib:6", "zstd:3", "bzip2:1", "xz:1", "lz4"] {
             let spec: CodecSpec = spec.parse().unwrap();

@@ -1,9 +1,9 @@
-//! Trees of files: one revision of a repository, each file its own file under a codec, or flat.
+//! Trees of files: one revision of a repository, with each file in a file of its own, compressed or flat.
 //!
-//! - [`write_files`] writes one, verified;
-//! - [`RevisionFiles`] reads what goes into it;
-//! - [`in_place`] compresses files where they lie, as `gzip` does;
-//! - [`copy_interleaved`] copies several trees so that they lie alike on the disk.
+//! - [`write_files`] writes a tree and verifies it;
+//! - [`RevisionFiles`] reads the content of a revision;
+//! - [`in_place`] compresses files in place, like `gzip`;
+//! - [`copy_interleaved`] copies several trees so that they are laid out alike on the disk.
 
 mod copies;
 pub mod in_place;
@@ -34,16 +34,16 @@ use crate::{
     default_output, pipeline::EncodedBatch,
 };
 
-/// A tree of files that was written.
+/// The result of writing a tree of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenFiles {
-    /// What it says of itself.
+    /// The descriptor of the tree.
     pub descriptor: Descriptor,
-    /// How long reading, encoding, verifying and writing took.
+    /// The time that reading, encoding, verifying and writing took.
     pub elapsed: Duration,
-    /// How long the final sync to disk took.
+    /// The time that the final sync to disk took.
     pub sync: Duration,
-    /// What is worth knowing of the source, one sentence each.
+    /// What is worth knowing about the source, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -80,10 +80,10 @@ fn form_in_words(form: FileForm) -> &'static str {
     }
 }
 
-/// What files of `source` are encoded with under `spec`.
+/// The codec choice for files of `source` under `spec`.
 ///
 /// # Errors
-/// The spec asks for what a file by itself cannot have: a dictionary, or a base.
+/// The spec asks for something that a single file cannot have: a dictionary, or a base.
 pub fn file_choice<'a>(source: &Repository, spec: &'a CodecSpec) -> Result<&'a CodecChoice> {
     let object = match source {
         Repository::Git(_) => ObjectKind::Blob,
@@ -100,7 +100,7 @@ pub fn file_choice<'a>(source: &Repository, spec: &'a CodecSpec) -> Result<&'a C
     Ok(choice)
 }
 
-/// The default output for files of `source` under `spec`: a sibling named after the codec, `repo.zlib-9.files`.
+/// The default output for files of `source` under `spec`: a sibling named after the codec, such as `repo.zlib-9.files`.
 ///
 /// # Errors
 /// As [`default_output`].
@@ -108,15 +108,16 @@ pub fn default_files_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> 
     default_output(source, spec, ".files")
 }
 
-/// Writes the files of a revision of `source` into a new folder, each under `spec`. `revision` is a name as the
-/// version-control system resolves it; without one it is HEAD or the tip.
+/// Writes the files of a revision of `source` into a new folder, each under `spec`. `revision` is a name that the
+/// version-control system resolves; the default is HEAD or the tip.
 ///
-/// Every file is decoded again and compared before anything gets its name. Symbolic links and gitlinks are counted and left out. A
-/// content above [`BLOCK_LEN`] is held, and neither a copy of it nor what it becomes.
+/// Every file is decoded again and compared before the folder gets its name. Symbolic links and gitlinks are counted
+/// and left out. Of a file above [`BLOCK_LEN`], only the content is held in memory, neither a copy nor the encoded
+/// bytes.
 ///
 /// # Errors
-/// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed meanwhile. Nothing
-/// is left at the target then.
+/// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed
+/// meanwhile. Nothing is left at the target then.
 pub fn write_files(
     source: &Repository,
     spec: &CodecSpec,
@@ -143,7 +144,7 @@ pub fn write_files(
     Ok((WrittenFiles { descriptor, elapsed, sync, notes }, path))
 }
 
-/// A tree in the making.
+/// A tree that is being written.
 struct Writing<'a> {
     choice: &'a CodecChoice,
     control: JobControl<'a>,
@@ -187,7 +188,7 @@ impl Writing<'_> {
         Ok(descriptor)
     }
 
-    /// Encodes what was gathered, on all threads, and writes it in order.
+    /// Encodes the batch on all threads, and writes it in order.
     fn flush(&self, batch: &mut FileBatch, tree: &mut TreeWriter) -> Result<()> {
         if self.control.progress.is_cancelled() {
             return Err(WriterError::Interrupted);
@@ -228,7 +229,7 @@ impl Writing<'_> {
     }
 }
 
-/// Writes the descriptor of the tree in `folder`, replacing one that is there.
+/// Writes the descriptor of the tree in `folder`, and replaces one that exists.
 fn write_descriptor(folder: &Path, descriptor: &Descriptor) -> Result<()> {
     let path = folder.join(DESCRIPTOR_FILE);
     std::fs::write(&path, descriptor.to_text()).map_err(|e| WriterError::io("write", path, e))

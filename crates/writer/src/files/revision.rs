@@ -1,4 +1,4 @@
-//! The files of one revision, with their content.
+//! Reads the files of one revision with their content.
 
 use std::{ffi::OsStr, ops::Range, os::unix::ffi::OsStrExt};
 
@@ -9,10 +9,10 @@ use repackbench_reader::{Changes, History, Repository, traits::FileMode};
 use super::tree_writer::check_path;
 use crate::{Result, WriterError};
 
-/// So many bytes of content are gathered before they are encoded, or one file that is longer.
+/// The number of content bytes that are collected before they are encoded. A longer file is a batch of its own.
 const BATCH_BYTES: usize = 32 << 20;
 
-/// What of a revision is no file of its own in a tree.
+/// The parts of a revision that are not in a tree of files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOutFiles {
     /// Symbolic links.
@@ -23,7 +23,7 @@ pub struct LeftOutFiles {
     pub missing: u64,
 }
 
-/// Told of path and content of a file.
+/// Receives the path and content of a file.
 pub type FileVisitor<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
 
 /// The files of one revision. Symbolic links and gitlinks are counted, and left out.
@@ -42,12 +42,12 @@ impl std::fmt::Debug for RevisionFiles {
 }
 
 impl RevisionFiles {
-    /// Lists the files of a revision of `source`: the one that `revision` names, or HEAD or the tip.
+    /// Lists the files of a revision of `source`: the given one, or HEAD or the tip.
     ///
     /// # Errors
-    /// There is no such revision, or it cannot be read.
+    /// The revision does not exist or cannot be read.
     pub fn open(source: &Repository, revision: Option<&str>) -> Result<Self> {
-        // Nothing is being timed here.
+        // Nothing is timed here.
         let mut history = source.history(Decoders::from(ZlibReader::Libdeflate))?;
         let id = history.resolve(revision.unwrap_or(source.default_revision()))?;
         let mut files = Changes::default();
@@ -55,26 +55,26 @@ impl RevisionFiles {
         Ok(RevisionFiles { history, id, files, left_out: LeftOutFiles::default(), content_bytes: 0 })
     }
 
-    /// The revision's id.
+    /// The id of the revision.
     pub fn id(&self) -> ObjectId {
         self.id
     }
 
-    /// How many paths the revision has, those that are left out included.
+    /// The number of paths in the revision, including those that are left out.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether it has none.
+    /// Whether the revision has no paths.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Calls `visit` with path and content of every file, in the order of paths. Each path is one that can be written below a folder: it
-    /// leads nowhere else, and into no repository's own folder.
+    /// Calls `visit` with path and content of every file, in the order of paths. Each path can be written below a
+    /// folder: it does not lead outside, and not into the repository's own folder.
     ///
     /// # Errors
-    /// A path that is none such, before anything is visited: nobody but a forger makes them. What `visit` returns; content that cannot be
+    /// An invalid path, before any visit: only a forged tree has one. The error of `visit`; content that cannot be
     /// read.
     pub fn for_each(&mut self, visit: &mut FileVisitor<'_>) -> Result<()> {
         self.check_paths()?;
@@ -106,18 +106,18 @@ impl RevisionFiles {
         })
     }
 
-    /// What the last [`for_each`](Self::for_each) left out.
+    /// What the last call of [`for_each`](Self::for_each) left out.
     pub fn left_out(&self) -> LeftOutFiles {
         self.left_out
     }
 
-    /// The bytes that it visited.
+    /// The number of content bytes that it visited.
     pub fn content_bytes(&self) -> u64 {
         self.content_bytes
     }
 }
 
-/// Files in memory, one behind the other, whose encoding is worth several threads.
+/// Files in memory, one after another, that are worth encoding on several threads.
 #[derive(Debug, Default)]
 pub(super) struct FileBatch {
     paths: Vec<u8>,
@@ -133,7 +133,7 @@ impl FileBatch {
         self.files.push((path_start..self.paths.len(), content_start..self.contents.len()));
     }
 
-    /// Whether a content of `len` bytes may go to those that are there.
+    /// Whether the batch has room for a content of `len` bytes.
     pub(super) fn has_room(&self, len: usize) -> bool {
         self.files.is_empty() || self.contents.len().saturating_add(len) <= BATCH_BYTES
     }
@@ -150,7 +150,7 @@ impl FileBatch {
         self.files.get(number).and_then(|(_, content)| self.contents.get(content.clone())).unwrap_or_default()
     }
 
-    /// The numbers of the files, cut into one run for each thread, of about as many bytes each.
+    /// The numbers of the files, as one range per thread, with about the same number of bytes each.
     pub(super) fn shares(&self, threads: usize) -> Vec<Range<usize>> {
         let share_len = self.contents.len().div_ceil(threads.max(1)).max(1);
         let mut shares = Vec::new();
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_hold_every_file_once_in_order() {
+    fn shares_contain_every_file_once_in_order() {
         for lengths in [&[][..], &[0], &[0, 0, 0], &[1, 1, 1, 1], &[100, 1, 1], &[1, 1, 100], &[5, 0, 5, 0, 5]] {
             let mut batch = FileBatch::default();
             lengths.iter().for_each(|len| batch.push(b"path", &vec![b'x'; *len]));

@@ -11,7 +11,7 @@ use repackbench_reader::files::FileTree;
 use super::*;
 use crate::NoProgress;
 
-/// Runs git in `folder`, untouched by the user's configuration, with `input`; returns what it prints.
+/// Runs git in `folder` with `input`, without the user's configuration. Returns its output.
 fn git(folder: &Path, arguments: &[&str], input: &[u8]) -> String {
     let mut child = Command::new("git")
         .current_dir(folder)
@@ -32,7 +32,7 @@ fn git(folder: &Path, arguments: &[&str], input: &[u8]) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// The files of the repository that [`repository`] makes.
+/// The files of the test repository.
 fn contents() -> Vec<(&'static [u8], Vec<u8>)> {
     vec![
         (b"README", b"# What it is\n".repeat(30)),
@@ -72,7 +72,7 @@ fn write(source: &Repository, spec: &str, target: &Path) -> Result<WrittenFiles>
 }
 
 #[test]
-fn every_file_of_the_revision_is_there_and_reads_back() {
+fn all_files_of_the_revision_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let source = repository(folder.path());
     for (number, spec) in
@@ -99,8 +99,8 @@ fn every_file_of_the_revision_is_there_and_reads_back() {
     }
 }
 
-/// Python's modules, which are on every machine that runs these tests: `gzip`, `bz2` and `lzma` read each file, and what it holds is
-/// compared with the flat one.
+/// The modules `gzip`, `bz2` and `lzma` of Python read each file. The content is compared with the flat file. Every
+/// machine that runs these tests has Python.
 #[test]
 fn other_programs_read_the_files() {
     const SCRIPT: &[u8] = b"import bz2, gzip, lzma, os, sys\n\
@@ -137,7 +137,7 @@ fn other_programs_read_the_files() {
 }
 
 #[test]
-fn what_a_file_cannot_have_is_refused_and_nothing_is_left() {
+fn invalid_requests_are_refused_and_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let source = repository(folder.path());
     let target = folder.path().join("tree");
@@ -158,7 +158,7 @@ fn what_a_file_cannot_have_is_refused_and_nothing_is_left() {
 }
 
 #[test]
-fn the_default_output_lies_beside_the_source() {
+fn default_output_is_beside_the_source() {
     let found = default_files_output(Path::new("/a/b.git"), &"zlib:9".parse().unwrap()).unwrap();
     assert_eq!(found, Path::new("/a/b.git.zlib-9.files"));
     let found = default_files_output(Path::new("/a/b/.git"), &"store".parse().unwrap()).unwrap();
@@ -166,7 +166,7 @@ fn the_default_output_lies_beside_the_source() {
 }
 
 #[test]
-fn force_replaces_a_tree_of_files_and_nobody_s_work() {
+fn force_replaces_only_unchanged_trees_of_files() {
     let folder = tempfile::tempdir().unwrap();
     let source = repository(folder.path());
     let target = folder.path().join("tree");
@@ -196,14 +196,14 @@ fn force_replaces_a_tree_of_files_and_nobody_s_work() {
     assert!(error.contains("files/mine, which no conversion wrote"), "{error}");
     fs::remove_file(&more).unwrap();
     again(true).unwrap();
-    // A file of the descriptor's name that is none.
+    // A file with the name of the descriptor that is not one.
     fs::write(target.join(DESCRIPTOR_FILE), "").unwrap();
     let error = again(true).unwrap_err().to_string();
     assert!(error.contains("is no tree of files that convert wrote"), "{error}");
     assert_eq!(files_in_folder_order(&target.join(FILES_FOLDER)).unwrap().len(), 7);
 }
 
-/// Git itself writes no such trees, and anyone can forge them.
+/// git itself writes no such trees, but anyone can forge them.
 #[test]
 fn paths_that_lead_elsewhere_are_refused() {
     for name in ["..", ".", ".git", ".GIT", "/a", "b/../.."] {
@@ -216,7 +216,7 @@ fn paths_that_lead_elsewhere_are_refused() {
         let of = |id: &str| -> Vec<u8> {
             (0..20).map(|at| u8::from_str_radix(&id[2 * at..2 * at + 2], 16).unwrap()).collect()
         };
-        // A file before it in the order of paths, which must not be visited either.
+        // This file comes first in the order of paths, and must not be visited either.
         let tree = [b"100644 !\0".as_slice(), &of(&blob), format!("40000 {name}\0").as_bytes(), &of(&inner)].concat();
         let tree = git(&path, &["hash-object", "-w", "-t", "tree", "--literally", "--stdin"], &tree);
         let commit = git(&path, &["commit-tree", "-m", "forged", &tree], b"");
@@ -236,7 +236,7 @@ fn paths_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn files_are_compressed_where_they_lie_and_back() {
+fn files_are_compressed_in_place_and_back() {
     let folder = tempfile::tempdir().unwrap();
     let source = repository(folder.path());
     let flat = folder.path().join("flat");
@@ -263,7 +263,7 @@ fn files_are_compressed_where_they_lie_and_back() {
 }
 
 #[test]
-fn copies_hold_what_their_trees_do() {
+fn copies_have_the_content_of_their_trees() {
     let folder = tempfile::tempdir().unwrap();
     let source = repository(folder.path());
     let trees: Vec<PathBuf> = ["store", "zlib:9", "zstd:5"]

@@ -1,4 +1,4 @@
-//! Where the files of a tree go: nothing is ever replaced, no symbolic link is made, and so none is followed.
+//! Creates the files of a tree. It never replaces a file and makes no symbolic link, so it follows none either.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -10,10 +10,10 @@ use std::{
 
 use crate::{Result, WriterError};
 
-/// Folders whose settings can name programs to run: no revision may bring one along.
+/// Folders whose settings can name programs to run. A revision must not contain them.
 const FORBIDDEN: [&[u8]; 2] = [b".git", b".hg"];
 
-/// Writes files into a folder that is its own.
+/// Writes files into a folder of its own.
 #[derive(Debug)]
 pub(super) struct TreeWriter {
     root: PathBuf,
@@ -25,23 +25,23 @@ pub(super) struct TreeWriter {
 }
 
 impl TreeWriter {
-    /// Makes the folder `root`. `suffix` stands behind the name of every file.
+    /// Creates the folder `root`. `suffix` is appended to the name of every file.
     pub(super) fn new(root: &Path, suffix: &'static str) -> Result<Self> {
         fs::create_dir(root).map_err(|e| WriterError::io("make", root, e))?;
         Ok(TreeWriter { root: root.to_owned(), suffix, folder: Vec::new(), files: 0, bytes: 0 })
     }
 
-    /// How many files were written.
+    /// The number of files that were written.
     pub(super) fn files(&self) -> u64 {
         self.files
     }
 
-    /// How long they are together.
+    /// Their total length.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Writes a file of the revision, with the folders that lead to it.
+    /// Writes a file of the revision, and creates its folders.
     pub(super) fn put(&mut self, path: &[u8], stored: &[u8]) -> Result<()> {
         let (place, mut file) = self.create(path)?;
         file.write_all(stored).map_err(|error| WriterError::io("write", &place, error))?;
@@ -49,7 +49,7 @@ impl TreeWriter {
         Ok(())
     }
 
-    /// Makes the file of the revision, with the folders that lead to it, for the caller to fill and to [`count`](Self::count).
+    /// Creates a file of the revision and its folders. The caller fills it and calls [`count`](Self::count).
     pub(super) fn create(&mut self, path: &[u8]) -> Result<(PathBuf, File)> {
         let mut name = OsString::from(OsStr::from_bytes(path));
         name.push(self.suffix);
@@ -66,13 +66,13 @@ impl TreeWriter {
         Ok((place, file))
     }
 
-    /// Counts a file of `len` bytes that was made and filled.
+    /// Counts a file of `len` bytes that was created and filled.
     pub(super) fn count(&mut self, len: u64) {
         self.files += 1;
         self.bytes += len;
     }
 
-    /// Makes the folders that lead to `path`, but for those that are known to be there.
+    /// Creates the folders of `path`, unless they are those of the previous file.
     fn make_folders(&mut self, path: &[u8]) -> io::Result<()> {
         let folder = path.iter().rposition(|byte| *byte == b'/').and_then(|end| path.get(..end)).unwrap_or_default();
         if folder != self.folder {
@@ -90,7 +90,7 @@ impl TreeWriter {
     }
 }
 
-/// Makes sure that `path` stays in the tree, and out of what a version-control system would take for its own.
+/// Checks that `path` stays in the tree, and outside of folders that belong to a version-control system.
 pub(super) fn check_path(path: &[u8]) -> io::Result<()> {
     let is_allowed = path.split(|byte| *byte == b'/').all(|component| {
         !matches!(component, b"" | b"." | b"..") && !FORBIDDEN.iter().any(|name| component.eq_ignore_ascii_case(name))
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_get_their_folders_and_their_suffix() {
+    fn files_get_their_folders_and_suffix() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("files");
         let mut tree = TreeWriter::new(&root, ".gz").unwrap();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_elsewhere_or_collides_is_refused() {
+    fn escaping_and_colliding_paths_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let mut tree = TreeWriter::new(&folder.path().join("files"), "").unwrap();
         tree.put(b"a", b"").unwrap();

@@ -30,10 +30,10 @@ use crate::{
     new_file::{create_read_only, write_read_only},
 };
 
-/// How much of a large new object is read at a time to verify it, in bytes.
+/// The number of bytes of a large new object that are read at a time to verify it.
 const BUFFER: usize = 128 << 10;
 
-/// Rewrites every object of `objects`, whose chunks may name `dictionaries`, as `encoding` says into the object directory
+/// Rewrites every object of `objects`, whose chunks may name `dictionaries`, under `encoding` into the object directory
 /// `out`.
 pub(super) fn convert_loose(
     objects: &LooseObjects,
@@ -77,12 +77,12 @@ pub(super) fn convert_loose(
     }
 }
 
-/// One thread's contexts and buffers.
+/// The contexts and buffers of one thread.
 struct LooseConverter<'a> {
     encoding: &'a Encoding,
     encoders: KindEncoders,
     decoder: ChunkDecoder,
-    /// Decodes what was encoded.
+    /// Decodes the new chunks.
     verifier: ChunkDecoder,
     stored: Vec<u8>,
     payload: Vec<u8>,
@@ -113,9 +113,9 @@ impl<'a> LooseConverter<'a> {
         if let Some(large) = large {
             return self.stream(path, kind, large, &target, progress);
         }
-        self.turn.expect(header.content_len);
+        self.turn.reserve(header.content_len);
         let converted = self.convert_held(kind, path, &header, &target);
-        self.turn.end([&mut self.stored, &mut self.payload, &mut self.encoded, &mut self.again]);
+        self.turn.finish([&mut self.stored, &mut self.payload, &mut self.encoded, &mut self.again]);
         converted
     }
 
@@ -146,7 +146,7 @@ impl<'a> LooseConverter<'a> {
         let mut file = BufWriter::new(create_read_only(target)?);
         let source = SourceChunk::new(&mut self.decoder, large.stored(), payload_len);
         let streamed = stream::convert(source, &mut encoder, &mut file, progress)?;
-        // The source's fault, if there is one, explains the encoder's.
+        // An error of the source explains an error of the encoder.
         large.check_consumed(path, streamed.consumed)?;
         let length = streamed.encoded?;
         file.flush().map_err(|e| WriterError::io("write", target, e))?;

@@ -1,4 +1,4 @@
-//! Every object in a file of its own: what a repository looks like that was never packed.
+//! Writes every object into a file of its own, like a repository that was never packed.
 
 use std::{
     fs::{self, File},
@@ -10,14 +10,16 @@ use std::{
 use gix_hash::ObjectId;
 use repackbench_reader::git::{GitRepository, whole::WholeObject};
 
-use super::whole_objects::{LARGEST_KEPT, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects};
+use super::whole_objects::{
+    LARGEST_KEPT, LargeContent, ObjectEncoder, ObjectName, ObjectSink, split_object, store_objects,
+};
 use crate::{Encoding, JobControl, Progress, Result, StoreKind, WriterError, new_file::create_read_only};
 
-/// How much of a large new object is read at a time to verify it, in bytes.
+/// The number of bytes of a large new object that are read at a time to verify it.
 const BUFFER: usize = 128 << 10;
 
-/// Converts the repository `source` into the empty folder `out`: each object as a loose one of its own, whole, encoded as `encoding` says of loose
-/// objects.
+/// Converts the repository `source` into the empty folder `out`. Each object becomes a whole loose object under the
+/// encoding of loose objects.
 ///
 /// # Errors
 /// See [`WriterError`].
@@ -36,11 +38,11 @@ pub(super) fn convert_parts(
     Ok(notes)
 }
 
-/// One thread's contexts and buffers.
+/// The contexts and buffers of one thread.
 struct LooseSink<'a> {
     encoder: ObjectEncoder<'a>,
     objects: &'a Path,
-    /// Which of the folders `00` to `ff` are there.
+    /// Which of the folders `00` to `ff` exist.
     folders: &'a [AtomicBool; 256],
     payload: Vec<u8>,
     encoded: Vec<u8>,
@@ -58,7 +60,7 @@ impl<'a> LooseSink<'a> {
         Ok(LooseSink { encoder, objects, folders, payload: Vec::new(), encoded: Vec::new() })
     }
 
-    /// The file of the object `id`, whose folder is made if it is not there.
+    /// The path of the object `id`. Creates its folder if it does not exist.
     fn target(&self, id: &ObjectId) -> Result<PathBuf> {
         let hex = id.to_hex().to_string();
         let (fan_out, rest) = hex.split_at(2);
@@ -100,7 +102,7 @@ impl<'a> LooseSink<'a> {
 
 impl ObjectSink for LooseSink<'_> {
     fn store(&mut self, object: WholeObject<'_>) -> Result<()> {
-        let (name, content) = parts(object);
+        let (name, content) = split_object(object);
         let target = self.target(&name.id)?;
         match content {
             Ok(content) => self.store_held(&name, content, &target),
@@ -109,7 +111,7 @@ impl ObjectSink for LooseSink<'_> {
     }
 }
 
-/// Appends what a loose object of `len` bytes begins with.
+/// Appends the header of a loose object of `len` bytes.
 fn write_header(name: &ObjectName<'_>, len: u64, payload: &mut Vec<u8>) {
     // Writing to a vector does not fail.
     let _ = write!(payload, "{} {len}\0", name.kind);

@@ -1,4 +1,5 @@
-//! Git repositories: [`convert`] writes a new repository beside its source, [`convert_into`] writes into a folder of the caller.
+//! Git repositories: [`convert`] writes a new repository beside its source, [`convert_into`] writes into a folder of
+//! the caller.
 
 mod btree_store;
 mod loose;
@@ -28,8 +29,8 @@ use crate::{
 /// Converts the repository `source` into a new bare repository, whose store and packs `layout` describes.
 ///
 /// # Errors
-/// See [`WriterError`](crate::WriterError); [`ReaderError::Changed`] when the source changed meanwhile. Nothing is left at the target
-/// then.
+/// See [`WriterError`](crate::WriterError); [`ReaderError::Changed`] when the source changed meanwhile. Nothing is left
+/// at the target then.
 pub fn convert(
     source: &GitRepository,
     encoding: &Encoding,
@@ -46,14 +47,15 @@ pub fn convert(
     })
 }
 
-/// The folders of `source`, those that it borrows objects from included.
+/// The folders of `source`, including those that it borrows objects from.
 pub(crate) fn folders(source: &GitRepository) -> Vec<PathBuf> {
     let mut folders = source.object_dirs().to_vec();
     folders.extend([source.git_dir().to_owned(), source.common_dir().to_owned()]);
     folders
 }
 
-/// Converts the repository `source` into the empty folder `out`, which the caller syncs and renames, or discards on errors.
+/// Converts the repository `source` into the empty folder `out`, which the caller syncs and renames, or discards on
+/// errors.
 pub fn convert_into(
     source: &GitRepository,
     encoding: &Encoding,
@@ -99,7 +101,8 @@ fn convert_parts(
     Ok(notes)
 }
 
-/// Writes everything but objects into the empty folder `out`. Returns the object directory and the notes of the conversion so far.
+/// Writes everything but objects into the empty folder `out`. Returns the object directory and the notes of the
+/// conversion so far.
 fn begin(source: &GitRepository, encoding: &Encoding, store: StoreKind, out: &Path) -> Result<(PathBuf, Vec<String>)> {
     // References are copied byte for byte, so garbage in them has to be found here.
     source.references()?;
@@ -108,7 +111,7 @@ fn begin(source: &GitRepository, encoding: &Encoding, store: StoreKind, out: &Pa
     if store != StoreKind::AsFound {
         notes.extend(whole_objects::promisor_note(source));
     }
-    notes.extend(report.left_aside);
+    notes.extend(report.left_out);
     let objects = out.join("objects");
     encoding.write_dictionaries(&objects.join("info").join(DICTIONARY_FOLDER))?;
     Ok((objects, notes))
@@ -138,8 +141,8 @@ fn convert_packs(source: &GitRepository, job: &PackJob<'_>, out: &Path, notes: &
     Ok(())
 }
 
-/// An error for a variant whose deltas were compressed with their bases' content: some of them are no deltas any more, so
-/// no conversion gives back what there was. The same for one in a B-tree, which has no deltas at all.
+/// Refuses a variant whose deltas were compressed with the content of their bases: some of them are no longer deltas,
+/// so no conversion can restore the original. Also refuses a variant in a B-tree, which has no deltas at all.
 pub(crate) fn refuse_bases(source: &GitRepository) -> Result<()> {
     if let Some(btree) = source.btree() {
         let what = "converting a variant in a B-tree: convert the repository that it was made from";
@@ -148,7 +151,7 @@ pub(crate) fn refuse_bases(source: &GitRepository) -> Result<()> {
     let Some(recorded) = source.extension_spec() else { return Ok(()) };
     match recorded.parse::<CodecSpec>() {
         Ok(spec) if !spec.uses_bases() => Ok(()),
-        // One that a later version wrote may use them too.
+        // A spec of a later version may use bases too.
         _ => {
             let what = format!("converting a variant under {recorded}: convert the repository that it was made from");
             Err(ReaderError::unsupported(source.git_dir(), what).into())

@@ -1,9 +1,9 @@
-//! Deltas chosen again by the user's own git.
+//! Recomputes deltas with the user's own git.
 //!
-//! What a repository's packs are like depends on who packed them, with what patience, and when: a fresh search for deltas can save more
-//! than any codec. `git repack -adF` makes one, with git's defaults, on a copy that was converted before; what it leaves is converted
-//! once more, so that both arms are written by the same libraries. git chooses deltas before it compresses, so they are the same
-//! under every codec.
+//! The deltas of a repository depend on who packed it, when, and with how much effort. A new search can save more than
+//! any codec. `git repack -adF` makes one, with git's defaults, on a copy that was converted to a codec that git reads.
+//! The result is converted once more, so that both arms are written by the same libraries. git chooses deltas before it
+//! compresses, so they are the same under every codec.
 
 use std::{
     fs,
@@ -34,8 +34,8 @@ pub(crate) fn readable_spec() -> Result<CodecSpec> {
 /// Converts `source` as [`convert`](super::convert) does, with deltas that `git` searches for again.
 ///
 /// # Errors
-/// As [`convert`](super::convert); [`WriterError::Program`] when git fails, [`WriterError::Unfaithful`] when git did not write the same
-/// objects.
+/// As [`convert`](super::convert); [`WriterError::Program`] when git fails, [`WriterError::Unfaithful`] when git did
+/// not write the same objects.
 pub fn convert_recomputed(
     source: &GitRepository,
     spec: &CodecSpec,
@@ -62,11 +62,12 @@ pub fn convert_recomputed(
     })
 }
 
-/// Lets `git` search for all deltas of the packs of `repository` again. Keeps objects that nothing refers to. Returns notes.
+/// Lets `git` search for all deltas of the packs of `repository` again. Keeps objects that nothing refers to. Returns
+/// notes.
 fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) -> Result<Vec<String>> {
     let marks = promisor_marks(repository)?;
-    // git packs what a promisor sent apart, and without the names of files, by which it finds most deltas. Where nothing is missing,
-    // nothing was promised.
+    // git packs objects from a promisor separately, and without file names, by which it finds most deltas. If nothing
+    // is missing, no object has to be marked as promised.
     let unmark = |mark: &PathBuf| fs::rename(mark, set_aside(mark)).map_err(|e| WriterError::io("rename", mark, e));
     marks.iter().try_for_each(unmark)?;
     match repack(repository, git, control) {
@@ -103,7 +104,7 @@ fn promisor_marks(repository: &Path) -> Result<Vec<PathBuf>> {
     Ok(marks)
 }
 
-/// Where git does not look for a mark.
+/// A name under which git does not find a mark.
 fn set_aside(mark: &Path) -> PathBuf {
     mark.with_extension("set-aside")
 }

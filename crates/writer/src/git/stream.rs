@@ -1,4 +1,4 @@
-//! Converts one large chunk without ever holding its payload.
+//! Converts one large chunk without ever holding its whole payload.
 
 use std::{
     io::{BufRead, Read, Write},
@@ -11,17 +11,17 @@ use repackbench_reader::{hash::IdHasher, threads};
 
 use crate::{Progress, WriterError};
 
-/// Payload bytes that are handed over at a time, and how many such pieces may wait.
+/// The number of payload bytes in a piece, and the number of pieces that may wait.
 const PIECE: usize = 1 << 20;
 const PIECES: usize = 4;
 
-/// What the two halves of a streamed conversion report.
+/// The results of both threads of a streamed conversion.
 pub(super) struct Streamed {
-    /// Bytes of the source's chunk, or why it cannot be decoded.
+    /// The length of the source's chunk, or why it cannot be decoded.
     pub(super) consumed: Result<u64, CodecError>,
-    /// Bytes of the new chunk, or why it cannot be encoded. Not to be looked at if the source cannot be decoded.
+    /// The length of the new chunk, or why it cannot be encoded. Meaningless if the source cannot be decoded.
     pub(super) encoded: Result<u64, CodecError>,
-    /// A digest of the payload, to compare with that of the new chunk's.
+    /// A digest of the new payload, to compare with that of the decoded new chunk.
     pub(super) digest: ObjectId,
 }
 
@@ -54,10 +54,10 @@ impl<'a, R: BufRead + Send> SourceChunk<'a, R> {
     }
 }
 
-/// Decodes the chunk `source` on a thread of its own and encodes its payload into `sink` on this one.
+/// Decodes the chunk `source` on a thread of its own, and encodes its payload into `sink` on this one.
 ///
 /// # Errors
-/// Only [`WriterError::Interrupted`], when the user wants the work to stop, and [`WriterError::Thread`].
+/// Only [`WriterError::Interrupted`], when the user stops the work, and [`WriterError::Thread`].
 pub(super) fn convert(
     source: SourceChunk<'_, impl BufRead + Send>,
     encoder: &mut ChunkEncoder,
@@ -88,10 +88,10 @@ pub(super) fn convert(
         let decoding = decoding.map_err(WriterError::Thread)?;
         let mut payload = PieceReader { receiver: Some(receiver), piece: Vec::new(), read: 0 };
         let encoded = encoder.encode_stream(&mut payload, new_len, sink);
-        // An encoder that gave up would leave the other side waiting for someone to take its pieces.
+        // If the encoder gave up, the decoding thread would otherwise wait for a receiver of its pieces.
         payload.receiver = None;
         match decoding.join() {
-            // Then both halves stopped early, and neither says anything of source or sink.
+            // Both threads stopped early, so their results say nothing about source or sink.
             Ok(_) if progress.is_cancelled() => Err(WriterError::Interrupted),
             Ok((consumed, digest)) => Ok(Streamed { consumed, encoded, digest }),
             Err(panic) => std::panic::resume_unwind(panic),
@@ -99,7 +99,7 @@ pub(super) fn convert(
     })
 }
 
-/// Decodes the chunk that `stored` yields next and gives back the bytes consumed and the payload's digest.
+/// Decodes the chunk that `stored` yields next. Returns the number of bytes consumed and the digest of the payload.
 pub(super) fn digest(
     decoder: &mut ChunkDecoder,
     mut stored: impl BufRead,
@@ -113,8 +113,8 @@ pub(super) fn digest(
     Ok((consumed, hasher.finish()))
 }
 
-/// Hands over pieces. Once the encoder gave up nobody takes them; decoding goes on all the same, so that what it says of
-/// the source holds whatever happened on the other side.
+/// Sends `bytes` in pieces. If the encoder gave up, nobody receives them, but decoding continues: its result about the
+/// source must not depend on the encoder.
 fn send(sender: &SyncSender<Vec<u8>>, bytes: &[u8]) {
     for piece in bytes.chunks(PIECE) {
         if sender.send(piece.to_vec()).is_err() {
@@ -123,7 +123,7 @@ fn send(sender: &SyncSender<Vec<u8>>, bytes: &[u8]) {
     }
 }
 
-/// Reads what the decoding thread sends; at its end, the end of the payload.
+/// Reads what the decoding thread sends. The end of the channel is the end of the payload.
 struct PieceReader {
     receiver: Option<Receiver<Vec<u8>>>,
     piece: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What decides the content of the variants of a Git repository.
+//! Computes the cache keys of variants of a Git repository.
 
 use std::{fs, path::Path};
 
@@ -13,7 +13,7 @@ use crate::{
     cache::{VariantInputs, VariantKey},
 };
 
-/// What decides the content of every variant of `source`, whatever the codec.
+/// Everything in `source` that decides the content of its variants, for any codec.
 fn inputs(source: &GitRepository) -> Result<VariantInputs> {
     let mut inputs = VariantInputs {
         format_version: FORMAT_VERSION,
@@ -28,13 +28,13 @@ fn inputs(source: &GitRepository) -> Result<VariantInputs> {
         inputs.refs.push((reference.name.into(), target.into_bytes()));
     }
     if !source.uses_replacements()? {
-        // No reference can have this name; what it says decides what some of them mean.
+        // No reference can have this name. The setting decides what some references mean.
         inputs.refs.push((b"core.useReplaceRefs".to_vec(), b"false".to_vec()));
     }
     for files in source.packs() {
         let pack = PackFile::open(files, source.object_hash())?;
         let mut identity = pack.trailer()?.as_bytes().to_vec();
-        // Copied beside the pack, and git packs anew what has them in another way.
+        // They are copied beside the pack, and git repacks marked packs differently.
         for (name, mark) in [("keep", &files.keep), ("promisor", &files.promisor)] {
             if let Some(mark) = mark {
                 identity.extend(name.as_bytes());
@@ -66,7 +66,7 @@ fn read_if_there(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// A name for the state of `source` and, with `spec` and `encoder`, for its variant.
+/// A hash of the state of `source` and, with `spec` and `encoder`, of its variant.
 pub(crate) fn key(source: &GitRepository, spec: &str, encoder: &str) -> Result<VariantKey> {
     let inputs = inputs(source)?;
     Ok(VariantInputs { spec: spec.to_owned(), encoder: encoder.to_owned(), ..inputs }.key())

@@ -19,17 +19,17 @@ use repackbench_reader::{
 use super::stream::{self, SourceChunk};
 use crate::{Encoding, Progress, ProgressUnit, Result, WriterError};
 
-/// Of a buffer that one object made larger than this, no more is kept.
+/// A buffer that one object made larger than this is shrunk to this size.
 pub(super) const LARGEST_KEPT: usize = 4 << 20;
 
-/// Takes the objects of one thread.
+/// Receives the objects of one thread.
 pub(super) trait ObjectSink: Send {
     /// Stores `object`.
     fn store(&mut self, object: WholeObject<'_>) -> Result<()>;
 }
 
-/// Hands every object of `source` to one of `sinks`, each of which works on a thread of its own where there are
-/// enough, and makes sure that none was left out.
+/// Passes every object of `source` to one of `sinks`, and checks that all were stored. Each sink works on a thread of
+/// its own if enough threads can be started.
 pub(super) fn store_objects<S: ObjectSink>(
     source: &GitRepository,
     sinks: Vec<S>,
@@ -49,7 +49,7 @@ pub(super) fn store_objects<S: ObjectSink>(
     Ok(sinks)
 }
 
-/// Makes sure that all of the `expected` objects of the repository at `path` were written.
+/// Checks that all of the `expected` objects of the repository at `path` were written.
 pub(super) fn check_all_written(path: &Path, expected: u64, written: u64) -> Result<()> {
     match expected == written {
         true => Ok(()),
@@ -62,7 +62,7 @@ pub(super) fn check_all_written(path: &Path, expected: u64, written: u64) -> Res
 struct Visitor<'a, S> {
     sink: S,
     progress: &'a dyn Progress,
-    /// How many objects the sink has taken.
+    /// The number of objects that the sink has stored.
     stored: u64,
     failure: Option<WriterError>,
 }
@@ -84,13 +84,13 @@ impl<S: ObjectSink> WholeVisitor for Visitor<'_, S> {
     }
 }
 
-/// One thread's contexts and buffers.
+/// The contexts and buffers of one thread.
 pub(super) struct ObjectEncoder<'a> {
     encoding: &'a Encoding,
     encoders: KindEncoders,
-    /// Decodes what is streamed.
+    /// Decodes the chunks that are streamed.
     decoder: ChunkDecoder,
-    /// Decodes what was encoded.
+    /// Decodes the new chunks.
     verifier: ChunkDecoder,
     again: Vec<u8>,
     progress: &'a dyn Progress,
@@ -108,7 +108,7 @@ impl<'a> ObjectEncoder<'a> {
         })
     }
 
-    /// Appends the chunk of `payload` to `out`. `object` says what it belongs to.
+    /// Appends the chunk of `payload` to `out`. `object` is named in errors.
     pub(super) fn encode(&mut self, object: &ObjectName<'_>, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         let length = self.encoders.for_kind(object.chunk_kind())?.encode(payload, out)? as u64;
@@ -122,14 +122,14 @@ impl<'a> ObjectEncoder<'a> {
         Err(object.unfaithful(detail))
     }
 
-    /// Gives back what a large object took.
+    /// Frees the memory that a large object needed.
     pub(super) fn shrink(&mut self) {
         self.again.clear();
         self.again.shrink_to(LARGEST_KEPT);
     }
 
-    /// Streams the payload of the chunk that `large` yields, reframed, into `sink`, and returns the length of the new chunk and
-    /// what it has to decode to.
+    /// Streams the payload of `large` into `sink`, with `header` in place of its own header. Returns the length of the
+    /// new chunk, and what it has to decode to.
     pub(super) fn stream(
         &mut self,
         object: &ObjectName<'_>,
@@ -142,7 +142,7 @@ impl<'a> ObjectEncoder<'a> {
         let source = SourceChunk::new(&mut self.decoder, stored, payload_len).with_header(header_len, header);
         let new_len = source.new_payload_len();
         let streamed = stream::convert(source, &mut encoder, sink, self.progress)?;
-        // The source's fault, if there is one, explains the encoder's.
+        // An error of the source explains an error of the encoder.
         streamed.consumed.map_err(|error| object.damaged(&error))?;
         Ok(StreamedChunk { len: streamed.encoded?, payload_len: new_len, digest: streamed.digest })
     }
@@ -162,7 +162,7 @@ impl<'a> ObjectEncoder<'a> {
     }
 }
 
-/// What an object is called in messages.
+/// The name of an object in messages.
 pub(super) struct ObjectName<'a> {
     pub(super) id: gix_hash::ObjectId,
     pub(super) kind: ObjectKind,
@@ -191,7 +191,7 @@ pub(super) struct LargeContent<'a> {
     header_len: usize,
 }
 
-/// A source of stored bytes that may go to another thread.
+/// Stored bytes that may be read on another thread.
 struct Boxed<'a>(&'a mut (dyn BufRead + Send));
 
 impl Read for Boxed<'_> {
@@ -210,7 +210,7 @@ impl BufRead for Boxed<'_> {
     }
 }
 
-/// A chunk that was written as it was made.
+/// A chunk that was streamed to its destination.
 pub(super) struct StreamedChunk {
     /// Its length in bytes.
     pub(super) len: u64,
@@ -218,8 +218,10 @@ pub(super) struct StreamedChunk {
     digest: gix_hash::ObjectId,
 }
 
-/// Takes `object` apart: its name, and its content, held or not.
-pub(super) fn parts<'a>(object: WholeObject<'a>) -> (ObjectName<'a>, std::result::Result<&'a [u8], LargeContent<'a>>) {
+/// Splits `object` into its name and its content, which is either in memory or large.
+pub(super) fn split_object<'a>(
+    object: WholeObject<'a>,
+) -> (ObjectName<'a>, std::result::Result<&'a [u8], LargeContent<'a>>) {
     let WholeObject { id, kind, path, content } = object;
     let name = ObjectName { id, kind, path };
     match content {
@@ -254,7 +256,7 @@ mod tests {
         git::pack::test_repository::{git, packed},
     };
 
-    /// Takes the objects' ids.
+    /// Collects the ids of the objects.
     #[derive(Default)]
     struct Ids(Vec<gix_hash::ObjectId>);
 
@@ -266,11 +268,11 @@ mod tests {
     }
 
     #[test]
-    fn each_object_is_stored_once_however_often_it_is_there() {
+    fn objects_with_several_copies_are_stored_once() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path();
         packed(folder);
-        // A second pack with all of them, loose ones that are in a pack, too, and one that is not.
+        // A second pack with all of the objects, loose objects that are also in a pack, and one that is not.
         git(folder, &["commit", "-q", "--allow-empty", "-m", "in both"], None);
         git(folder, &["repack", "-aq"], None);
         std::fs::write(folder.join("more"), "a loose one").unwrap();
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_was_not_written_is_an_error() {
+    fn unwritten_objects_are_an_error() {
         check_all_written(Path::new("repo"), 3, 3).unwrap();
         for written in [2, 4] {
             let error = check_all_written(Path::new("repo"), 3, written).unwrap_err().to_string();

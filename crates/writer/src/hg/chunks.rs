@@ -1,4 +1,4 @@
-//! The chunks of a revlog: how they are cut into batches, and what a thread makes of one.
+//! Cuts the chunks of a revlog into batches, and converts a batch on one thread.
 
 use std::{ops::Range, path::PathBuf};
 
@@ -13,32 +13,33 @@ use repackbench_reader::{
 
 use crate::{Encoding, Result, WriterError, pipeline::EncodedBatch};
 
-/// The chunks of a batch lie in about so many bytes: enough to make hand-over cheap, little enough to keep the buffers
+/// The approximate number of stored bytes in a batch: enough to make the hand-over cheap, few enough to keep buffers
 /// small.
 const BATCH_STORED_BYTES: u64 = 256 << 10;
 
-/// And there are at most so many, since a changelog has many in few bytes.
+/// The most chunks in a batch. A changelog has many chunks in few bytes.
 const BATCH_CHUNKS: usize = 4096;
 
-/// And about so many payload bytes.
+/// The approximate number of payload bytes in a batch.
 const BATCH_PAYLOAD_BYTES: u64 = 4 << 20;
 
-/// The payload of a delta is guessed to be at most so many times as long as its stored bytes: only decoding would tell.
+/// The estimated payload length of a delta, at most, as a multiple of its stored bytes. Only decoding would give the
+/// exact length.
 const USUAL_EXPANSION: u64 = 32;
 
-/// A buffer that one chunk made larger than this is given back to the allocator.
+/// A buffer that one chunk made larger than this is shrunk to this size.
 const LARGEST_KEPT: usize = 4 << 20;
 
-/// Neighbouring revisions of a revlog.
+/// Consecutive revisions of a revlog.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct RevisionBatch {
     pub(super) revisions: Range<usize>,
-    /// About how many bytes their new chunks may take.
+    /// The approximate size of their new chunks, in bytes.
     pub(super) cost: u64,
 }
 
-/// Cuts a revlog into parts.
-pub(super) fn cut(revlog: &Revlog) -> Vec<Part> {
+/// Cuts a revlog into batches.
+pub(super) fn cut_into_batches(revlog: &Revlog) -> Vec<RevisionBatch> {
     let mut parts = Vec::new();
     let mut first = 0;
     let (mut start, mut payload) = (0, 0);
@@ -48,9 +49,9 @@ pub(super) fn cut(revlog: &Revlog) -> Vec<Part> {
         let is_full = end.saturating_sub(start) > BATCH_STORED_BYTES
             || payload + guess > BATCH_PAYLOAD_BYTES
             || revision - first >= BATCH_CHUNKS;
-        // Chunks may lie far apart, so a part ends before the chunk that does not fit.
+        // There may be gaps between chunks, so a part ends before the chunk that does not fit.
         if is_full && revision > first {
-            parts.push(Part { revisions: first..revision, cost: payload });
+            parts.push(RevisionBatch { revisions: first..revision, cost: payload });
             (first, payload) = (revision, 0);
         }
         if revision == first {
@@ -59,7 +60,7 @@ pub(super) fn cut(revlog: &Revlog) -> Vec<Part> {
         payload += guess;
     }
     if first < revlog.len() {
-        parts.push(Part { revisions: first..revlog.len(), cost: payload });
+        parts.push(RevisionBatch { revisions: first..revlog.len(), cost: payload });
     }
     parts
 }
@@ -71,11 +72,11 @@ fn guessed_payload(revlog: &Revlog, revision: usize, entry: &Entry) -> u64 {
     }
 }
 
-/// One thread's contexts and buffers.
+/// The contexts and buffers of one thread.
 pub(super) struct ChunkConverter {
     encoders: KindEncoders<RevlogEncoder>,
     decoder: RevlogDecoder,
-    /// Decodes what was encoded.
+    /// Decodes the new chunks.
     verifier: RevlogDecoder,
     bases: Bases,
     stored: Vec<u8>,
@@ -85,10 +86,10 @@ pub(super) struct ChunkConverter {
 }
 
 impl ChunkConverter {
-    /// A converter to `encoding` from chunks that may name `dictionaries`.
+    /// A converter to `encoding` of chunks that may name `dictionaries`.
     pub(super) fn new(encoding: &Encoding, dictionaries: &Dictionaries) -> Self {
-        // Nothing is being timed here, so zlib streams are read by the fastest reader, which for what other implementations
-        // wrote is a second opinion too.
+        // Nothing is timed here, so zlib streams are read with the fastest reader. If another implementation wrote
+        // them, that is a second opinion too.
         let decoder = || RevlogDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries);
         ChunkConverter {
             encoders: encoding.revlog_encoders(),
@@ -102,7 +103,7 @@ impl ChunkConverter {
         }
     }
 
-    /// Appends the new chunks of `revisions`, each decoded again and compared, to `encoded`.
+    /// Appends the new chunks of `revisions` to `encoded`. Each is decoded again and compared.
     pub(super) fn convert(
         &mut self,
         revlog: &Revlog,
@@ -117,7 +118,7 @@ impl ChunkConverter {
         for revision in revisions {
             let chunk = chunks.get(revision)?;
             let decoded = match revlog.decode(decoder, revision, chunk, turn.room(), payload) {
-                Err(ReaderError::TooLarge { .. }) if turn.take() => {
+                Err(ReaderError::TooLarge { .. }) if turn.wait() => {
                     revlog.decode(decoder, revision, chunk, turn.room(), payload)
                 }
                 decoded => decoded,
@@ -134,7 +135,7 @@ impl ChunkConverter {
                 None => encoder.encode(payload, &mut encoded.stored)?,
             };
             encoded.lengths.push(length);
-            // How much the deltas of a batch unfold to was guessed.
+            // The payload length of the batch was only an estimate.
             memory::check(encoded.stored.len() as u64)
                 .map_err(|excess| revlog.too_large(revision, "a batch of new chunks", excess))?;
 
@@ -144,7 +145,7 @@ impl ChunkConverter {
                 WriterError::Unfaithful { path: revlog.files().index.clone(), what, detail }
             })?;
         }
-        turn.end([payload, again, &mut bases.base, &mut bases.text]);
+        turn.finish([payload, again, &mut bases.base, &mut bases.text]);
         for buffer in [stored, payload, again] {
             buffer.clear();
             buffer.shrink_to(LARGEST_KEPT);
@@ -153,7 +154,8 @@ impl ChunkConverter {
     }
 }
 
-/// Decodes the new chunk of `payload`, or of the full text in `bases`, and compares it with what was encoded. Says what differs.
+/// Decodes the new chunk of `payload`, or of the full text in `bases`, and compares the result with it. The error
+/// describes the difference.
 fn check_faithful(
     verifier: &mut RevlogDecoder,
     chunk: &[u8],
@@ -181,9 +183,9 @@ fn check_faithful(
 struct Bases {
     texts: TextReader,
     max_chain: Option<u32>,
-    /// The revlog whose texts the reader may have cached.
+    /// The revlog that the reader's cached texts belong to.
     revlog: PathBuf,
-    /// The text of the base that was read last, and of the revision on top of it.
+    /// The text of the base that was read last, and of the revision that is a delta on it.
     base: Vec<u8>,
     text: Vec<u8>,
 }
@@ -194,15 +196,15 @@ impl Bases {
         Bases { texts, max_chain, revlog: PathBuf::new(), base: Vec::new(), text: Vec::new() }
     }
 
-    /// What the delta of `revision` is based on, if `encoder` is to use that.
+    /// The base of the delta `revision`, if `encoder` uses bases.
     fn read(&mut self, encoder: &RevlogEncoder, revlog: &Revlog, revision: usize) -> Result<Option<DeltaBase<'_>>> {
         let Some(base) = revlog.delta_base(revision).filter(|_| encoder.uses_bases()) else { return Ok(None) };
-        // What its text hashes to is not its node, so nothing would tell if the base were not what it was.
+        // The hash of its text is not its node, so a wrong base would not be detected.
         if !revlog.entry(revision)?.is_hashed() || !self.is_within_limit(revlog, revision) {
             return Ok(None);
         }
         if self.revlog != revlog.files().index {
-            self.texts.forget();
+            self.texts.clear_caches();
             self.revlog.clone_from(&revlog.files().index);
         }
         self.texts.read(revlog, 0, base, &mut self.base)?;
@@ -216,10 +218,10 @@ impl Bases {
     }
 }
 
-/// Takes memory for the new chunk of a payload of `payload_len` bytes, so that no encoder has to, which would end the program
-/// where there is none. Says what was wanted if it cannot be had.
+/// Reserves memory for the new chunk of a payload of `payload_len` bytes. Otherwise the encoder would allocate it, and
+/// abort the program if there is none. The error describes the payload.
 fn make_room(stored: &mut Vec<u8>, payload_len: usize) -> std::result::Result<(), String> {
-    // No encoder needs more for what does not shrink.
+    // No encoder needs more for incompressible data.
     let most = payload_len.saturating_add(payload_len / 128).saturating_add(1024);
     stored.try_reserve(most).map_err(|_| format!("one of {payload_len} bytes"))
 }

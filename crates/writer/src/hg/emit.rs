@@ -1,13 +1,13 @@
-//! The revlog under construction: entries and chunks in order, with their new offsets and lengths.
+//! Writes a revlog: entries and chunks in order, with their new offsets and lengths.
 //!
-//! An entry's bytes are those of the source but for two fields. Source: `hg help internals.revlogs`, version 1; numbers
-//! are big-endian.
+//! The bytes of an entry are those of the source except for two fields. Source: `hg help internals.revlogs`, version 1;
+//! numbers are big-endian.
 //!
 //! | bytes | field | |
 //! |---|---|---|
-//! | 0..6 | offset of the chunk among all chunks | anew; of revision 0, bytes 0..4 are the revlog's header and stay |
+//! | 0..6 | offset of the chunk among all chunks | new; in revision 0, bytes 0..4 are the header of the revlog and are kept |
 //! | 6..8 | flags | as found |
-//! | 8..12 | length of the chunk, signed | anew |
+//! | 8..12 | length of the chunk, signed | new |
 //! | 12..64 | lengths, revisions, node | as found |
 
 use std::{
@@ -27,13 +27,13 @@ use crate::{Result, WriterError, new_file::create_with_mode};
 /// Offsets have 48 bits.
 const MAX_OFFSET: u64 = (1 << 48) - 1;
 
-/// Lengths have 32 bits and a sign.
+/// Lengths have 32 bits, one of them for the sign.
 const MAX_STORED_LEN: u64 = i32::MAX as u64;
 
-/// So many bytes are collected before they are written.
+/// The number of bytes that are collected before they are written.
 const BUFFER: usize = 1 << 20;
 
-/// A new file of a revlog. It is created when there is something to write, or when it is finished.
+/// A new file of a revlog. It is created with the first write, or when it is finished.
 #[derive(Debug)]
 pub(super) struct NewFile {
     path: PathBuf,
@@ -58,7 +58,7 @@ impl NewFile {
             self.buffer.extend_from_slice(bytes);
             return Ok(());
         }
-        // A large chunk is not copied once more.
+        // Write a large chunk directly, without another copy.
         write(&mut self.file, &self.path, self.mode, bytes)
     }
 
@@ -69,7 +69,7 @@ impl NewFile {
     }
 }
 
-/// Writes `bytes` to the file at `path`, which is created if it is not open.
+/// Writes `bytes` to the file at `path`, and creates the file if it is not open.
 fn write(file: &mut Option<File>, path: &Path, mode: u32, bytes: &[u8]) -> Result<()> {
     let file = match file {
         Some(file) => file,
@@ -87,7 +87,7 @@ pub(super) struct RevlogEmitter<'a> {
     revision: usize,
     offset: u64,
     index: NewFile,
-    /// `None` if the source has none.
+    /// `None` if the source has no data file.
     data: Option<NewFile>,
 }
 
@@ -121,7 +121,7 @@ impl<'a> RevlogEmitter<'a> {
         Ok(())
     }
 
-    /// The entry of the next revision as it is in the source.
+    /// The entry of the next revision in the source.
     fn source_entry(&self) -> Result<[u8; ENTRY_LEN]> {
         let before = if self.is_inline { self.source.entry(self.revision)?.offset } else { 0 };
         let at =
@@ -132,7 +132,7 @@ impl<'a> RevlogEmitter<'a> {
         entry.ok_or_else(|| changed().into())
     }
 
-    /// Writes what is left. Every revision has to be written. Nothing is synced.
+    /// Writes the rest. Every revision has to be written before. Nothing is synced.
     pub(super) fn finish(mut self) -> Result<()> {
         if self.revision != self.source.len() {
             let what = format!("all of {} revisions were written, not {}", self.source.len(), self.revision);
@@ -143,10 +143,10 @@ impl<'a> RevlogEmitter<'a> {
     }
 }
 
-/// Writes offset and length of the chunk of `revision` into its entry.
+/// Writes the offset and length of the chunk of `revision` into its entry.
 ///
 /// # Errors
-/// What is too large, how large it may be, and how large it is.
+/// The value that is too large, its limit, and its size.
 fn place(
     entry: &mut [u8; ENTRY_LEN],
     revision: usize,
@@ -179,10 +179,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_revlog_without_its_last_revision_is_not_finished() {
+    fn finishing_without_all_revisions_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let (index, data) = (folder.path().join("a.i"), folder.path().join("a.d"));
-        // Two revisions of nothing, inline.
+        // Two empty revisions, inline.
         let entry = |revision: u8| {
             let mut entry = [0; ENTRY_LEN];
             entry[..4].copy_from_slice(if revision == 0 { &[0, 1, 0, 1] } else { &[0; 4] });
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn offset_and_length_change_and_nothing_else() {
+    fn only_offset_and_length_of_an_entry_change() {
         let mut entry = [0xee; ENTRY_LEN];
         place(&mut entry, 7, 0x0102_0304_0506, 0x1112_1314).unwrap();
         let mut expected = [0xee; ENTRY_LEN];
@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn the_header_of_revision_0_stays() {
+    fn header_in_revision_0_is_kept() {
         let mut entry = [0xee; ENTRY_LEN];
         place(&mut entry, 0, 0, 5).unwrap();
         assert_eq!(entry[..12], [0xee, 0xee, 0xee, 0xee, 0, 0, 0xee, 0xee, 0, 0, 0, 5]);
     }
 
     #[test]
-    fn what_a_revlog_cannot_say_is_refused() {
+    fn offsets_and_lengths_beyond_their_fields_are_errors() {
         let mut entry = [0; ENTRY_LEN];
         place(&mut entry, 1, (1 << 48) - 1, 0x7fff_ffff).unwrap();
         assert_eq!(place(&mut entry, 1, 1 << 48, 1), Err(("offset of the new chunk", (1 << 48) - 1, 1 << 48)));

@@ -1,13 +1,14 @@
-//! Everything of a Mercurial repository that is no revlog.
+//! Writes everything of a Mercurial repository but its revlogs.
 //!
 //! | written | how |
 //! |---|---|
-//! | `.hg/requires`, `.hg/store/requires` | with the requirement of the compression; byte for byte where that changes nothing |
-//! | what [`KEPT_IN_HG_DIR`](repackbench_reader::hg::repository::KEPT_IN_HG_DIR) names | byte for byte |
+//! | `.hg/requires`, `.hg/store/requires` | with the requirement of the compression; byte for byte if that changes nothing |
+//! | the files in [`KEPT_IN_HG_DIR`](repackbench_reader::hg::repository::KEPT_IN_HG_DIR) | byte for byte |
 //! | all other files of the store: `fncache`, phases, bookmarks, markers, node maps, lfs | byte for byte |
 //!
-//! Left out: the dirstate, caches, locks and what undoes the last transaction, so that the result has no checkout; configuration, which can
-//! name programs that hg runs; and dictionaries, which belong to the source's chunks alone. Node maps name revisions and nodes, no offsets, and stay valid.
+//! Left out: the dirstate, caches, locks and the undo files of the last transaction, since the result has no checkout;
+//! configuration, which can name programs that hg runs; and dictionaries, which belong only to the chunks of the
+//! source. Node maps contain revisions and nodes but no offsets, so they stay valid.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,13 +25,13 @@ use crate::{
     new_file::{copy_as_owner, create_with_mode},
 };
 
-/// Fewer folders are created sooner than threads are started.
+/// Creating fewer folders than this is faster than starting threads.
 const WORTH_THREADS: usize = 32;
 
-/// A folder that its owner cannot write to could not be filled.
+/// The owner needs these permissions to fill a folder.
 const OWNER_MAY_ALL: u32 = 0o700;
 
-/// Creates `hg_dir` and all folders below it that `source` has files for, and copies all files but revlogs.
+/// Creates `hg_dir` and all folders below it that `source` has files in, and copies all files except revlogs.
 pub(super) fn write_metadata(
     source: &HgRepository,
     encoding: &Encoding,
@@ -56,8 +57,7 @@ pub(super) fn write_metadata(
     Ok(())
 }
 
-/// Creates the folders that files go into, with the modes that they have in the source: hg takes those of new files from
-/// them.
+/// Creates the folders for all files, with their modes in the source: hg derives the modes of new files from them.
 fn create_folders(source: &HgRepository, kept: &[PathBuf], threads: usize, hg_dir: &Path) -> Result<()> {
     let store = Path::new("store");
     let mut folders = BTreeSet::from([Path::new("").to_owned(), store.to_owned()]);
@@ -69,13 +69,13 @@ fn create_folders(source: &HgRepository, kept: &[PathBuf], threads: usize, hg_di
     let of_others = kept.iter().cloned().chain(others).filter_map(|path| path.parent().map(Path::to_owned));
     for path in of_revlogs.map(Path::to_owned).chain(of_others) {
         for folder in path.ancestors() {
-            // Those above it are there too, then.
+            // Then its parents are included too.
             if !folders.insert(folder.to_owned()) {
                 break;
             }
         }
     }
-    // Each comes after the one that it lies in.
+    // Each folder comes after its parent.
     let mut by_depth = BTreeMap::<usize, Vec<PathBuf>>::new();
     for folder in folders {
         by_depth.entry(folder.components().count()).or_default().push(folder);

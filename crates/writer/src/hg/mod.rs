@@ -1,4 +1,5 @@
-//! Mercurial repositories: [`convert`] writes a new repository beside its source, [`convert_into`] writes into a folder of the caller.
+//! Mercurial repositories: [`convert`] writes a new repository beside its source, [`convert_into`] writes into a folder
+//! of the caller.
 
 mod chunks;
 mod emit;
@@ -20,18 +21,20 @@ use crate::{
 /// Converts the repository `source` into a new one: a folder with a `.hg` in it, and no checkout.
 ///
 /// # Errors
-/// See [`WriterError`](crate::WriterError); [`ReaderError::Changed`] or [`Locked`](repackbench_reader::ReaderError::Locked) when the
-/// source was written to meanwhile. Nothing is left at the target then.
+/// See [`WriterError`](crate::WriterError); [`ReaderError::Changed`] or
+/// [`Locked`](repackbench_reader::ReaderError::Locked) when the source was written to meanwhile. Nothing is left at the
+/// target then.
 pub fn convert(source: &HgRepository, encoding: &Encoding, job: &ConvertJob<'_>) -> Result<(Conversion, PathBuf)> {
     build_beside(job, &folders(source), |out| convert_into(source, encoding, out, job.control))
 }
 
-/// The folders of `source`. A store may be linked in from elsewhere.
+/// The folders of `source`. The store may be elsewhere.
 pub(crate) fn folders(source: &HgRepository) -> [PathBuf; 2] {
     [source.hg_dir().to_owned(), source.store_dir()]
 }
 
-/// Converts the repository `source` into the empty folder `out`, which the caller syncs and renames, or discards on errors.
+/// Converts the repository `source` into the empty folder `out`, which the caller syncs and renames, or discards on
+/// errors.
 pub fn convert_into(
     source: &HgRepository,
     encoding: &Encoding,
@@ -52,8 +55,8 @@ pub fn convert_into(
     )
 }
 
-/// An error for a variant whose deltas were compressed with the full texts of their bases: some of them are no deltas any more,
-/// so no conversion gives back what there was.
+/// Refuses a variant whose deltas were compressed with the full texts of their bases: some of them are no longer
+/// deltas, so no conversion can restore the original.
 pub(crate) fn refuse_bases(source: &HgRepository) -> Result<()> {
     if !source.requirements().contains(BASE_REQUIREMENT) {
         return Ok(());

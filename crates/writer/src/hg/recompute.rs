@@ -1,9 +1,10 @@
-//! The second arm: deltas chosen again by the user's own hg, under the codec of the variant.
+//! Recomputes deltas with the user's own hg, under the codec of the variant.
 //!
-//! hg limits a chain of deltas by its compressed length, so under another codec it would not have written the deltas that
-//! [`convert`](super::convert) keeps. `hg debugupgraderepo -o re-delta-all` chooses every delta anew and recompresses every
-//! chunk. It runs on a copy that was converted before, with the format of the source pinned, and what it leaves is converted
-//! once more: both arms are then written by the same libraries, and deltas are the only difference between them.
+//! hg limits a chain of deltas by its compressed length. So under another codec it would not have written the deltas
+//! that [`convert`](super::convert) keeps. `hg debugupgraderepo -o re-delta-all` recomputes every delta and
+//! recompresses every chunk. It runs on a copy that was converted to the codec, with the format of the source pinned.
+//! The result is converted once more. Then both arms are written by the same libraries, and deltas are the only
+//! difference between them.
 
 use std::{
     fs,
@@ -22,7 +23,7 @@ use crate::{
     conversion::{Conversion, build_beside, check_identical, in_scratch_folder},
 };
 
-/// Requirements, and the setting by which hg keeps each when it upgrades; without it hg follows its own defaults.
+/// Requirements, and the setting by which hg keeps each of them in an upgrade. Without it hg uses its own defaults.
 const PINNED: [(&str, &str); 11] = [
     ("delta-info-revlog", "format.use-delta-info-flags"),
     ("dirstate-tracked-key-v1", "format.use-dirstate-tracked-hint"),
@@ -37,15 +38,15 @@ const PINNED: [(&str, &str); 11] = [
     ("treemanifest", "experimental.treemanifest"),
 ];
 
-/// Requirements that hg refuses to upgrade with. They say nothing of revlogs, so they are taken away for as long as hg chooses
-/// deltas; the files that they are about lie in the store, where hg copies them.
+/// Requirements that prevent hg from upgrading. They do not concern revlogs, so they are removed while hg searches for
+/// deltas. Their files are in the store, and hg copies them.
 const TAKEN_AWAY: [&str; 4] = ["bookmarksinstore", "exp-archived-phase", "internal-phase", "internal-phase-2"];
 
-/// hg writes the length of a file that is kept elsewhere into the entry of a pointer to it.
+/// With this requirement hg records the length of an external file in the entry of the pointer to it.
 const LFS: &str = "lfs";
 
 /// Whether hg has an encoder for exactly this codec and level, without an extension.
-pub fn is_hgs_own(spec: &CodecSpec) -> bool {
+pub fn is_native_to_hg(spec: &CodecSpec) -> bool {
     match spec.algorithm() {
         Algorithm::Zlib | Algorithm::Store => true,
         Algorithm::Zstd => spec.level().is_some_and(|level| level > 0),
@@ -53,7 +54,7 @@ pub fn is_hgs_own(spec: &CodecSpec) -> bool {
     }
 }
 
-/// An error for a spec that hg cannot write under.
+/// Refuses a spec that hg cannot write under.
 pub(crate) fn check_spec(spec: &CodecSpec) -> Result<()> {
     if spec.is_uniform() && !spec.uses_bases() {
         return Ok(());
@@ -65,8 +66,8 @@ pub(crate) fn check_spec(spec: &CodecSpec) -> Result<()> {
 /// Converts `source` as [`convert`](super::convert) does, with deltas that `hg` searches for again under `spec`.
 ///
 /// # Errors
-/// As [`convert`](super::convert); [`WriterError::Program`] when hg fails, [`WriterError::Unfaithful`] when hg did not write the same
-/// history.
+/// As [`convert`](super::convert); [`WriterError::Program`] when hg fails, [`WriterError::Unfaithful`] when hg did not
+/// write the same history.
 pub fn convert_recomputed(
     source: &HgRepository,
     spec: &CodecSpec,
@@ -100,8 +101,8 @@ pub fn convert_recomputed(
 /// Lets `hg` search for all deltas of `repository`, which is already under `spec`, again, and write them under `spec`.
 ///
 /// # Errors
-/// [`WriterError::Program`] when hg fails or writes another format; [`WriterError::Interrupted`]. The caller must discard the
-/// repository then.
+/// [`WriterError::Program`] when hg fails or writes another format; [`WriterError::Interrupted`]. The caller must
+/// discard the repository then.
 fn recompute(repository: &Path, spec: &CodecSpec, hg: &dyn HgDeltas, progress: &dyn Progress) -> Result<()> {
     let source = HgRepository::open(repository)?;
     let reduced = without(source.requirements(), &TAKEN_AWAY);
@@ -126,7 +127,7 @@ fn without(requirements: &Requirements, names: &[&str]) -> Requirements {
     left
 }
 
-/// Replaces the requirements of `repository`, if they are others.
+/// Replaces the requirements of `repository` if they differ.
 fn write_requirements(repository: &HgRepository, requirements: &Requirements) -> Result<()> {
     let old = repository.requirements();
     for (file, old, new) in [
@@ -148,12 +149,13 @@ fn settings(repository: &HgRepository, spec: &CodecSpec) -> Vec<String> {
         settings.push(format!("{setting}={}", if requirements.contains(requirement) { "yes" } else { "no" }));
     }
     let engine = spec.revlog_engine().name();
-    // hg's own extension that it opens such a repository with; the repository's configuration, which names it, is not read.
+    // hg needs its own extension to open such a repository, and does not read the repository's configuration, which
+    // enables it.
     if requirements.contains("largefiles") {
         settings.push("extensions.largefiles=".to_owned());
     }
     settings.push(format!("format.revlog-compression={engine}"));
-    if let Some(level) = spec.level().filter(|_| is_hgs_own(spec)) {
+    if let Some(level) = spec.level().filter(|_| is_native_to_hg(spec)) {
         settings.push(format!("storage.revlog.{engine}.level={level}"));
     }
     settings

@@ -1,8 +1,8 @@
-//! From the revlogs of the source to new ones.
+//! Converts the revlogs of the source.
 //!
-//! A store has thousands of small revlogs and one or two huge ones. Small ones are converted whole, files included, several
-//! to a batch. Large ones are cut into batches of revisions, whose chunks come back to one thread that writes them in
-//! order. Both go through one pipeline, so that no thread waits for the end of a revlog.
+//! A store has thousands of small revlogs and one or two huge ones. Small ones are converted as a whole on one thread,
+//! files included, several in a batch. Large ones are cut into batches of revisions, whose chunks return to one thread
+//! that writes them in order. Both use one pipeline, so that no thread waits for the end of a revlog.
 
 use std::{
     fs::Metadata,
@@ -24,7 +24,7 @@ use repackbench_reader::{
 };
 
 use super::{
-    chunks::{ChunkConverter, Part, cut},
+    chunks::{ChunkConverter, RevisionBatch, cut_into_batches},
     emit::{NewFile, RevlogEmitter},
 };
 use crate::{
@@ -32,18 +32,18 @@ use crate::{
     pipeline::{self, BatchConverter, EncodedBatch},
 };
 
-/// A revlog with this many bytes in its files is cut up.
+/// A revlog with at least this many bytes in its files is cut into batches.
 const LARGE: u64 = 512 << 10;
 
-/// Small revlogs are taken together until they have so many bytes, or are so many.
+/// The bytes and revlogs after which a batch of small revlogs is complete.
 const BATCH_BYTES: u64 = 128 << 10;
 const BATCH_REVLOGS: usize = 32;
 
-/// Large revlogs are open at the same time, so many of them at most, and no more once their indexes have so many bytes.
+/// The most large revlogs that are open at the same time, and the most bytes of their indexes.
 const ROUND_REVLOGS: usize = 64;
 const ROUND_INDEX_BYTES: u64 = 256 << 20;
 
-/// A revlog of the source and the modes and lengths of its files.
+/// A revlog of the source, with the modes and lengths of its files.
 #[derive(Debug)]
 struct SourceRevlog<'a> {
     files: &'a RevlogFiles,
@@ -66,14 +66,14 @@ impl<'a> SourceRevlog<'a> {
         self.index.len() + self.data.as_ref().map_or(0, Metadata::len)
     }
 
-    /// Whether it is cut up. One without revisions cannot be, whatever its data file holds.
+    /// Whether it is cut into batches. A revlog without revisions is not, whatever its data file holds.
     fn is_large(&self) -> bool {
         self.index.len() > 0 && self.bytes() >= LARGE
     }
 }
 
-/// Rewrites every revlog of `source` under `encoding` into the store `out`, whose folders exist. Returns notes: what of the source
-/// is not in the result.
+/// Rewrites every revlog of `source` under `encoding` into the store `out`, whose folders exist. Returns notes about
+/// data that is not in the result.
 pub(super) fn convert_revlogs(
     source: &HgRepository,
     encoding: &Encoding,
@@ -85,26 +85,26 @@ pub(super) fn convert_revlogs(
     progress.start("converting revlogs", revlogs.iter().map(SourceRevlog::bytes).sum(), ProgressUnit::Bytes);
     let (large, small): (Vec<_>, Vec<_>) = revlogs.iter().partition(|revlog| revlog.is_large());
     let dictionaries = source.dictionaries()?;
-    let places = Places { from: source.store_dir(), to: out, dictionaries, notes: Mutex::default() };
+    let stores = Stores { from: source.store_dir(), to: out, dictionaries, notes: Mutex::default() };
     let mut large = large.as_slice();
     loop {
         let (now, later) = large.split_at(round_len(large));
-        // The small ones come last, where they keep all threads busy to the end.
+        // The small ones come last, where they keep all threads busy until the end.
         let small = if later.is_empty() { small.as_slice() } else { &[] };
-        Round::open(&places, encoding, now, small, control)?.run()?;
+        Round::open(&stores, encoding, now, small, control)?.run()?;
         if later.is_empty() {
             break;
         }
         large = later;
     }
     progress.finish();
-    let mut notes = places.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut notes = stores.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Threads add them in any order.
     notes.sort();
     Ok(notes)
 }
 
-/// How many of `large` are converted in one go.
+/// The number of `large` revlogs that are converted in one round.
 fn round_len(large: &[&SourceRevlog<'_>]) -> usize {
     let mut index_bytes = 0;
     let fits = |revlog: &&&SourceRevlog<'_>| {
@@ -114,21 +114,21 @@ fn round_len(large: &[&SourceRevlog<'_>]) -> usize {
     large.iter().take(ROUND_REVLOGS).take_while(fits).count().max(1).min(large.len())
 }
 
-/// Where stores lie.
-struct Places<'a> {
+/// The stores of source and result.
+struct Stores<'a> {
     from: PathBuf,
     to: &'a Path,
-    /// Those of the source.
+    /// The dictionaries of the source.
     dictionaries: Dictionaries,
-    /// What of the source is not in the result.
+    /// Notes about data that is not in the result.
     notes: Mutex<Vec<String>>,
 }
 
-impl Places<'_> {
+impl Stores<'_> {
     fn target(&self, path: &Path) -> Result<PathBuf> {
         match path.strip_prefix(&self.from) {
             Ok(below) => Ok(self.to.join(below)),
-            // The reader lists what is below the store.
+            // The reader lists only files below the store.
             Err(_) => Err(WriterError::io("place", path, io::ErrorKind::InvalidInput.into())),
         }
     }
@@ -136,7 +136,7 @@ impl Places<'_> {
     fn emitter<'a>(&self, source: &SourceRevlog<'_>, revlog: &'a Revlog) -> Result<RevlogEmitter<'a>> {
         let is_inline = revlog.header().is_some_and(|header| header.is_inline());
         let index = NewFile::new(self.target(&source.files.index)?, source.index.mode());
-        // hg does not look at what lies beside an inline revlog.
+        // hg does not read a data file beside an inline revlog.
         let data = match source.data.as_ref().filter(|_| !is_inline) {
             Some(data) => {
                 self.note_trailing_bytes(source, revlog, data.len());
@@ -147,8 +147,8 @@ impl Places<'_> {
         RevlogEmitter::new(revlog, index, data)
     }
 
-    /// Notes what lies in a data file of `len` bytes behind the last chunk, such as the chunks of a transaction that was cut
-    /// short: no entry says what it is.
+    /// Notes trailing bytes after the last chunk in a data file of `len` bytes, such as the chunks of an aborted
+    /// transaction: no entry describes them.
     fn note_trailing_bytes(&self, source: &SourceRevlog<'_>, revlog: &Revlog, len: u64) {
         let end = revlog.entries().last().map_or(0, |entry| entry.offset + u64::from(entry.stored_len));
         if len > end {
@@ -159,18 +159,18 @@ impl Places<'_> {
     }
 }
 
-/// What a thread does in one go.
+/// The unit of work of a thread.
 #[derive(Debug)]
 enum Batch {
-    /// Revisions of the large revlog of that number.
-    Part { large: usize, part: Part },
-    /// Small revlogs, whole.
+    /// Revisions of the large revlog with that number.
+    Part { large: usize, part: RevisionBatch },
+    /// Whole small revlogs.
     Small(Range<usize>),
 }
 
-/// Revlogs that are converted by one run of the pipeline.
+/// The revlogs that are converted in one run of the pipeline.
 struct Round<'a> {
-    places: &'a Places<'a>,
+    stores: &'a Stores<'a>,
     encoding: &'a Encoding,
     large: Vec<(&'a SourceRevlog<'a>, Revlog)>,
     small: &'a [&'a SourceRevlog<'a>],
@@ -180,16 +180,16 @@ struct Round<'a> {
 
 impl<'a> Round<'a> {
     fn open(
-        places: &'a Places<'a>,
+        stores: &'a Stores<'a>,
         encoding: &'a Encoding,
         large: &[&'a SourceRevlog<'a>],
         small: &'a [&'a SourceRevlog<'a>],
         control: JobControl<'a>,
     ) -> Result<Self> {
-        let mut round = Round { places, encoding, large: Vec::new(), small, batches: Vec::new(), control };
+        let mut round = Round { stores, encoding, large: Vec::new(), small, batches: Vec::new(), control };
         for (number, source) in large.iter().enumerate() {
             let revlog = Revlog::open(source.files)?;
-            round.batches.extend(cut(&revlog).into_iter().map(|part| Batch::Part { large: number, part }));
+            round.batches.extend(cut_into_batches(&revlog).into_iter().map(|part| Batch::Part { large: number, part }));
             round.large.push((*source, revlog));
         }
         round.batches.extend(group(small).into_iter().map(Batch::Small));
@@ -204,20 +204,20 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Writes the next part of a large revlog; `emitter` is that revlog's after its first part.
+    /// Writes the next part of a large revlog. `emitter` belongs to that revlog, and is `None` before its first part.
     fn write_part<'r>(
         &'r self,
         number: usize,
-        part: &Part,
+        part: &RevisionBatch,
         encoded: &EncodedBatch,
         emitter: &mut Option<RevlogEmitter<'r>>,
     ) -> Result<()> {
         let Some((source, revlog)) = self.large.get(number) else {
             let what = format!("part {number} is one of {}", self.large.len());
-            return Err(ReaderError::internal(&self.places.from, what).into());
+            return Err(ReaderError::internal(&self.stores.from, what).into());
         };
         if emitter.is_none() {
-            *emitter = Some(self.places.emitter(source, revlog)?);
+            *emitter = Some(self.stores.emitter(source, revlog)?);
         }
         if let Some(emitter) = emitter.as_mut() {
             encoded.chunks().try_for_each(|chunk| emitter.push(chunk))?;
@@ -227,7 +227,7 @@ impl<'a> Round<'a> {
         {
             done.finish()?;
         }
-        // Of the bytes of the whole, as much as this part has of the revisions.
+        // The part's share of the revisions, as bytes of the revlog.
         let share = |revisions: usize| source.bytes() * revisions as u64 / revlog.len().max(1) as u64;
         self.control.progress.advance(share(part.revisions.end) - share(part.revisions.start));
         Ok(())
@@ -240,8 +240,8 @@ impl<'a> Round<'a> {
         encoded: &mut EncodedBatch,
     ) -> Result<()> {
         let revlog = Revlog::open(source.files)?;
-        let mut emitter = self.places.emitter(source, &revlog)?;
-        for part in cut(&revlog) {
+        let mut emitter = self.stores.emitter(source, &revlog)?;
+        for part in cut_into_batches(&revlog) {
             encoded.clear();
             converter.convert(&revlog, part.revisions, encoded)?;
             encoded.chunks().try_for_each(|chunk| emitter.push(chunk))?;
@@ -260,13 +260,13 @@ impl BatchConverter for Round<'_> {
     fn cost(&self, batch: &Batch) -> u64 {
         match batch {
             Batch::Part { part, .. } => part.cost,
-            // Nothing is left to be written.
+            // The thread writes the result itself.
             Batch::Small(_) => 0,
         }
     }
 
     fn contexts(&self) -> Result<ChunkConverter> {
-        Ok(ChunkConverter::new(self.encoding, &self.places.dictionaries))
+        Ok(ChunkConverter::new(self.encoding, &self.stores.dictionaries))
     }
 
     fn convert(&self, converter: &mut ChunkConverter, batch: &Batch, encoded: &mut EncodedBatch) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What decides the content of the variants of a Mercurial repository.
+//! Computes the cache keys of variants of a Mercurial repository.
 
 use std::{
     collections::BTreeSet,
@@ -16,15 +16,15 @@ use crate::{
     cache::{KeyHasher, VariantKey},
 };
 
-/// How much of a file is hashed at a time, in bytes.
+/// The number of bytes that are hashed at a time.
 const BUFFER: usize = 256 << 10;
 
-/// A name for the state of `source` and, with `spec` and `encoder`, for its variant: two repositories with the same one
+/// A hash of the state of `source` and, with `spec` and `encoder`, of its variant. Two repositories with the same hash
 /// hold the same revisions and chunks.
 ///
-/// SHA-256 over: `mercurial`, the format's version, `spec`, `encoder`, the two lists of requirements, each revlog's name,
-/// whole index, and length of its data file, each other copied file's name and content. An index holds the node of every
-/// revision, its base and the length of its chunk, which decide the payloads.
+/// SHA-256 over: `mercurial`, the version of the format, `spec`, `encoder`, the two lists of requirements, the name,
+/// the whole index and the length of the data file of each revlog, and name and content of every other copied file. An
+/// index holds the node of every revision, its base and the length of its chunk, which decide the payloads.
 pub(crate) fn key(source: &HgRepository, spec: &str, encoder: &str) -> Result<VariantKey> {
     let mut hasher = KeyHasher::default();
     hasher.text(b"mercurial");
@@ -58,7 +58,8 @@ fn hash_lines(hasher: &mut KeyHasher, lines: &BTreeSet<String>) {
     lines.iter().for_each(|line| hasher.text(line.as_bytes()));
 }
 
-/// Hashes name, length and content of a file. Of large and externally stored files the name says what is in them.
+/// Hashes name, length and content of a file. The name of a large or external file is a hash of its content, so only
+/// name and length are hashed.
 fn hash_file(hasher: &mut KeyHasher, source: &HgRepository, path: &Path, buffer: &mut [u8]) -> Result<()> {
     let failed = |error| WriterError::from(ReaderError::io("read", path, error));
     let name = path.strip_prefix(source.hg_dir()).unwrap_or(path);

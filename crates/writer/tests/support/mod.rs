@@ -1,4 +1,4 @@
-//! Repositories of chosen objects, and their variants in a B-tree.
+//! Builds repositories of chosen objects, and their variants in a B-tree.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use repackbench_reader::{
 };
 use repackbench_writer::{ConvertJob, Encoding, JobControl, Layout, StoreKind, git};
 
-/// An object to be.
+/// An object to build.
 pub(crate) type Object = (ObjectKind, Vec<u8>);
 
 pub(crate) fn in_store(store: StoreKind) -> Layout {
@@ -34,7 +34,7 @@ pub(crate) fn noise(seed: usize, len: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(len).collect()
 }
 
-/// Objects whose values lie in leaves and on one or several overflow pages, and at the border of both.
+/// Objects with values in leaves, on one or several overflow pages, and at the boundary.
 pub(crate) fn objects(count: usize) -> Vec<Object> {
     let lens = [0, 1, 30, 700, LONGEST_NODE - 60, LONGEST_NODE - 20, LONGEST_NODE, 4000, 4096, 9000];
     let object = |number: usize| {
@@ -46,7 +46,7 @@ pub(crate) fn objects(count: usize) -> Vec<Object> {
     (0..count).map(object).collect()
 }
 
-/// A repository that holds `objects` as loose ones.
+/// A repository with `objects` as loose objects.
 pub(crate) fn source(folder: &Path, hash: Kind, objects: &[Object]) -> GitRepository {
     let repository = folder.join("source.git");
     for name in ["objects", "refs/heads"] {

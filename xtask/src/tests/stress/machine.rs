@@ -1,20 +1,21 @@
-//! What a stress run does to the machine, and undoes: load, a slow disk, users.
+//! Changes the machine for a stress run and undoes it afterwards: load, a slow disk, users.
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use crate::files::{failed, make_folder};
 use crate::process::{self, Failure, Outcome};
 
-/// Loops that keep all processors busy until they are dropped.
+/// Processes that keep all processors busy until this is dropped.
 pub(super) struct BusyLoops(Vec<Child>);
 
-/// It ends with the process that started it, however that ends.
+/// The shell code of a busy loop, which ends when the process that started it is gone.
 const LOOP: &str = "while kill -0 \"$0\" 2> /dev/null; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; done";
 
 impl BusyLoops {
-    /// Two for each core.
+    /// Starts two loops for each core.
     pub(super) fn start() -> Outcome<Self> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut loops = BusyLoops(Vec::new());
@@ -30,23 +31,25 @@ impl BusyLoops {
 impl Drop for BusyLoops {
     fn drop(&mut self) {
         for busy in &mut self.0 {
-            // One that is gone already is as good.
+            // It does not matter if the loop has already ended.
             let _ = busy.kill().and_then(|()| busy.wait());
         }
     }
 }
 
-/// A file system that writes through with every call, mounted until it is dropped.
+/// A file system that syncs every write, mounted until this is dropped.
 pub(super) struct SlowDisk {
     image: PathBuf,
     folder: PathBuf,
 }
 
 impl SlowDisk {
-    /// Makes it in the file `image` and mounts it at `folder`. In memory a file takes ten to twenty times as long as on a disk that does
-    /// not write through; on a disk five hundred times, so that a run would take a day.
+    /// Makes the file system in the file `image` and mounts it at `folder`.
+    ///
+    /// With the image in memory, making a file takes ten to twenty times as long as on a disk that does not sync every
+    /// write. With the image on a disk it would take five hundred times as long, and a run a whole day.
     pub(super) fn mount(image: &Path, folder: &Path) -> Outcome<Self> {
-        fs::create_dir_all(folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
+        make_folder(folder)?;
         let disk = SlowDisk { image: image.to_owned(), folder: folder.to_owned() };
         process::run(Command::new("truncate").arg("--size=8G").arg(&disk.image))?;
         process::run(Command::new("mkfs.ext4").arg("-q").arg(&disk.image))?;
@@ -57,32 +60,32 @@ impl SlowDisk {
 
 impl Drop for SlowDisk {
     fn drop(&mut self) {
-        // A process that a failed test left may still work in it.
+        // Lazily, because a process left by a failed test may still use it.
         let unmounted = process::run(Command::new("umount").arg("--lazy").arg(&self.folder));
-        if let Err(Failure(message)) = unmounted.and_then(|()| {
-            fs::remove_file(&self.image).map_err(|error| Failure(format!("{}: {error}", self.image.display())))
-        }) {
+        if let Err(Failure(message)) =
+            unmounted.and_then(|()| fs::remove_file(&self.image).map_err(|error| failed(&self.image, &error)))
+        {
             eprintln!("note: {message}");
         }
     }
 }
 
-/// The user that owns nothing: `nobody` on every system.
+/// The id of the user and the group that own nothing: `nobody` on every system.
 const NOBODY: &str = "65534";
 
-/// The words that start a program as an ordinary user.
+/// The words to put before a command so that an ordinary user runs it.
 pub(super) fn as_ordinary_user() -> Vec<OsString> {
     let ids = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")];
     let words = ["setpriv", &ids[0], &ids[1], "--clear-groups", "--inh-caps=-all"];
     words.map(OsString::from).into()
 }
 
-/// Gives `folder` to the ordinary user.
+/// Makes the ordinary user the owner of `folder` and its contents.
 pub(super) fn give_away(folder: &Path) -> Outcome<()> {
     process::run(Command::new("chown").args(["--recursive", &format!("{NOBODY}:{NOBODY}")]).arg(folder))
 }
 
-/// The PATH without the folders that only root may enter, such as those below its home.
+/// The PATH without the folders below HOME, which only root may enter.
 pub(super) fn public_path() -> OsString {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -90,12 +93,12 @@ pub(super) fn public_path() -> OsString {
     std::env::join_paths(std::env::split_paths(&path).filter(is_public)).unwrap_or(path)
 }
 
-/// `path` with the folder first in which its oldest git lies.
+/// `path` with the folder of its oldest git first.
 pub(super) fn with_oldest_git_first(path: &OsString) -> OsString {
     let mut gits: Vec<(Vec<u32>, PathBuf)> = Vec::new();
     for folder in std::env::split_paths(path) {
-        let told = process::output(Command::new(folder.join("git")).arg("--version")).unwrap_or_default();
-        let version: Vec<u32> = told
+        let printed = process::output(Command::new(folder.join("git")).arg("--version")).unwrap_or_default();
+        let version: Vec<u32> = printed
             .split(|character: char| !character.is_ascii_digit())
             .filter_map(|number| number.parse().ok())
             .collect();

@@ -1,7 +1,8 @@
-//! `cargo xtask test --stress`: all tests in surroundings that differ in what no test may depend on.
+//! `cargo xtask test --stress`: runs all tests in environments that differ in factors that no test may depend on.
 //!
-//! Eight runs, in which every two factors meet in all four ways; see [`settings`]. What fails is run again, with all tests of its
-//! module, in five random orders. It takes root, since it mounts a disk and runs tests as another user.
+//! There are eight runs, in which every two factors occur in all four combinations; see [`settings`]. A failed test is
+//! run again with all tests of its module in five random orders. This needs root, since it mounts a disk and runs tests
+//! as another user.
 
 mod machine;
 mod places;
@@ -22,31 +23,32 @@ use super::permissions;
 use super::run::{Surroundings, run_binary};
 use super::staged::Staged;
 use crate::environment::PYTHON;
+use crate::files::failed;
 use crate::needs::Machine;
 use crate::process::{self, Failure, Outcome};
 use crate::{cmake, mercurial};
 
-/// Where temporary files go, in memory and on a disk.
+/// The folders for temporary files, in memory and on a disk.
 const IN_MEMORY: &str = "/dev/shm/repackbench-stress";
 const ON_DISK: &str = "/var/tmp/repackbench-stress";
 
-/// What the slow disk is made of.
+/// The file that holds the slow disk.
 const IMAGE: &str = "/dev/shm/repackbench-stress.image";
 
-/// In how many random orders a failed test is run again.
+/// The number of random orders in which a failed test is run again.
 const REPEATS: u64 = 5;
 
-/// How long a program of tests may take before it is ended, as `timeout` reads it.
-const PATIENCE: &str = "2h";
+/// The longest time that a test program may take, in the format of `timeout`.
+const TIME_LIMIT: &str = "2h";
 
 /// A test that failed in a run.
 struct FailedTest {
     name: String,
-    /// How often it failed when it was run again.
+    /// How often it failed again.
     again: u64,
 }
 
-/// What became of a run.
+/// The result of a run.
 struct RunResult {
     setting: Setting,
     tests: usize,
@@ -82,7 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     if failed == 0 { Ok(()) } else { Err(Failure(format!("{failed} tests failed"))) }
 }
 
-/// The runs of these numbers, in their order; all where there are none.
+/// The runs with these numbers, in this order; all runs if there are no numbers.
 fn chosen(numbers: &[usize]) -> Vec<Setting> {
     match numbers {
         [] => Setting::all().collect(),
@@ -90,10 +92,10 @@ fn chosen(numbers: &[usize]) -> Vec<Setting> {
     }
 }
 
-/// What the tests need, in places that every user can read.
+/// Installs what the tests need in folders that every user can read.
 fn install() -> Outcome<Variables> {
     let machine = Machine::with_path(machine::public_path());
-    machine.install_what_is_missing()?;
+    machine.install_missing()?;
     let python = machine.find(PYTHON).unwrap_or_else(|| PYTHON.into());
     let mut variables = mercurial::install_in(Path::new("/var/tmp/repackbench-stress-hg"), &python)?;
     variables.extend(cmake::install()?);
@@ -101,7 +103,7 @@ fn install() -> Outcome<Variables> {
     Ok(variables)
 }
 
-/// Makes the language of elsewhere, whose capital `i` is another letter.
+/// Makes the Turkish locale, in which the capital of `i` is another letter.
 const LANGUAGE: &str = "
     locale -a | grep -q '^tr_TR.utf8$' && exit
     command -v localedef > /dev/null && test -e /usr/share/i18n/locales/tr_TR ||
@@ -119,7 +121,7 @@ fn row(result: &RunResult) -> String {
     text
 }
 
-/// A run, with what was done to the machine for it.
+/// A run, with the changes to the machine that are undone after it.
 struct Run<'a> {
     setting: Setting,
     place: &'a Place,
@@ -132,7 +134,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Prepares the machine.
+    /// Prepares the machine for the run.
     fn start(setting: Setting, place: &'a Place, variables: &Variables) -> Outcome<Self> {
         let fixtures = place.fixtures();
         places::empty(&fixtures)?;
@@ -152,13 +154,13 @@ impl<'a> Run<'a> {
         variables.push(staged.variable());
         variables.extend(Features::All.variable());
         let log = crate::target_dir().join(format!("stress-{}.log", setting.number));
-        let log = File::create(&log).map_err(|error| Failure(format!("{}: {error}", log.display())))?;
+        let log = File::create(&log).map_err(|error| failed(&log, &error))?;
         let load = setting.has(Factor::Load).then(BusyLoops::start).transpose()?;
         let surroundings = surroundings(setting, &temporary);
         Ok(Run { setting, place, variables, surroundings, log, _staged: staged, _load: load, _disk: disk })
     }
 
-    /// Runs the tests that are called by one of `names`, or all.
+    /// Runs the tests whose names contain one of `names`, or all.
     fn all(mut self, names: &[String]) -> Outcome<RunResult> {
         let started = Instant::now();
         let (mut tests, mut failed) = (0, Vec::new());
@@ -173,7 +175,7 @@ impl<'a> Run<'a> {
         Ok(RunResult { setting: self.setting, tests, failed, elapsed: started.elapsed() })
     }
 
-    /// How often a test fails that failed once, when its module is run in random orders.
+    /// Runs the module of a failed test in random orders. Returns how often the test failed again.
     fn again(&mut self, binary: &TestBinary, test: &str) -> Outcome<u64> {
         let module = test.rsplit_once("::").map_or(test, |(module, _)| module);
         let mut failed = 0;
@@ -189,7 +191,7 @@ impl<'a> Run<'a> {
 impl Drop for Run<'_> {
     fn drop(&mut self) {
         for folder in [IN_MEMORY, ON_DISK] {
-            // Not made in every run.
+            // Not every run makes both folders.
             let _ = fs::remove_dir_all(folder);
         }
     }
@@ -207,11 +209,11 @@ fn surroundings(setting: Setting, temporary: &Path) -> Surroundings {
         let values = [("TZ", "Asia/Kathmandu"), ("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")];
         variables.extend(values.map(|(name, value)| (name.into(), Some(value.into()))));
     }
-    let mut starter: Vec<OsString> = ["timeout", "--kill-after=10s", PATIENCE].map(OsString::from).into();
+    let mut starter: Vec<OsString> = ["timeout", "--kill-after=10s", TIME_LIMIT].map(OsString::from).into();
     if setting.has(Factor::OrdinaryUser) {
         starter.extend(machine::as_ordinary_user());
     } else {
-        starter.extend(permissions::without_the_power_to_ignore_them());
+        starter.extend(permissions::starter_that_respects_them());
     }
     if setting.has(Factor::Umask) {
         starter.extend(["sh", "-c", "umask 077; exec \"$0\" \"$@\""].map(OsString::from));

@@ -1,14 +1,14 @@
-//! Checkouts at paths that try what a path may be, each with tests built in it.
+//! Makes checkouts at a very short and a very long path, with tests built in them.
 
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::super::Variables;
 use super::super::build::{self, Built, Features, Targets};
-use crate::process::{self, Failure, Outcome, cargo};
+use crate::files::{failed, make_folder};
+use crate::process::{self, Outcome, cargo};
 
 /// A checkout with built tests.
 pub(super) struct Place {
@@ -17,12 +17,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A path of five characters.
+    /// Makes a checkout at a path of five characters.
     pub(super) fn short(variables: &Variables) -> Outcome<Self> {
         Place::make(Path::new("/rb-t"), variables)
     }
 
-    /// A path of 200 characters with a space.
+    /// Makes a checkout at a path of 200 characters with a space.
     pub(super) fn long(variables: &Variables) -> Outcome<Self> {
         let mut folder = PathBuf::from("/var/tmp/a checkout");
         while folder.as_os_str().len() + 50 < 200 {
@@ -34,13 +34,12 @@ impl Place {
 
     fn make(folder: &Path, variables: &Variables) -> Outcome<Self> {
         eprintln!("\na checkout at a path of {} characters: {}", folder.as_os_str().as_bytes().len(), folder.display());
-        let failed = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-        fs::create_dir_all(folder.join("target")).map_err(failed)?;
+        make_folder(&folder.join("target"))?;
         process::run(Command::new("sh").args(["-ec", COPY]).arg(crate::workspace_root()).arg(folder))?;
         if !folder.join("target/debug").exists() {
-            // What was compiled of dependencies is good anywhere.
+            // Compiled dependencies can be used at any path.
             let copied = Command::new("sh").args(["-ec", COPY_COMPILED]).arg(crate::target_dir()).arg(folder).status();
-            copied.map_err(failed)?;
+            copied.map_err(|error| failed(folder, &error))?;
         }
         let cargo = || {
             let mut cargo = cargo();
@@ -51,30 +50,29 @@ impl Place {
         Ok(Place { folder: folder.to_owned(), built })
     }
 
-    /// The folder in which tests keep fixtures.
+    /// The folder for fixtures.
     pub(super) fn fixtures(&self) -> PathBuf {
         self.folder.join("target").join("tmp")
     }
 }
 
-/// Copies what is or may be committed.
+/// Copies files that are committed or could be.
 const COPY: &str = "
     cd \"$0\"
     git ls-files -z --cached --others --exclude-standard | tar --create --null --files-from=- --ignore-failed-read |
         tar --extract --directory=\"$1\" --no-same-owner
 ";
 
-/// Copies what cargo compiled, but for the project's own packages, which hold the path of the checkout that they were compiled in.
+/// Copies what cargo compiled, except for the project's own packages, which contain the path of their checkout.
 const COPY_COMPILED: &str = "
     cd \"$0\"
     tar --create --format=posix --exclude=incremental --exclude='*repackbench*' --exclude='xtask*' debug |
         tar --extract --directory=\"$1/target\" --no-same-owner
 ";
 
-/// Removes everything in `folder`, which stays.
+/// Removes everything in `folder`, but not the folder itself.
 pub(super) fn empty(folder: &Path) -> Outcome<()> {
-    let failed = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(folder).map_err(failed)?;
+    make_folder(folder)?;
     let words: [OsString; 4] = [folder.into(), "-mindepth".into(), "1".into(), "-delete".into()];
     process::run(Command::new("find").args(words))
 }

@@ -1,37 +1,39 @@
-//! In what surroundings the tests have to pass, and the runs in which every two of them meet.
+//! The factors in which stress runs differ, and the runs in which every two factors are combined.
 
 use std::fmt;
 
-/// What a run differs in from a calm one.
+/// A factor in which a run differs from the first, calm run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Factor {
-    /// Two busy loops a core.
+    /// Two busy loops for each core.
     Load,
-    /// The folder of fixtures on a disk that syncs every write; where all factors apply, that of temporary files, too.
+    /// The folder of fixtures is on a disk that syncs every write. If all factors apply, so is the folder for temporary
+    /// files.
     SlowDisk,
     /// Tests in a random order.
     RandomOrder,
-    /// Eight tests at once, and not one.
+    /// Eight tests at once instead of one.
     EightThreads,
-    /// An ordinary user, and not root.
+    /// An ordinary user instead of root.
     OrdinaryUser,
-    /// A checkout whose path has 200 characters and a space, and not five.
+    /// A checkout whose path has 200 characters with a space, instead of five.
     LongPath,
-    /// Temporary files on a disk, and not in memory.
+    /// Temporary files on a disk instead of in memory.
     OnDisk,
-    /// A time zone and a language of elsewhere.
+    /// A foreign time zone and language.
     Elsewhere,
     /// A umask of 077.
     Umask,
     /// No HOME.
     NoHome,
-    /// The oldest git on the PATH, and not the first.
+    /// The oldest git on the PATH instead of the first.
     OldGit,
 }
 
-/// Every factor, and the runs of [`Setting::MIXED`] in which it applies: four of six, another four each. Two sets of four of six have
-/// a run in common, and each has one that the other lacks; the calm run has neither. So every two factors meet in all four ways
-/// (Kleitman and Spencer, 1973).
+/// Every factor, and the mixed runs in which it applies: four of the six, a different set for each factor.
+///
+/// Two different sets of four of six runs have a run in common, and each has a run that the other lacks. The calm run
+/// has neither factor. So every two factors occur in all four combinations (Kleitman and Spencer, 1973).
 const FACTORS: [(Factor, u8); 11] = [
     (Factor::Load, 0b00_1111),
     (Factor::SlowDisk, 0b11_0011),
@@ -46,15 +48,15 @@ const FACTORS: [(Factor, u8); 11] = [
     (Factor::OldGit, 0b11_0101),
 ];
 
-/// One run's surroundings.
+/// The environment of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Setting {
-    /// Its number, counted from 1.
+    /// The number of the run, counted from 1.
     pub(super) number: usize,
 }
 
 impl Setting {
-    /// How many runs mix factors, between one without any and one with all of them.
+    /// The number of runs with some of the factors. They follow a run without any and precede a run with all.
     const MIXED: usize = 6;
 
     /// Every run.
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_two_factors_meet_in_all_four_ways() {
+    fn every_two_factors_occur_in_all_combinations() {
         for (number, (one, _)) in FACTORS.iter().enumerate() {
             for (other, _) in &FACTORS[number + 1..] {
                 for ways in [(false, false), (false, true), (true, false), (true, true)] {
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_run_is_calm_and_the_last_has_everything() {
+    fn first_run_has_no_factor_and_last_has_all() {
         let counts: Vec<usize> =
             Setting::all().map(|setting| FACTORS.iter().filter(|(factor, _)| setting.has(*factor)).count()).collect();
         assert_eq!((counts.first(), counts.last()), (Some(&0), Some(&FACTORS.len())));

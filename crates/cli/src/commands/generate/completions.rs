@@ -9,7 +9,7 @@ use super::Generated;
 
 const PROGRAM: &str = env!("CARGO_BIN_NAME");
 
-/// Where each shell looks.
+/// The folders that each shell reads.
 const PLACES: [(Shell, &str); 5] = [
     (Shell::Bash, "bash-completion/completions/repackbench"),
     (Shell::Zsh, "zsh/site-functions/_repackbench"),
@@ -21,7 +21,8 @@ const PLACES: [(Shell, &str); 5] = [
 /// bash-completion loads this file for the command `git-repackbench`, git's completion for `git repackbench`.
 const GIT_IN_BASH: &str = "bash-completion/completions/git-repackbench";
 
-/// What git's completion calls. It has found the words, where the subcommand is among them, and wants a space behind what is complete.
+/// The function that git's completion calls. It provides the words and the position of the subcommand, and expects a space after a
+/// complete word.
 const GIT_FUNCTION_IN_BASH: &str = r#"
 _git_repackbench() {
     local first=${__git_cmd_idx:-1} index
@@ -39,7 +40,7 @@ _git_repackbench() {
 complete -F _repackbench -o bashdefault -o default git-repackbench
 "#;
 
-/// zsh's completion of git calls a function of this name.
+/// The function that the git completion of zsh calls.
 const GIT_IN_ZSH: (&str, &str) = (
     "zsh/site-functions/_git-repackbench",
     "#compdef git-repackbench\n#description show what other codecs would do to a repository\n_repackbench \"$@\"\n",

@@ -1,4 +1,4 @@
-//! Man pages: one of the program, one for each subcommand, and one under the name by which git looks for it.
+//! Man pages: one of the program, one for each subcommand, and one for `git help repackbench`.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,9 @@ use crate::failure::Failure;
 
 /// The section of programs.
 const SECTION: &str = "1";
-/// What `git help repackbench` shows.
+/// The name of the page that `git help repackbench` shows.
 const GIT: &str = "git-repackbench";
-/// The line of a help text that begins its examples.
+/// The line of a help text that starts its examples.
 const EXAMPLES: &str = "Examples:";
 
 /// Every page.
@@ -41,7 +41,7 @@ fn name_of(command: &Command) -> &str {
 }
 
 fn manual(command: &Command) -> Man {
-    // Without a date: the same program has the same pages.
+    // Without a date, so that the same program has the same pages.
     let program = env!("CARGO_BIN_NAME");
     Man::new(command.clone()).source(format!("{program} {}", env!("CARGO_PKG_VERSION"))).manual(program)
 }
@@ -61,7 +61,7 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     Ok(page)
 }
 
-/// The page of the program as git knows it: what each subcommand does stands in pages of its own.
+/// The page of the program as a command of git. Each subcommand has its own page.
 fn git_page(program: &Command) -> Result<Vec<u8>, Failure> {
     let mut page = Vec::new();
     manual(program).title(GIT).render_title(&mut page)?;
@@ -89,7 +89,7 @@ fn git_page(program: &Command) -> Result<Vec<u8>, Failure> {
     Ok(page)
 }
 
-/// The line of the help that tells the usage.
+/// The synopsis, from the usage line of the help.
 fn synopsis(command: &Command) -> Roff {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
@@ -103,14 +103,14 @@ fn synopsis(command: &Command) -> Roff {
     roff
 }
 
-/// The description, and the examples under a heading of their own.
+/// The description, with the examples under their own heading.
 fn described(text: Option<&StyledStr>) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["DESCRIPTION"]);
     let text = text.map(StyledStr::to_string).unwrap_or_default();
     let mut as_typed = false;
     for line in text.lines() {
-        // Tables and command lines are indented, and stay as they are.
+        // Tables and command lines are indented, and keep their line breaks.
         let indented = line.starts_with(' ');
         if indented != as_typed {
             roff.control(if indented { "nf" } else { "fi" }, []);
@@ -128,7 +128,7 @@ fn described(text: Option<&StyledStr>) -> Roff {
     roff
 }
 
-/// Exit codes, where they are told, and where to read on.
+/// The exit codes, if the help has them, and a reference to the main page.
 fn ending(command: &Command, program: &str) -> Roff {
     let mut roff = Roff::new();
     if let Some(codes) = command.get_after_help() {

@@ -1,4 +1,4 @@
-//! `repackbench generate`: man pages and shell completions, from the command line's own definition.
+//! `repackbench generate`: man pages and shell completions, from the definition of the command line.
 
 mod completions;
 mod man;
@@ -11,8 +11,10 @@ use std::{
 
 use clap::Parser;
 
-use super::name_of;
-use crate::failure::{FAILED, Failure};
+use crate::{
+    failure::{FAILED, Failure},
+    repository::name_of,
+};
 
 /// Write the man pages and shell completions.
 ///
@@ -25,10 +27,10 @@ pub(crate) struct GenerateArguments {
     pub(crate) share: PathBuf,
 }
 
-/// A file to be: its path below `share`, and its bytes.
+/// A file to write: its path below `share`, and its bytes.
 type Generated = (PathBuf, Vec<u8>);
 
-/// Writes what describes `program`, all that users see of the command line.
+/// Writes the pages and completions of `program`, which has all commands that users see.
 pub(crate) fn run(arguments: &GenerateArguments, program: &clap::Command) -> Result<ExitCode, Failure> {
     for (path, bytes) in man::pages(program)?.into_iter().chain(completions::scripts(program)) {
         write(&arguments.share.join(path), &bytes)?;

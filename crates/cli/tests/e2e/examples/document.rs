@@ -1,4 +1,4 @@
-//! What the documents of the checkout say, as far as a program can hold them to it.
+//! The parts of the documents that a test can check: examples, code spans, links and headings.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-/// Lines of a console block that begin with `--codec` show what this command takes.
+/// The command that takes the lines of a console block that begin with `--codec`.
 const TAKES_CODECS: &str = "repackbench bench ripgrep --workload sizes";
 
 /// Folders whose Markdown files are documents. A star stands for any folder.
@@ -19,10 +19,10 @@ pub(super) struct Document {
     text: String,
 }
 
-/// A command that a document shows, and what it shows of its output.
+/// A command in a document, and the output that it shows.
 #[derive(Debug)]
 pub(super) struct Example {
-    /// The document, and where in it.
+    /// The document and the line.
     pub(super) place: String,
     pub(super) command: String,
     pub(super) shown: Vec<String>,
@@ -34,7 +34,7 @@ pub(super) fn checkout() -> PathBuf {
 }
 
 impl Document {
-    /// All of them, sorted by name.
+    /// All documents, sorted by name.
     pub(super) fn all() -> Vec<Document> {
         let root = checkout();
         let folders = FOLDERS.iter().flat_map(|folder| match folder.strip_suffix("/*") {
@@ -60,8 +60,8 @@ impl Document {
         Document { name, text }
     }
 
-    /// Every command of its console blocks. Fails the test where a block for a shell is of another kind, or shows the
-    /// output of no command: such a block would be passed over.
+    /// Every command in the console blocks. Fails the test if a block with a command is marked as something else, or a
+    /// console block shows output without a command: the block would be skipped.
     #[track_caller]
     pub(super) fn examples(&self) -> Vec<Example> {
         let mut events = Parser::new(&self.text).into_offset_iter();
@@ -93,7 +93,7 @@ impl Document {
         spans.collect()
     }
 
-    /// Where links and pictures lead to, with the place of each.
+    /// The targets of links and pictures, with their places.
     pub(super) fn links(&self) -> Vec<(String, String)> {
         let links = Parser::new(&self.text).into_offset_iter().filter_map(|(event, range)| match event {
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
@@ -121,17 +121,17 @@ impl Document {
         anchors
     }
 
-    /// The number of the line that this byte is in.
+    /// The number of the line with this byte.
     fn line(&self, offset: usize) -> usize {
         self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
     }
 }
 
-/// The examples under `Examples:` in the help text of a subcommand, which is given by its words.
+/// The examples under `Examples:` in the help of a subcommand.
 pub(super) fn examples_in_help(subcommand: &str, help: &str) -> Vec<Example> {
     let listed = help.lines().skip_while(|line| *line != "Examples:").skip(1).take_while(|line| !line.is_empty());
     let commands = listed.map(|line| {
-        // Two spaces or more set off what the command does.
+        // Two or more spaces separate the command from its description.
         let command = line.trim().split("  ").next().unwrap_or_default();
         Example { place: format!("repackbench {subcommand} --help"), command: command.to_owned(), shown: Vec::new() }
     });
@@ -145,7 +145,7 @@ fn text_in_block(event: &Event) -> Option<String> {
     }
 }
 
-/// The commands of a console block, each with what it printed.
+/// The commands of a console block, each with the output it shows.
 #[track_caller]
 fn examples_in(body: &str, place: &dyn Fn(usize) -> String) -> Vec<Example> {
     let mut found: Vec<Example> = Vec::new();

@@ -1,14 +1,14 @@
-//! Where the examples that are run differ from those that are printed: less is measured, and nothing outside the test's
-//! folder is written to.
+//! How the examples that run differ from those in the documents: they measure less, and write only to the folder of the
+//! test.
 
-/// What is asked of a subcommand in every example.
+/// An option that every example of a subcommand gets.
 pub(super) struct Limit {
-    /// The words that the command begins with.
+    /// The start of the command.
     pub(super) command: &'static str,
     pub(super) option: &'static str,
-    /// Empty where the option takes none.
+    /// Empty if the option takes no value.
     pub(super) value: &'static str,
-    /// What an example that has the option keeps.
+    /// Whether an example that has the option keeps its value.
     pub(super) unless_given: bool,
 }
 
@@ -20,8 +20,8 @@ const fn unless_given(command: &'static str, option: &'static str, value: &'stat
     Limit { command, option, value, unless_given: true }
 }
 
-/// Measurements go on until they are precise or until a number of blocks that the example names. Here each is made
-/// once: the examples promise that a command runs and what its output looks like, and no figure.
+/// Measurements end when they are precise or after the blocks that an example names. Here each is made once: the
+/// examples show that a command runs and what its output looks like, not figures.
 pub(super) const LIMITS: &[Limit] = &[
     always("repackbench bench", "--blocks", "1"),
     always("repackbench explain", "--blocks", "1"),
@@ -32,41 +32,41 @@ pub(super) const LIMITS: &[Limit] = &[
     always("repackbench experiment", "--min-run-time", "1ms"),
     always("repackbench serve", "--runs", "1"),
     always("repackbench experiment", "--runs", "1"),
-    // Of an experiment the jobs that do not fit are left out.
+    // An experiment leaves out jobs that exceed the budget.
     always("repackbench experiment", "--budget", "1s"),
-    // The caches of the whole machine are those of other tests, too.
+    // Other tests use the caches of the machine too.
     unless_given("repackbench experiment", "--keep-caches", ""),
     // Other tests run every workload.
     unless_given("repackbench bench", "--workload", "diff:raw"),
     unless_given("repackbench alternatives", "--workload", "diff:raw"),
 ];
 
-/// Words that an example is run without.
+/// Words that an example runs without.
 pub(super) struct LeftOut {
-    /// How the command begins.
+    /// The start of the command.
     pub(super) command: &'static str,
     pub(super) words: &'static str,
 }
 
-/// Each of ten rows would check out until that took half a second. Examples of help texts check out, too.
+/// Each of ten rows would check out for half a second. Other examples also check out.
 pub(super) const LEFT_OUT: &[LeftOut] =
     &[LeftOut { command: "repackbench bench jj --client stock", words: " --workload checkout" }];
 
-/// An example that cannot do its work here, or would take minutes. It must be understood.
+/// An example that cannot work here or would take minutes. It must be understood.
 pub(super) struct OnlyUnderstood {
-    /// The whole command, but for a comment.
+    /// The whole command without its comment.
     pub(super) command: &'static str,
-    /// What the program says instead of doing it.
+    /// A part of the error that it gives here.
     pub(super) because: &'static str,
 }
 
 pub(super) const ONLY_UNDERSTOOD: &[OnlyUnderstood] = &[
-    // The repository is too small, and a user may not make such groups.
+    // The repository is too small, and an ordinary user may not make such groups.
     OnlyUnderstood {
         command: "repackbench trace . --workload traverse --memory 25%,50% --check-memory /var/tmp",
         because: "memory cgroup",
     },
-    // The examples of EXPERIMENTS.md run each of these experiments. Here a file is where the folder would be made, or a
+    // The examples of EXPERIMENTS.md run each of these experiments. Here a file is in the place of the folder, or a
     // repository is missing.
     OnlyUnderstood { command: "repackbench experiment zlib-vs-lz4-revlog small large --out lz4", because: OCCUPIED },
     OnlyUnderstood { command: "repackbench experiment all ripgrep hgrepo --out results", because: OCCUPIED },
@@ -96,13 +96,13 @@ impl OnlyUnderstood {
 }
 
 impl Limit {
-    /// Whether an example has such a command.
+    /// Whether the limit applies to an example.
     pub(super) fn concerns(&self, command: &str) -> bool {
         let Some(end) = self.end_of_subcommand(command) else { return false };
         !(self.unless_given && self.is_given(&command[end..]))
     }
 
-    /// The command with the option set to the value: in place of the one that it has, or before all others.
+    /// The command with the option: its value is replaced, or the option is added before all others.
     pub(super) fn apply(&self, command: &str) -> String {
         let Some(end) = self.end_of_subcommand(command).filter(|_| self.concerns(command)) else {
             return command.to_owned();
@@ -127,14 +127,14 @@ impl Limit {
     }
 }
 
-/// The commands of an example with every limit that concerns them.
+/// An example with every limit that applies.
 pub(super) fn limited(command: &str) -> String {
     let command = LEFT_OUT.iter().fold(command.to_owned(), |command, left_out| left_out.apply(&command));
     LIMITS.iter().fold(command, |command, limit| limit.apply(&command))
 }
 
 #[test]
-fn a_limit_takes_the_place_of_the_value_or_comes_first() {
+fn limit_replaces_the_value_or_comes_first() {
     let limit = always("repackbench bench", "--blocks", "1");
     assert_eq!(limit.apply("repackbench bench . --blocks 12 --html x"), "repackbench bench . --blocks 1 --html x");
     assert_eq!(limit.apply("hg repackbench bench . | sort"), "hg repackbench bench --blocks 1 . | sort");

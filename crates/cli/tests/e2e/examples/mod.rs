@@ -1,8 +1,8 @@
-//! What the documents and the help texts show is run for real, and what they name exists.
+//! The examples in documents and help texts run, and what the documents name exists.
 //!
-//! Each document has a folder in which its examples run one after the other, on small repositories of the names that it
-//! uses. An example has to succeed, or to fail where the document shows that; what it shows of the output is compared,
-//! but for figures.
+//! The examples of a document run one after another in one folder, on small repositories with the names that it uses.
+//! An example has to succeed, or to fail where the document shows that. The output that it shows is compared, except
+//! for figures.
 
 mod document;
 mod limits;
@@ -14,7 +14,7 @@ use document::{Document, Example, checkout, examples_in_help};
 use limits::{LEFT_OUT, LIMITS, ONLY_UNDERSTOOD};
 use stage::{Scene, Stage};
 
-use crate::installed::{options, subcommands};
+use crate::generate::{options, subcommands};
 use crate::support::program::exit;
 use crate::support::repackbench;
 
@@ -28,8 +28,7 @@ const GIT_SUITE: &str = "docs/git-suite.md";
 const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
-/// Options in code spans of the documents that are other programs': git's, hg's, cargo's and those of the project's
-/// chores.
+/// Options of other programs in code spans of the documents: git, hg, cargo and the chores of the project.
 const OPTIONS_OF_OTHERS: [&str; 14] = [
     "--check",
     "--config",
@@ -53,7 +52,7 @@ fn play(document: &str, scene: &Scene) {
 }
 
 #[test]
-fn examples_of_the_readme_run() {
+fn readme() {
     let scene = Scene {
         git: &["ripgrep", "curl", "jj", "git", "repo1", "repo2", "repo3"],
         hg: &["hgrepo", "small", "large"],
@@ -71,27 +70,27 @@ fn examples_of_the_readme_run() {
 }
 
 #[test]
-fn examples_of_the_experiments_run() {
+fn experiments() {
     play(EXPERIMENTS, &Scene { git: &["linux", "jj", "git"], hg: &["cargo", "ripgrep"], before: "" });
 }
 
 #[test]
-fn examples_of_git_perf_run() {
+fn git_perf() {
     play(GIT_PERF, &Scene { git: &["ripgrep"], hg: &[], before: "" });
 }
 
 #[test]
-fn examples_of_git_suite_run() {
+fn git_suite() {
     play(GIT_SUITE, &Scene { git: &[], hg: &[], before: "" });
 }
 
 #[test]
-fn examples_of_serving_run() {
+fn serving() {
     play(SERVING, &Scene { git: &["ripgrep"], hg: &[], before: "" });
 }
 
 #[test]
-fn examples_of_the_hg_extension_run() {
+fn hg_extension() {
     play(HG_EXTENSION, &Scene { git: &[], hg: &[".", "project"], before: "" });
 }
 
@@ -106,7 +105,7 @@ fn help_examples() -> Vec<Example> {
 }
 
 #[test]
-fn examples_of_the_help_texts_run() {
+fn help_texts() {
     let scene = Scene {
         git: &[".", "~/src/linux", "linux", "repo", "repo.git", "gitrepo", "repo1", "repo2", "repo3"],
         hg: &["hgrepo"],
@@ -130,14 +129,14 @@ fn examples_of_the_help_texts_run() {
 }
 
 #[test]
-fn every_document_with_examples_is_run() {
+fn every_document_with_examples_has_a_test() {
     let with_examples = Document::all().into_iter().filter(|document| !document.examples().is_empty());
     let found: BTreeSet<String> = with_examples.map(|document| document.name).collect();
     assert_eq!(found, WITH_EXAMPLES.map(str::to_owned).into());
 }
 
 #[test]
-fn every_exception_concerns_an_example() {
+fn every_exception_matches_an_example() {
     let documents = Document::all();
     let examples: Vec<Example> = documents.iter().flat_map(Document::examples).chain(help_examples()).collect();
     for limit in LIMITS {
@@ -153,9 +152,8 @@ fn every_exception_concerns_an_example() {
     }
 }
 
-/// Chores and benches that the text names are there, as those of examples are.
 #[test]
-fn commands_of_cargo_in_the_text_exist() {
+fn cargo_commands_in_the_text_run() {
     let spans = Document::all().into_iter().flat_map(|document| document.code_spans());
     let named = spans.filter(|(_, code)| code.starts_with("cargo xtask ") || code.starts_with("cargo bench "));
     let examples: Vec<Example> = named.map(|(place, command)| Example { place, command, shown: Vec::new() }).collect();

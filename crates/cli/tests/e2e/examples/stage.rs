@@ -1,4 +1,4 @@
-//! A folder in which a document's examples run one after the other, as someone would who reads it from top to bottom.
+//! A folder in which the examples of a document run one after another, as for a user who reads it from top to bottom.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -19,12 +19,12 @@ const STAND_INS: [(&str, &str); 3] = [
     ("zstd", include_str!("programs/zstd.sh")),
 ];
 
-/// git's sources, as `git clone` gets them in place of those on GitHub: nothing is built, and a stand-in
-/// is t/perf/run.
+/// The sources of git that `git clone` gets instead of those on GitHub. Nothing is built, and t/perf/run is a stand-in.
 const GIT_SOURCE: [(&str, &str); 2] =
     [("Makefile", "all:\n"), ("t/perf/run", include_str!("programs/git_perf_run.sh"))];
 
-/// Runs every example in one shell, as aliases and variables last, and keeps what each did. They are numbered from 0.
+/// Runs every example in one shell, so that aliases and variables last, and writes down what each did. Examples are
+/// numbered from 0.
 const RUNNER: &str = r#"
 set -o pipefail
 shopt -s expand_aliases
@@ -34,33 +34,32 @@ for (( number = 0; number < $1; number++ )); do
 done
 "#;
 
-/// What a document takes for granted.
+/// What a document presupposes.
 pub(super) struct Scene {
-    /// The names of its Git repositories. A single dot is the folder that the examples run in.
+    /// The names of its Git repositories. A single dot is the folder of the examples.
     pub(super) git: &'static [&'static str],
-    /// Likewise, of Mercurial.
+    /// The names of its Mercurial repositories.
     pub(super) hg: &'static [&'static str],
-    /// Commands that make what no example makes.
+    /// Commands that make files the examples need.
     pub(super) before: &'static str,
 }
 
-/// What became of an example.
+/// The result of an example.
 struct Ending {
     code: i32,
     stdout: String,
     stderr: String,
 }
 
-/// Examples that read cold what they measure: files in memory never are.
+/// Examples that measure cold reads: files in memory are never cold.
 const NEEDS_A_DISK: &str = "repackbench experiment flat-vs-gzip-tree ";
 
-/// The folders: examples run in `work`; beside it is what surrounds them.
+/// The folders. Examples run in `work`; the others surround it.
 pub(super) struct Stage {
     scratch: Scratch,
-    /// Where commands keep variants and check files out, many a time: file systems on disks can take minutes for what
-    /// is checked here.
+    /// The cache of variants and checked out files. File systems on disks may take minutes for them.
     in_memory: Scratch,
-    /// Where commands keep what they read cold.
+    /// The cache of commands that read cold.
     on_disk: Scratch,
 }
 
@@ -68,7 +67,7 @@ impl Stage {
     /// A folder with the repositories of the scene.
     #[track_caller]
     pub(super) fn new(scene: &Scene) -> Self {
-        // Examples quote no path: none may have a space.
+        // Examples do not quote paths, so none may have a space.
         let stage =
             Stage { scratch: Scratch::in_memory(), in_memory: Scratch::in_memory(), on_disk: Scratch::on_disk() };
         for folder in ["work", "programs", "home", "tmp", "calls", "github/git", "checkout/target/hg-extension"] {
@@ -80,7 +79,7 @@ impl Stage {
         fixture::modules(&modules, 50);
         git::output(&modules, ["tag", "14.1.0", "main"]);
         let hg = Fixture::hg_copy("default", &stage.scratch).repo();
-        // The folder itself comes first: the others lie in it.
+        // The folder itself comes first, as the others are in it.
         for here in [true, false] {
             for (names, original) in [(scene.git, &modules), (scene.hg, &hg)] {
                 for name in names.iter().filter(|name| (**name == ".") == here) {
@@ -125,19 +124,19 @@ impl Stage {
         fs::write(self.scratch.join("gitconfig"), gitconfig).expect("git's configuration");
     }
 
-    /// Where the examples find the extension for hg.
+    /// The path of the hg extension in the examples.
     fn extension(&self) -> PathBuf {
         self.scratch.join("checkout/target/hg-extension/repackbench")
     }
 
-    /// The text of an example, with folders of this stage in place of those outside it.
+    /// The text of an example, with folders of this stage in place of others.
     fn text(&self, text: &str) -> String {
         let folder = |name: &str| self.scratch.join(name).display().to_string();
         let text = text.replace("/tmp/", &format!("{}/", folder("tmp")));
         text.replace("/path/to/repackbench", &folder("checkout")).replace("~/", &format!("{}/", folder("home")))
     }
 
-    /// An example as it is run.
+    /// An example as it runs here.
     fn script(&self, command: &str) -> String {
         let script = limited(&self.text(command));
         if !command.starts_with(NEEDS_A_DISK) {
@@ -146,7 +145,8 @@ impl Stage {
         format!("XDG_CACHE_HOME='{}' {script}", self.on_disk.join("cache").display())
     }
 
-    /// Runs what the scene needs and then every example. Fails the test at the first that ends otherwise than it says.
+    /// Runs the commands of the scene and then every example. Fails the test at the first that ends in another way than
+    /// shown.
     #[track_caller]
     pub(super) fn play(&self, scene: &Scene, examples: &[Example]) {
         let before = scene.before.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -205,7 +205,7 @@ impl Stage {
 }
 
 impl Ending {
-    /// What is other than the document says, if anything is.
+    /// The difference from what the document shows, if there is one.
     fn wrong(&self, example: &Example, shown: &str) -> Option<String> {
         if let Some(OnlyUnderstood { because, .. }) = ONLY_UNDERSTOOD.iter().find(|only| only.is(&example.command)) {
             let understood = self.code != 0 && self.code != exit::USAGE && self.stderr.contains(because);
@@ -220,7 +220,7 @@ impl Ending {
     }
 }
 
-/// Whether the text begins with these lines, whatever was measured. Three dots at the end of a line stand for its rest.
+/// Whether the text begins with these lines, apart from figures. Three dots at the end of a line stand for its rest.
 fn begins_like(text: &str, shown: &str) -> bool {
     let filled = |text: &str| -> Vec<String> {
         text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
@@ -233,8 +233,7 @@ fn begins_like(text: &str, shown: &str) -> bool {
         })
 }
 
-/// The words of a line without what depends on the repository or the machine: numbers, ids, verdicts and the width of
-/// columns.
+/// The words of a line without those that depend on the repository or the machine: numbers, ids and verdicts.
 fn form(line: &str) -> Vec<&str> {
     let measured = |word: &&str| {
         let bare = word.trim_matches(|letter: char| "()[],%?-".contains(letter));
@@ -246,7 +245,7 @@ fn form(line: &str) -> Vec<&str> {
 }
 
 #[test]
-fn output_is_compared_but_for_what_was_measured() {
+fn compares_output_except_figures() {
     let shown = "repo (revision 5c61e168698a), 216 MB\n\nzlib:6  1.000  1.00 baseline\nlz4  1.232  0.67 faster";
     let printed = "repo (revision 07c1fedd926c), 0.2 MB\nzlib:6  1.0  1.0 baseline\nlz4   0.98 ?\nCPU is user time.";
     assert!(begins_like(printed, shown));

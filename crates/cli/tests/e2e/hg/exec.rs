@@ -1,20 +1,19 @@
-//! Stock hg on variants, with the extension that `exec` puts in place.
+//! `repackbench exec`: stock hg on variants, with the extension that `exec` loads.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use crate::support::fixture::Fixture;
-use crate::support::hg::{self, Version};
+use crate::support::hg::{self, HgServer, Version};
 use crate::support::hg_extension;
-use crate::support::hg_server::HgServer;
 use crate::support::program::{self, Scratch, convert, exit};
 
 /// One codec of each engine, at a fast level.
 const SPECS: [&str; 11] =
     ["store", "zlib:1", "zstd:1", "lz4", "lz4hc:3", "snappy", "lzo:1", "deflate:1", "brotli:1", "lzma:0", "bzip2:1"];
 
-/// Changesets of the repository that is pushed: each has a manifest and a revision of a file.
+/// The number of changesets in the pushed repository. Each has a manifest and a revision of a file.
 const CHANGESETS: usize = 20;
 
 fn exec(variant: &Path, options: &[&str], words: &[&str]) -> Command {
@@ -25,14 +24,14 @@ fn exec(variant: &Path, options: &[&str], words: &[&str]) -> Command {
     command
 }
 
-/// An ordinary repository, as hg made them before zstd.
+/// A new repository with zlib, which hg used before zstd.
 fn init(place: &Path) {
     let words = ["--config", "format.revlog-compression=zlib", "init"].map(Path::new);
     hg::output(place.parent().unwrap(), words.into_iter().chain([place]));
 }
 
 #[test]
-fn a_days_work_in_a_variant_of_every_engine() {
+fn works_in_a_variant_of_every_engine() {
     let scratch = Scratch::new();
     let source = scratch.join("source");
     init(&source);
@@ -53,7 +52,7 @@ fn a_days_work_in_a_variant_of_every_engine() {
         run(&["commit", "-q", "-A", "-m", "another"]);
         run(&["merge", "-q", "-r", "default"]);
         run(&["commit", "-q", "-m", "merged"]);
-        // What `git gc` is to git.
+        // The counterpart of `git gc`.
         run(&["debugupgraderepo", "-q", "--run", "--no-backup", "--optimize", "re-delta-all"]);
         assert!(run(&["verify"]).contains(&format!("checked {} changesets", CHANGESETS + 3)), "{codec}");
 
@@ -69,7 +68,7 @@ fn a_days_work_in_a_variant_of_every_engine() {
 }
 
 #[test]
-fn hg_reads_variants_and_is_told_what_it_lacks() {
+fn reads_variants_or_reports_the_missing_extension() {
     let scratch = Scratch::new();
     let source = Fixture::hg_copy("branches", &scratch).repo();
     let expected = hg::output(&source, ["log", "-p"]);
@@ -92,15 +91,12 @@ fn hg_reads_variants_and_is_told_what_it_lacks() {
 }
 
 #[test]
-fn hg_writes_with_the_level_and_the_codec_that_is_named() {
+fn writes_with_the_given_codec_and_level() {
     let scratch = Scratch::new();
     let source = Fixture::hg_copy("branches", &scratch).repo();
     let extension = hg_extension::folder().to_str().unwrap();
     let exec = |variant: &str, options: &[&str], words: &[&str]| {
-        let mut command = program::command();
-        command.env("LC_ALL", "C.UTF-8").env("HGRCPATH", "").env("HGPLAIN", "1").env("HGUSER", "A U Thor");
-        command.arg("exec").args(options).arg(scratch.join(variant)).arg("--").arg(Version::V72.program()).args(words);
-        program::run(&mut command)
+        program::run(&mut exec(&scratch.join(variant), options, words))
     };
     for (variant, codec, setting) in [
         ("zlib", "zlib:9", "storage.revlog.zlib.level=9\n"),

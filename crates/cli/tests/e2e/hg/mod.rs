@@ -1,21 +1,14 @@
-//! The same promises on Mercurial repositories, with stock hg's own output for the truth.
+//! The tests of Mercurial repositories, named after commands as those of Git are. The output of stock hg is the
+//! reference.
 
 mod bench;
-mod beside_revlogs;
-mod changing;
-mod command;
-mod conversion;
-mod damage;
-mod exchange;
+mod convert;
 mod exec;
-mod forged;
-mod kinds;
-mod large_texts;
-mod lies;
-mod patches;
-mod refused;
+mod extension;
+mod fixtures;
 mod replay;
+mod robustness;
 mod serve;
 mod size;
-mod stock;
+mod stock_hg;
 mod verify;

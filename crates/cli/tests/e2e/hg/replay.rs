@@ -1,41 +1,43 @@
-//! Workloads against stock hg: what a workload saw must be what hg tells, on the source as found and on a variant.
+//! `repackbench replay`: a workload sees what hg reports, on the source as found and on a variant.
+
+mod patches;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::super::support::fixture::HG_CONVERTIBLE;
-use super::super::support::hg::{self, Revlog};
-use super::super::support::hg_server::HgServer;
-use super::super::support::program::{self, Outcome, command, convert, exit};
-use super::super::support::{Fixture, Scratch, snapshot};
+use crate::support::fixture::HG_CONVERTIBLE;
+use crate::support::hg::{self, HgServer, Revlog};
+use crate::support::log::{assert_same_lines, sorted};
+use crate::support::program::{self, convert, exit, text};
+use crate::support::{Fixture, Scratch, snapshot};
 
-/// Looked for in every history; some are there and some are not.
+/// Texts to search for in every history. Some occur and some do not.
 const NEEDLES: [&str; 4] = ["foo", "amber", "rewrote this line", "nowhere to be found"];
 
-/// A fixture, a variant of it, and an hg that tells the truth about them.
+/// A fixture, a variant of it, and an hg whose answers are the reference.
 struct Subject {
     scratch: Scratch,
-    /// What is replayed: the source as found and a variant under another engine.
+    /// The repositories to replay: the source as found and a variant under another engine.
     repos: [PathBuf; 2],
-    /// What hg is asked about.
+    /// The copy that hg reads.
     judged: PathBuf,
     hg: HgServer,
     manifests: HashMap<i64, Rc<Manifest>>,
     contents: HashMap<(Vec<u8>, String), Rc<Vec<u8>>>,
-    /// Whether an empty file is a censored one.
+    /// Whether empty files are censored.
     is_censored: bool,
 }
 
-/// Mode and node of a file.
+/// The mode and node of a file.
 type Version = (&'static str, String);
 
 type Manifest = BTreeMap<Vec<u8>, Version>;
 
-/// A changeset: its number and node, and its first parent's number.
+/// A changeset: its number and node, and the number of its first parent.
 #[derive(Clone)]
 struct Changeset {
     number: i64,
@@ -50,7 +52,7 @@ impl Subject {
         let (variant, judged) = (scratch.join("variant"), Fixture::hg_copy(name, &scratch).repo());
         convert(&source, "lz4hc:4", &variant);
         if name == "largefiles" {
-            // With the extension hg shows large files, without it what is stored: a line with a hash.
+            // Without the extension hg shows the stored content of large files: a line with a hash.
             fs::remove_file(judged.join(".hg/hgrc")).expect("the setting that loads the extension");
             for file in [".hg/requires", ".hg/store/requires"].map(|file| judged.join(file)) {
                 let lines = fs::read_to_string(&file).expect("requirements");
@@ -74,21 +76,12 @@ impl Subject {
         let expected = order(expected.to_vec());
         for repo in &self.repos {
             let seen = order(replay(repo, workload, options));
-            let first = seen.iter().zip(&expected).position(|(seen, expected)| seen != expected);
-            let place = first.unwrap_or(seen.len().min(expected.len()));
-            assert!(
-                seen == expected,
-                "{workload} {options:?} of {}: {} lines seen, {} expected; the first that differs is {place}: {:?} instead of {:?}",
-                repo.display(),
-                seen.len(),
-                expected.len(),
-                seen.get(place),
-                expected.get(place),
-            );
+            let what = format!("{workload} {options:?} of {}", repo.display());
+            assert_same_lines(&seen, &expected, &what);
         }
     }
 
-    /// Changesets of a revset, in its order.
+    /// The changesets of a revset, in its order.
     fn changesets(&mut self, revset: &str) -> Vec<Changeset> {
         let lines = self.hg.lines(&["log", "--hidden", "-r", revset, "-T", "{rev} {node} {p1rev}\n"]);
         let parse = |line: &String| {
@@ -114,7 +107,7 @@ impl Subject {
         manifest
     }
 
-    /// Paths that differ between a changeset and its first parent, and what is there before and after.
+    /// The paths that differ between a changeset and its first parent, with both versions.
     fn changes(&mut self, changeset: &Changeset) -> Vec<(Vec<u8>, [Option<Version>; 2])> {
         let (old, new) = (self.manifest(changeset.parent), self.manifest(changeset.number));
         let paths: BTreeSet<&Vec<u8>> = old.keys().chain(new.keys()).collect();
@@ -122,7 +115,7 @@ impl Subject {
         both.filter(|(_, [old, new])| old != new).collect()
     }
 
-    /// How often the needle occurs in a file revision, as `hg cat` writes it.
+    /// The number of times that the needle occurs in a file revision, as `hg cat` writes it.
     fn occurrences(&mut self, changeset: i64, path: &[u8], node: &str, needle: &str) -> usize {
         let key = (path.to_vec(), node.to_owned());
         if !self.contents.contains_key(&key) {
@@ -142,7 +135,7 @@ impl Subject {
         self.sees("traverse", &[], &expected, sorted);
     }
 
-    /// Manifests say what changed, and `hg status` has to agree with them and with us.
+    /// The changes between manifests, which `hg status` has to confirm.
     fn raw_agrees(&mut self, start: &Changeset) {
         let mut expected = Vec::new();
         for changeset in self.changesets(&format!("reverse(::{})", start.number)) {
@@ -186,18 +179,18 @@ impl Subject {
     fn checkout_agrees(&mut self, changeset: &Changeset) {
         let by_hg = self.scratch.join(&format!("by-hg-{}", changeset.number));
         self.hg.archive(&changeset.node, &by_hg);
-        // Of a revision without files hg makes no folder.
+        // hg makes no folder for a revision without files.
         let mut expected = if by_hg.exists() { snapshot::content(&by_hg) } else { BTreeMap::new() };
         let is_empty =
             |entry: &snapshot::Entry| matches!(entry, snapshot::Entry::File { content, .. } if content.is_empty());
-        // What is censored we leave out, and say so.
+        // Checkout leaves out censored files and counts them.
         let before = expected.len();
         expected.retain(|_, entry| !(self.is_censored && is_empty(entry)));
         let censored = before - expected.len();
         for (place, repo) in self.repos.iter().enumerate() {
             let into = self.scratch.join(&format!("into-{place}-{}", changeset.number));
-            let arguments = ["replay", "--workload", "checkout", "--rev", &changeset.node, "--into"];
-            let outcome = program::run(command().args(arguments).arg(&into).arg(repo)).exits(exit::OK);
+            let options = ["--rev", &changeset.node, "--into", text(&into)];
+            let outcome = program::replay(repo, "checkout", &options).exits(exit::OK);
             let (count, said) = (format!("{censored} objects are missing"), outcome.stderr);
             assert!(if censored == 0 { !said.contains("missing") } else { said.contains(&count) }, "{said}");
             snapshot::assert_same(&expected, &snapshot::content(&into));
@@ -207,12 +200,7 @@ impl Subject {
 
 #[track_caller]
 fn replay(repo: &Path, workload: &str, options: &[&str]) -> Vec<String> {
-    let outcome = try_replay(repo, workload, options).exits(exit::OK);
-    outcome.text().lines().map(str::to_owned).collect()
-}
-
-fn try_replay(repo: &Path, workload: &str, options: &[&str]) -> Outcome {
-    program::run(command().args(["replay", "--workload", workload]).args(options).arg(repo))
+    program::replay(repo, workload, options).exits(exit::OK).text().lines().map(str::to_owned).collect()
 }
 
 /// `NODE MODE DECORATION PATH`, the decoration one character: `@` for a link.
@@ -226,7 +214,7 @@ fn parse_manifest_line(line: &[u8]) -> (Vec<u8>, Version) {
     (line[47..].to_vec(), (mode, String::from_utf8_lossy(&line[..40]).into_owned()))
 }
 
-/// A change as `git log --raw` would print it, and hg's letter for it.
+/// A change in the format of `git log --raw`, and the letter of `hg status` for it.
 fn raw_line(path: &[u8], [old, new]: &[Option<Version>; 2]) -> (String, char) {
     let absent = ("000000", "0".repeat(40));
     let (letter, status) = match (old, new) {
@@ -240,7 +228,7 @@ fn raw_line(path: &[u8], [old, new]: &[Option<Version>; 2]) -> (String, char) {
     (format!(":{old_mode} {new_mode} {old_node} {new_node} {status}\t{}", quoted(path)), letter)
 }
 
-/// A path as git prints it: in quotes and escaped if it has to be.
+/// A path as git prints it, in quotes and escaped if necessary.
 fn quoted(path: &[u8]) -> String {
     let escape = |byte: &u8| match byte {
         b'\t' => "\\t".to_owned(),
@@ -254,7 +242,7 @@ fn quoted(path: &[u8]) -> String {
     if escaped.as_bytes() == path { escaped } else { format!("\"{escaped}\"") }
 }
 
-/// How often `needle` occurs, not overlapping itself.
+/// The number of occurrences of `needle` that do not overlap.
 fn count(mut content: &[u8], needle: &[u8]) -> usize {
     let mut found = 0;
     while let Some(at) = content.windows(needle.len()).position(|window| window == needle) {
@@ -264,12 +252,7 @@ fn count(mut content: &[u8], needle: &[u8]) -> usize {
     found
 }
 
-fn sorted(mut lines: Vec<String>) -> Vec<String> {
-    lines.sort();
-    lines
-}
-
-/// The lines after each `commit`, sorted: hg and we list files in an order of our own each.
+/// Sorts the lines after each `commit`, as hg lists files in another order.
 fn sorted_within_commits(lines: Vec<String>) -> Vec<String> {
     let mut commits: Vec<Vec<String>> = Vec::new();
     for line in lines {
@@ -282,7 +265,7 @@ fn sorted_within_commits(lines: Vec<String>) -> Vec<String> {
     commits.into_iter().flat_map(|lines| sorted(lines).into_iter().rev()).collect()
 }
 
-/// Holds all workloads against what one process of hg says of a fixture; gives how much the searches found.
+/// Compares all workloads on a fixture with hg. Returns the number of hits of all searches.
 fn replays(name: &str) -> usize {
     let mut subject = Subject::new(name);
     subject.traverse_agrees();
@@ -298,7 +281,7 @@ fn replays(name: &str) -> usize {
     found
 }
 
-/// Layouts of the sample history, of which each is found out by other code.
+/// Each layout of the sample history is read by different code.
 #[test]
 fn layouts_of_the_store() {
     for name in ["no-generaldelta", "treemanifest", "no-fncache", "fileindex", "uncompressed", "63-zlib"] {
@@ -314,14 +297,14 @@ fn shapes_of_history() {
 }
 
 #[test]
-fn sorts_of_content() {
+fn kinds_of_content() {
     for (name, found) in [("content", 4), ("names", 0), ("no-dotencode", 10), ("censored", 0), ("inline-large", 1)] {
         assert!(replays(name) >= found, "something to find in {name}");
     }
 }
 
 #[test]
-fn content_that_lies_elsewhere() {
+fn content_stored_elsewhere() {
     replays("lfs");
     assert!(replays("largefiles") > 10);
 }
@@ -335,7 +318,6 @@ fn long_chains() {
     }
 }
 
-/// Every layout has to be walked, even those whose content is compared nowhere else.
 #[test]
 fn traverse_visits_every_revision_of_every_fixture() {
     for name in HG_CONVERTIBLE {
@@ -350,7 +332,7 @@ fn traverse_visits_every_revision_of_every_fixture() {
 }
 
 #[test]
-fn revisions_are_named_as_hg_names_them() {
+fn names_revisions_as_hg_does() {
     for (fixture, names) in [
         ("evolution", &["tip", "try", "a bookmark with spaces", "3", "-1", "-4", "default", "right"][..]),
         ("branches", &["tip", "early days", "a feature/née", "right", "default", "two heads", "0", "-2"]),
@@ -359,13 +341,13 @@ fn revisions_are_named_as_hg_names_them() {
         let mut subject = Subject::new(fixture);
         let mut cases: Vec<(String, String)> = Vec::new();
         for name in names {
-            // In quotes a revset takes it for a name, whatever is in it.
+            // In quotes, a revset takes any text for a name.
             let found = subject.hg.lines(&["log", "--hidden", "-r", &format!("\"{name}\""), "-T", "{node}\n"]);
             cases.push(((*name).to_owned(), found[0].clone()));
         }
         let node = cases[0].1.clone();
         cases.extend([(node.clone(), node.clone()), (node[..12].to_owned(), node)]);
-        // Hidden ones count as all others do.
+        // Hidden changesets are numbered like all others.
         for hidden in subject.changesets("all()") {
             cases.push((hidden.number.to_string(), hidden.node));
         }
@@ -377,24 +359,23 @@ fn revisions_are_named_as_hg_names_them() {
 }
 
 #[test]
-fn a_name_of_no_revision_is_refused() {
+fn rejects_names_of_no_revision() {
     let repo = Fixture::hg("branches").repo();
-    // Of forty nodes some start alike.
     for (name, why) in
         [("no such name", "'no such name'"), ("9999", "'9999'"), ("-9999", "'-9999'"), ("ffffffffff", "'ffffffffff'")]
     {
-        let line = try_replay(&repo, "diff:raw", &["--rev", name]).exits(exit::FAILURE).error_line();
+        let line = program::replay(&repo, "diff:raw", &["--rev", name]).exits(exit::FAILURE).error_line();
         assert!(line.contains(why), "{line}");
     }
-    let digits = "abcdef".chars().map(|digit| try_replay(&repo, "diff:raw", &["--rev", &digit.to_string()]));
+    // Some of forty nodes share their first digit.
+    let digits = "abcdef".chars().map(|digit| program::replay(&repo, "diff:raw", &["--rev", &digit.to_string()]));
     assert!(digits.filter(|outcome| outcome.stderr.contains("several nodes start so")).count() > 0);
-    let line = try_replay(&Fixture::hg("empty").repo(), "diff:raw", &[]).exits(exit::FAILURE).error_line();
+    let line = program::replay(&Fixture::hg("empty").repo(), "diff:raw", &[]).exits(exit::FAILURE).error_line();
     assert!(line.contains("tip") && line.contains("no changesets"), "{line}");
 }
 
-/// What lfs has not fetched is counted as missing and left out.
 #[test]
-fn an_lfs_file_that_is_not_here_is_missing() {
+fn counts_unfetched_lfs_files_as_missing() {
     let scratch = Scratch::new();
     let repo = Fixture::hg_copy("lfs", &scratch).repo();
     let objects = snapshot::content(&repo.join(".hg/store/lfs/objects"));
@@ -404,15 +385,31 @@ fn an_lfs_file_that_is_not_here_is_missing() {
         }
     }
     let into = scratch.join("into");
-    let arguments: [&OsStr; 6] = [
-        "replay".as_ref(),
-        "--workload".as_ref(),
-        "checkout".as_ref(),
-        "--into".as_ref(),
-        into.as_ref(),
-        repo.as_ref(),
-    ];
-    let outcome = program::run(command().args(arguments)).exits(exit::OK);
+    let outcome = program::replay(&repo, "checkout", &["--into", text(&into)]).exits(exit::OK);
     assert!(outcome.stderr.contains("1 objects are missing"), "{}", outcome.stderr);
     assert!(into.join("small.txt").exists() && !into.join("moved.txt").exists());
+}
+
+#[test]
+fn sizes_equal_those_of_the_texts() {
+    for name in ["history", "chains", "censored"] {
+        let (source, scratch) = (Fixture::hg(name).repo(), Scratch::new());
+        let variant = scratch.join("variant");
+        convert(&source, "lz4", &variant);
+        let sizes = program::replay(&variant, "sizes", &[]).exits(exit::OK).text();
+        let texts = program::replay(&variant, "cat-all", &[]).exits(exit::OK).stdout;
+        assert!(texts == program::replay(&source, "cat-all", &[]).exits(exit::OK).stdout, "{name}");
+        let mut rest = texts.as_slice();
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        for line in sizes.lines() {
+            let header = rest.get(..line.len()).expect("a header");
+            assert_eq!(String::from_utf8_lossy(header), line, "{name}");
+            let size: usize = line.rsplit(' ').next().expect("a size").parse().expect("a size");
+            rest = &rest[line.len() + size + 2..];
+            *seen.entry(line.split(' ').nth(1).expect("a kind")).or_default() += 1;
+        }
+        assert!(rest.is_empty());
+        assert_eq!(seen.keys().copied().collect::<Vec<_>>(), ["changelog", "filelog", "manifest"]);
+        assert_eq!(seen["changelog"], hg::changesets(&Fixture::hg_copy(name, &scratch).repo()).lines().count());
+    }
 }

@@ -1,32 +1,25 @@
-//! Bundles that are served, and workloads that look at every revision: stock hg takes the ones and knows the others.
+//! `serve` and the workloads `serve:*`: stock hg unbundles what is served.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::super::support::hg::{self, Version};
-use super::super::support::program::{self, command, convert, exit};
-use super::super::support::{Fixture, Scratch};
-
-#[track_caller]
-fn replay(repo: &Path, workload: &str) -> Vec<u8> {
-    program::run(command().args(["replay", "--workload", workload]).arg(repo)).exits(exit::OK).stdout
-}
+use crate::support::hg::{self, Version};
+use crate::support::program::{self, bench, cached, convert, exit, text, words};
+use crate::support::{Fixture, Scratch};
 
 /// Serves a pull from `repo` into a bundle that hg then unbundles into `client`.
 #[track_caller]
 fn pull(repo: &Path, options: &[&str], client: &Path, scratch: &Scratch) {
     let bundle = scratch.join("served.hg");
     let _ = fs::remove_file(&bundle);
-    let replay = ["replay", "--workload", "serve:zlib"];
-    program::run(command().args(replay).args(options).arg("--into").arg(&bundle).arg(repo)).exits(exit::OK);
+    program::replay(repo, "serve:zlib", &[options, &["--into", text(&bundle)]].concat()).exits(exit::OK);
     hg::output(client, [Path::new("unbundle"), &bundle]);
 }
 
 #[test]
-fn hg_unbundles_what_is_served_whatever_the_codec() {
+fn hg_unbundles_served_bundles_under_any_codec() {
     let (every, one) = (&["zlib:6", "lz4", "best-size"][..], &["lz4"][..]);
     for (name, codecs) in
         [("default", every), ("branches", every), ("chains", every), ("history", one), ("names", one), ("zlib", one)]
@@ -51,7 +44,7 @@ fn nodes(repo: &Path) -> String {
 }
 
 #[test]
-fn a_pull_of_the_last_changesets_completes_what_is_there() {
+fn pull_of_the_last_changesets_completes_a_client() {
     let scratch = Scratch::new();
     let (source, judged) = (Fixture::hg("history").repo(), Fixture::hg_copy("history", &scratch).repo());
     let (variant, client) = (scratch.join("variant"), scratch.join("client"));
@@ -67,7 +60,7 @@ fn a_pull_of_the_last_changesets_completes_what_is_there() {
 }
 
 #[test]
-fn a_pull_up_to_a_revision_leaves_out_what_came_later() {
+fn pull_up_to_a_revision_leaves_out_later_ones() {
     let scratch = Scratch::new();
     let (source, judged) = (Fixture::hg("history").repo(), Fixture::hg_copy("history", &scratch).repo());
     let client = scratch.join("client");
@@ -76,27 +69,19 @@ fn a_pull_up_to_a_revision_leaves_out_what_came_later() {
     let all: Vec<&str> = all.lines().collect();
     let newest = all.len() - 1;
     pull(&source, &["--rev", &(newest - 4).to_string(), "--commits", "1000"], &client, &scratch);
-    assert_eq!(nodes(&client).lines().collect::<Vec<_>>(), all[4..], "logs begin with the newest");
+    assert_eq!(nodes(&client).lines().collect::<Vec<_>>(), all[4..], "logs start with the newest");
     pull(&source, &["--rev", &(newest - 1).to_string(), "--commits", "3"], &client, &scratch);
     assert_eq!(nodes(&client).lines().collect::<Vec<_>>(), all[1..]);
     assert_eq!(hg::verify(Version::V72, &client).0, Some(exit::OK));
 }
 
 #[test]
-fn a_roll_out_turns_stream_clones_into_pulls() {
+fn rollout_turns_stream_clones_into_pulls() {
     let (source, scratch) = (Fixture::hg("history").repo(), Scratch::new());
     let serve = |options: &[&str]| {
         let json = scratch.join("rollout.json");
-        let mut serve = command();
-        serve.env("XDG_CACHE_HOME", scratch.join("cache")).args([
-            "serve",
-            "--codec",
-            "lz4",
-            "--rollout",
-            "--runs",
-            "1",
-            "-q",
-        ]);
+        let mut serve = cached(&scratch);
+        serve.args(words("serve --codec lz4 --rollout --runs 1 -q"));
         let table = program::run(serve.args(options).arg("--json").arg(&json).arg(&source)).exits(exit::OK).text();
         assert_eq!(table.matches(" % ").count(), 22, "{table}");
         let rollout: Value = serde_json::from_slice(&fs::read(&json).expect("the figures")).expect("JSON");
@@ -121,49 +106,14 @@ fn a_roll_out_turns_stream_clones_into_pulls() {
 }
 
 #[test]
-fn sizes_are_those_of_the_texts() {
-    for name in ["history", "chains", "censored"] {
-        let (source, scratch) = (Fixture::hg(name).repo(), Scratch::new());
-        let variant = scratch.join("variant");
-        convert(&source, "lz4", &variant);
-        let sizes = String::from_utf8(replay(&variant, "sizes")).expect("text");
-        let texts = replay(&variant, "cat-all");
-        assert!(texts == replay(&source, "cat-all"), "{name}");
-        let mut rest = texts.as_slice();
-        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        for line in sizes.lines() {
-            let header = rest.get(..line.len()).expect("a header");
-            assert_eq!(String::from_utf8_lossy(header), line, "{name}");
-            let size: usize = line.rsplit(' ').next().expect("a size").parse().expect("a size");
-            rest = &rest[line.len() + size + 2..];
-            *seen.entry(line.split(' ').nth(1).expect("a kind")).or_default() += 1;
-        }
-        assert!(rest.is_empty());
-        assert_eq!(seen.keys().copied().collect::<Vec<_>>(), ["changelog", "filelog", "manifest"]);
-        assert_eq!(seen["changelog"], nodes(&Fixture::hg_copy(name, &scratch).repo()).lines().count());
-    }
-}
-
-#[test]
-fn a_stream_clone_is_all_files_and_nothing_else() {
+fn stream_clone_encodes_nothing() {
     let (source, scratch) = (Fixture::hg("history").repo(), Scratch::new());
-    let text = String::from_utf8(replay(&source, "serve:same")).expect("text");
+    let text = program::replay(&source, "serve:same", &[]).exits(exit::OK).text();
     assert!(text.contains("entries encoded: 0\n"), "{text}");
-    let refused = ["replay", "--workload", "serve:same", "--commits", "3"];
-    let outcome = program::run(command().args(refused).arg(&source)).exits(exit::FAILURE);
+    let outcome = program::replay(&source, "serve:same", &["--commits", "3"]).exits(exit::FAILURE);
     assert!(outcome.error_line().contains("stream clone"));
-    let mut bench = command();
-    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args([
-        "bench",
-        "--min-run-time",
-        "1ms",
-        "-q",
-        "--blocks",
-        "1",
-        "--codec",
-        "lz4",
-    ]);
-    bench.args(["--codec", "zstd:3,prefix,patch,max-chain=3"]);
+    let mut bench = bench(&scratch);
+    bench.args(words("--blocks 1 --codec lz4 --codec zstd:3,prefix,patch,max-chain=3"));
     let workloads = ["sizes", "cat-all", "encode", "ingest", "serve:same", "serve:zlib"];
     for workload in workloads.into_iter().chain(["floor:ingest", "floor:serve:same", "floor:serve:zlib"]) {
         bench.args(["--workload", workload]);

@@ -1,45 +1,13 @@
-//! Sizes must add up: every byte of a stored repository is in exactly one part, payloads are as long as hg says, and the manifest, whose
-//! growth under lz4 was blamed in 2012, comes first.
+//! `repackbench size`: every byte of a repository is in exactly one part, and payloads are as long as hg reports. The
+//! manifest comes first, as its growth was the objection to lz4 in 2012.
 
-use std::path::Path;
+use crate::support::hg::{self, HgServer, Revlog};
+use crate::support::program::{self, command, convert, exit};
+use crate::support::records::{self, number};
+use crate::support::{Fixture, Scratch, snapshot};
 
-use serde_json::Value;
-
-use super::super::support::hg::{self, Revlog};
-use super::super::support::hg_server::HgServer;
-use super::super::support::program::{self, command, convert, exit};
-use super::super::support::{Fixture, Scratch, snapshot};
-
-/// The exact sizes of the source as found, from a benchmark's records: tables round.
-pub(super) fn recorded_sizes(repo: &Path) -> Value {
-    let scratch = Scratch::new();
-    let file = scratch.join("records.jsonl");
-    let bench = [
-        "bench",
-        "--min-run-time",
-        "1ms",
-        "--quiet",
-        "--codec",
-        "zlib:6",
-        "--workload",
-        "traverse",
-        "--blocks",
-        "1",
-        "--json",
-    ];
-    program::run(command().env("XDG_CACHE_HOME", scratch.join("cache")).args(bench).arg(&file).arg(repo))
-        .exits(exit::OK);
-    let records = std::fs::read_to_string(file).expect("the records");
-    let mut records = records.lines().map(|line| serde_json::from_str::<Value>(line).expect("a record"));
-    records.find(|record| record["variant"]["spec"].is_null()).expect("a record of the source as found")["size"].clone()
-}
-
-pub(super) fn number(value: &Value) -> u64 {
-    value.as_u64().expect("a number of bytes")
-}
-
-/// Snapshots and deltas of a kind: entries and the bytes of their chunks, in hg's words. The last column but the texts of
-/// `debugindex --debug` is the length of the chunk.
+/// The number of snapshots and of deltas in these revlogs, and the bytes of their chunks, from `debugindex --debug`.
+/// Column 13 is the length of a chunk.
 fn chunks(hg: &mut HgServer, revlogs: &[Revlog]) -> [(u64, u64); 2] {
     let mut counted = [(0, 0); 2];
     for revlog in revlogs {
@@ -61,14 +29,14 @@ fn parts_add_up_to_the_bytes_on_disk() {
     for name in ["default", "content", "treemanifest", "evolution", "lfs", "persistent-nodemap", "no-share-safe"] {
         let scratch = Scratch::new();
         let (source, repo) = (Fixture::hg(name).repo(), Fixture::hg_copy(name, &scratch).repo());
-        let size = recorded_sizes(&source);
+        let size = records::sizes(&source);
         let copied = scratch.join("variant");
         convert(&source, "zlib:6", &copied);
-        let sizes_of_copy = recorded_sizes(&copied);
+        let sizes_of_copy = records::sizes(&copied);
         assert_eq!(
             number(&sizes_of_copy["total_bytes"]),
             snapshot::bytes(&copied),
-            "{name}: a copy is all that counts"
+            "{name}: every file of a copy counts"
         );
 
         let mut hg = HgServer::newest(&repo);
@@ -97,7 +65,7 @@ fn parts_add_up_to_the_bytes_on_disk() {
 }
 
 #[test]
-fn the_manifest_comes_first_with_its_share_of_the_growth() {
+fn manifest_comes_first_with_its_share_of_the_growth() {
     let (source, scratch) = (Fixture::hg("default").repo(), Scratch::new());
     let variant = scratch.join("variant");
     convert(&source, "store", &variant);

@@ -1,18 +1,21 @@
-//! `repackbench verify A B` of Mercurial repositories: what differs is named, and what is damaged.
+//! `repackbench verify A B`: every difference and all damage is found and named.
+
+mod store_files;
 
 use std::fs;
 use std::path::Path;
 
-use super::super::support::hg::{self, Version};
-use super::super::support::program::{self, Outcome, command, convert, exit};
-use super::super::support::revlog::{OpenRevlog, field};
-use super::super::support::{Fixture, Scratch};
+use crate::support::hg::open_revlog::{OpenRevlog, field};
+use crate::support::hg::{self, Version};
+use crate::support::program::{self, Outcome, command, convert, exit};
+use crate::support::{Fixture, Scratch};
 
 fn verify(a: &Path, b: &Path) -> Outcome {
     program::run(command().arg("verify").arg(a).arg(b))
 }
 
-/// A variant of a fixture that is changed before it is verified with its source, both ways round.
+/// Changes a variant of a fixture, and verifies it with its source in both directions. Every word must be in both
+/// reports.
 #[track_caller]
 fn differs(fixture: &str, codec: &str, change: impl FnOnce(&Path), words: &[&str]) {
     let (source, scratch) = (Fixture::hg(fixture).repo(), Scratch::new());
@@ -39,7 +42,7 @@ fn different_repositories_differ() {
 }
 
 #[test]
-fn a_damaged_chunk_is_found() {
+fn finds_a_damaged_chunk() {
     for codec in ["zlib:9", "zstd:5", "lz4", "store"] {
         let damage = |variant: &Path| {
             let mut revlog = OpenRevlog::open(variant, "data/story.txt");
@@ -53,7 +56,7 @@ fn a_damaged_chunk_is_found() {
             damage,
             &["damaged in ", "story.txt.i at offset 64, revision 0", "expected", "found"],
         );
-        // The 29 deltas on it cannot be read either, and do not hide other damage.
+        // The 29 deltas on it cannot be read either, but are not reported.
         let (scratch, source) = (Scratch::new(), Fixture::hg("default").repo());
         let variant = scratch.join("variant");
         convert(&source, codec, &variant);
@@ -64,7 +67,7 @@ fn a_damaged_chunk_is_found() {
 }
 
 #[test]
-fn what_differs_in_an_entry_is_named() {
+fn names_the_field_of_an_entry_that_differs() {
     for (field, by, words) in [
         (field::NODE, 1, "story.txt, revision 29: different node"),
         (field::LINK, -1, "story.txt, revision 29: different linked changeset"),
@@ -90,7 +93,7 @@ fn what_differs_in_an_entry_is_named() {
 }
 
 #[test]
-fn a_missing_or_added_revlog_is_named() {
+fn finds_a_missing_or_added_revlog() {
     let store = |variant: &Path| variant.join(".hg/store/data");
     differs(
         "default",
@@ -105,7 +108,7 @@ fn a_missing_or_added_revlog_is_named() {
 }
 
 #[test]
-fn other_files_that_differ_are_named() {
+fn finds_other_files_that_differ() {
     let append = |file: &'static str| {
         move |variant: &Path| {
             let path = variant.join(".hg").join(file);
@@ -125,16 +128,16 @@ fn other_files_that_differ_are_named() {
     }
 }
 
-/// Rewrites a variant's file of lines below `.hg`.
+/// Rewrites a file of lines below the `.hg` of a variant.
 fn rewrite(variant: &Path, file: &str, change: impl FnOnce(Vec<String>) -> Vec<String>) {
     let path = variant.join(".hg").join(file);
     let lines = fs::read_to_string(&path).expect("the file").lines().map(str::to_owned).collect();
     fs::write(path, change(lines).iter().map(|line| format!("{line}\n")).collect::<String>()).expect("the file");
 }
 
-/// A data file that the list lacks is left out when a clone copies files, which then lacks the chunks of its revisions.
+/// A clone that copies files leaves out a data file that is not listed, and then lacks its chunks.
 #[test]
-fn a_data_file_that_is_not_listed_is_named() {
+fn finds_a_data_file_that_is_not_listed() {
     let (mut left_out, fncache) = (String::new(), "store/fncache");
     let change = |variant: &Path| {
         assert!(!hg::verify(Version::V72, variant).1.concat().contains("not in fncache"));
@@ -155,13 +158,13 @@ fn a_data_file_that_is_not_listed_is_named() {
 }
 
 #[test]
-fn a_list_of_names_is_read_as_hg_reads_it() {
+fn reads_the_list_of_names_as_hg_does() {
     let (source, scratch) = (Fixture::hg("default").repo(), Scratch::new());
     let variant = scratch.join("variant");
     convert(&source, "zlib:9", &variant);
     let path = variant.join(".hg/store/fncache");
     let listed = fs::read_to_string(&path).expect("the list");
-    // Not the server, which ends where hg gives up.
+    // Not the command server, which ends when hg aborts.
     let hg_reads_it = || {
         let outcome = program::run(hg::command(Version::V72, &variant).arg("verify"));
         outcome.code == Some(exit::OK) && !format!("{}{}", outcome.text(), outcome.stderr).contains("fncache")
@@ -189,9 +192,9 @@ fn a_list_of_names_is_read_as_hg_reads_it() {
     }
 }
 
-/// A share reads the requirements of the store alone.
+/// A share reads only the requirements of the store.
 #[test]
-fn a_requirement_in_the_other_file_is_named() {
+fn finds_a_requirement_in_the_wrong_file() {
     let change = |variant: &Path| {
         rewrite(variant, "store/requires", |lines| lines.into_iter().filter(|line| line != "sparserevlog").collect());
         rewrite(variant, "requires", |lines| [lines, vec!["sparserevlog".to_owned()]].concat());
@@ -201,7 +204,7 @@ fn a_requirement_in_the_other_file_is_named() {
 }
 
 #[test]
-fn one_more_commit_is_named() {
+fn finds_an_added_commit() {
     let commit = |variant: &Path| {
         hg::output(variant, ["update", "--quiet", "tip"]);
         fs::write(variant.join("more"), "more\n").expect("a file");
@@ -211,9 +214,9 @@ fn one_more_commit_is_named() {
     differs("default", "zstd:3", commit, &words);
 }
 
-/// What hg cannot hash, by design, is compared and counted.
+/// hg cannot hash some revisions, by design.
 #[test]
-fn revisions_that_do_not_hash_are_counted_and_compared() {
+fn compares_and_counts_revisions_without_a_hash() {
     for (fixture, name, unhashed) in [("censored", "data/file.txt", "1"), ("lfs", "data/big.txt", "3")] {
         let (source, scratch) = (Fixture::hg(fixture).repo(), Scratch::new());
         let variant = scratch.join("variant");

@@ -1,5 +1,5 @@
-//! A real browser without a window: Debian's Chromium, spoken to over a pipe in its DevTools protocol. No network, no driver, no
-//! crate: messages are JSON, each ended by a zero byte.
+//! A real browser without a window: Chromium, controlled over a pipe in its DevTools protocol. Messages are JSON, each
+//! ended by a zero byte, so that no network, driver or crate is needed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::Scratch;
 
-/// How long the browser may take over anything at all. Far more than it needs: it is only to end a test that would hang.
+/// The longest that the browser may take for anything. It is far more than needed, and ends a test that would hang.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-/// A browser of its own, with a new and empty profile.
+/// A browser with a new, empty profile.
 pub(crate) struct Browser {
     process: Child,
     to: ChildStdin,
@@ -23,12 +23,12 @@ pub(crate) struct Browser {
     profile: Scratch,
 }
 
-/// How a page is to be looked at.
+/// How a page is shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
     /// The window's width in CSS pixels.
     pub(crate) width: u32,
-    /// Whether it is a phone's.
+    /// Whether it is the window of a phone.
     pub(crate) is_phone: bool,
     /// Whether the reader prefers dark pages.
     pub(crate) is_dark: bool,
@@ -37,9 +37,9 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// A window of a desktop.
+    /// The window of a desktop.
     pub(crate) const DESKTOP: View = View { width: 1280, is_phone: false, is_dark: false, has_script: true };
-    /// A phone.
+    /// The screen of a phone.
     pub(crate) const PHONE: View = View { width: 390, is_phone: true, is_dark: false, has_script: true };
 }
 
@@ -47,20 +47,20 @@ impl View {
 pub(crate) struct Page<'a> {
     browser: &'a mut Browser,
     session: String,
-    /// What the page wrote to the console, and every error and refused request.
-    pub(crate) complaints: Vec<String>,
-    /// Events that nobody has waited for yet.
+    /// Messages on the console, errors and refused requests.
+    pub(crate) messages: Vec<String>,
+    /// Events that were received and not yet waited for.
     events: Vec<Value>,
 }
 
 impl Browser {
-    /// Starts the browser. Fails the test where there is none: a page that no browser has seen must not pass.
+    /// Starts the browser. Fails the test if there is none.
     #[track_caller]
     pub(crate) fn start() -> Self {
         let chromium = std::env::var_os("REPACKBENCH_CHROMIUM").unwrap_or_else(|| "chromium".into());
-        // At a short path: a socket's may have a hundred bytes.
+        // At a short path: that of a socket may have a hundred bytes.
         let profile = Scratch::in_memory();
-        // The protocol is spoken over descriptors 3 and 4, which a shell can make of the two that every child has.
+        // The protocol uses descriptors 3 and 4, which a shell makes from standard input and output.
         let mut process = Command::new("sh");
         super::program::isolate(&mut process);
         process.env("HOME", profile.path()).env("LC_ALL", "C.UTF-8");
@@ -92,7 +92,7 @@ impl Browser {
         browser
     }
 
-    /// Opens a file with the network switched off, and waits until it is loaded.
+    /// Opens a file with the network off, and waits until it is loaded.
     #[track_caller]
     pub(crate) fn open(&mut self, file: &Path, view: View) -> Page<'_> {
         let mut events = Vec::new();
@@ -100,7 +100,7 @@ impl Browser {
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let attached = self.call(None, "Target.attachToTarget", attach, &mut events);
         let session = attached["sessionId"].as_str().expect("a session").to_owned();
-        let mut page = Page { browser: self, session, complaints: Vec::new(), events: Vec::new() };
+        let mut page = Page { browser: self, session, messages: Vec::new(), events: Vec::new() };
         for domain in ["Page", "Runtime", "Log", "Network"] {
             page.call(&format!("{domain}.enable"), json!({}));
         }
@@ -114,14 +114,14 @@ impl Browser {
         page.media("", scheme);
         page.call("Emulation.setScriptExecutionDisabled", json!({ "value": !view.has_script }));
         let navigated = page.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
-        // Not any page's: the empty one that was there before may only be loaded by now.
+        // Only the event of this page counts: the empty page before it may load only now.
         let loader = &navigated["loaderId"];
         assert!(loader.is_string(), "{navigated}");
         page.wait_for("Page.lifecycleEvent", |event| event["name"] == "load" && event["loaderId"] == *loader);
         page
     }
 
-    /// Downloads go to `folder` from now on.
+    /// Sets the folder of downloads.
     #[track_caller]
     pub(crate) fn download_to(&mut self, folder: &Path) {
         let behaviour = json!({ "behavior": "allow", "downloadPath": folder, "eventsEnabled": true });
@@ -166,7 +166,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It ends with its pipe, but not at once, and until then it writes to its profile.
+        // At the end of its pipe it would continue for a while and write to its profile.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -177,11 +177,11 @@ impl Page<'_> {
     pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
         let mut events = Vec::new();
         let result = self.browser.call(Some(&self.session), method, parameters, &mut events);
-        events.into_iter().for_each(|event| self.heed(event));
+        events.into_iter().for_each(|event| self.receive(event));
         result
     }
 
-    /// Waits for an event that is `wanted`. One that came already counts.
+    /// Waits for a `wanted` event, also one that has already come.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, method: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let is_it = |event: &Value| event["method"] == method && wanted(&event["params"]);
@@ -190,22 +190,22 @@ impl Page<'_> {
                 return self.events.remove(at)["params"].clone();
             }
             let event = self.browser.next(method);
-            self.heed(event);
+            self.receive(event);
         }
     }
 
-    fn heed(&mut self, event: Value) {
-        let is_complaint =
+    fn receive(&mut self, event: Value) {
+        let is_message =
             ["Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed"]
                 .iter()
                 .any(|name| event["method"] == *name);
-        if is_complaint {
-            self.complaints.push(event.to_string());
+        if is_message {
+            self.messages.push(event.to_string());
         }
         self.events.push(event);
     }
 
-    /// What a JavaScript expression comes to. Fails the test if it throws.
+    /// The value of a JavaScript expression. Fails the test if it throws.
     #[track_caller]
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
@@ -214,21 +214,21 @@ impl Page<'_> {
         result["result"]["value"].clone()
     }
 
-    /// A number that an expression comes to.
+    /// The number that an expression gives.
     #[track_caller]
     pub(crate) fn number(&mut self, expression: &str) -> f64 {
         let value = self.value(expression);
         value.as_f64().unwrap_or_else(|| panic!("{expression} is {value}"))
     }
 
-    /// A text that an expression comes to.
+    /// The text that an expression gives.
     #[track_caller]
     pub(crate) fn text(&mut self, expression: &str) -> String {
         let value = self.value(expression);
         value.as_str().unwrap_or_else(|| panic!("{expression} is {value}")).to_owned()
     }
 
-    /// The pages as `media` (`print`, or `` for the screen) and a scheme show them.
+    /// Emulates a medium, `print` or `` for the screen, and a colour scheme.
     #[track_caller]
     pub(crate) fn media(&mut self, media: &str, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
@@ -251,7 +251,7 @@ impl Page<'_> {
         }
     }
 
-    /// Moves the mouse to the middle of what the expression gives, and clicks there if wanted.
+    /// Moves the mouse to the middle of the element that the expression gives, and may click there.
     #[track_caller]
     pub(crate) fn point_at(&mut self, element: &str, is_click: bool) {
         let middle = format!(
@@ -270,7 +270,7 @@ impl Page<'_> {
         }
     }
 
-    /// Clicks, and waits for the file that comes of it: its suggested name and where it is.
+    /// Clicks and waits for the download. Returns its suggested name and its path.
     #[track_caller]
     pub(crate) fn download(&mut self, element: &str, folder: &Path) -> (String, PathBuf) {
         self.value(&format!("{element}.click()"));
@@ -282,12 +282,12 @@ impl Page<'_> {
         (name.clone(), folder.join(name))
     }
 
-    /// Fails the test if the page complained of anything.
+    /// Fails the test if the page has written any message or error.
     #[track_caller]
-    pub(crate) fn is_content(&mut self) {
-        // What was said before this was asked has been heard by now.
+    pub(crate) fn assert_no_messages(&mut self) {
+        // The answer comes after all earlier events.
         self.value("0");
         self.events.clear();
-        assert!(self.complaints.is_empty(), "{}", self.complaints.join("\n"));
+        assert!(self.messages.is_empty(), "{}", self.messages.join("\n"));
     }
 }

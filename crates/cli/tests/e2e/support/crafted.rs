@@ -1,4 +1,4 @@
-//! Packs that git never writes, made by the fixtures' own builder.
+//! Packs that git never writes, made by the builder of the fixtures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use super::program::{self, Scratch, exit};
 use super::{fixture, git};
 
-/// A bare repository with the pack that `python` adds to as `pack`: see `fixtures/pack_builder.py`.
+/// A bare repository with one pack. `python` adds entries to `pack`: see `fixtures/pack_builder.py`.
 #[track_caller]
 pub(crate) fn repository(scratch: &Scratch, python: &str) -> PathBuf {
     let repo = scratch.join("crafted");
@@ -26,7 +26,7 @@ pub(crate) fn repository(scratch: &Scratch, python: &str) -> PathBuf {
     repo
 }
 
-/// The lines of python that make the object whose id is `oid` the file `file` of the branch `main`.
+/// Python lines that add the object `oid` to the branch `main` as the file `file`.
 pub(crate) const AS_A_FILE: &str = "\
 pack.whole('tree', tree([(b'100644', b'file', oid)]))
 pack.whole('commit', commit(pack.entries[-1][0]))
@@ -34,7 +34,7 @@ with open('crafted/refs/heads/main', 'w') as ref:
     ref.write(pack.entries[-1][0].hex() + '\\n')
 ";
 
-/// Damage tests find the pack by its path.
+/// The only pack of a repository.
 pub(crate) fn pack(repo: &Path) -> PathBuf {
     let mut packs = git::pack_files(repo, "pack");
     assert_eq!(packs.len(), 1, "one pack expected in {}", repo.display());

@@ -1,4 +1,4 @@
-//! Variants whose chunks need a dictionary. Fixtures are too small to train one, so theirs is brought along.
+//! Variants with a dictionary. Fixtures are too small to train one, so it is given.
 
 use std::fs;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use super::git;
 use super::program::{self, Scratch, command, convert, exit};
 
-/// The longest dictionary that a zlib stream can use has 32 KiB; less serves here.
+/// The length of the dictionary. A zlib stream can use at most 32 KiB.
 const LENGTH: usize = 8 << 10;
 
-/// Converts, with a dictionary of the source's own if `codec` has `dict=file`: what its newest patches say.
+/// Converts, with a dictionary of the newest patches of the source if `codec` has `dict=file`.
 #[track_caller]
 pub(crate) fn convert_with_dictionary(source: &Path, codec: &str, options: &[&str], out: &Path) {
     if !codec.contains("dict=file") {

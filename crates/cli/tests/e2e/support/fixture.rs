@@ -1,7 +1,8 @@
-//! The fixture repositories: made once by their scripts, kept under cargo's folder for tests until a script changes.
+//! The fixture repositories: made once by their scripts, and kept under cargo's folder for tests until a script
+//! changes.
 //!
-//! All tests read the same ones, which therefore nobody may write to: their permissions say so. `cargo xtask test` takes from root the
-//! power to write all the same, and makes them writable in the end, since cargo could not remove them otherwise.
+//! All tests share them, so they are read-only. `cargo xtask test` drops the capability of root to write to them all
+//! the same, and makes them writable at the end, since otherwise cargo could not remove them.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, File};
@@ -45,10 +46,10 @@ pub(crate) const CONVERTIBLE: &[&str] = &[
     "worktree-config",
 ];
 
-/// The fixtures that must be refused by name.
+/// The fixtures that must be rejected by name.
 pub(crate) const REFUSED: &[&str] = &["outside-base", "reftable", "unknown-extension"];
 
-/// The fixtures of Mercurial that must convert.
+/// The Mercurial fixtures that must convert.
 pub(crate) const HG_CONVERTIBLE: &[&str] = &[
     "archived-phase",
     "63-default",
@@ -85,7 +86,7 @@ pub(crate) const HG_CONVERTIBLE: &[&str] = &[
 /// Those of them that hg 6.3 cannot read.
 pub(crate) const HG_NOT_FOR_6_3: &[&str] = &["delta-info", "fileindex"];
 
-/// The fixtures of Mercurial that must be refused by name.
+/// The Mercurial fixtures that must be rejected by name.
 pub(crate) const HG_REFUSED: &[&str] = &[
     "changelog-v2",
     "copies-sidedata",
@@ -108,20 +109,20 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// The Git fixture of that name, which all tests share.
+    /// The Git fixture of this name, which all tests share.
     pub(crate) fn get(name: &str) -> Self {
         Self::made_by(&format!("git-{name}"))
     }
 
-    /// The Mercurial fixture of that name, which all tests share. `hg verify` and some reading commands hold a lock for a moment, which
-    /// they cannot make there: to run hg on it, copy it.
+    /// The Mercurial fixture of this name, which all tests share. To run hg on it, copy it: `hg verify` and some
+    /// reading commands take a lock, which they cannot do here.
     #[track_caller]
     pub(crate) fn hg(name: &str) -> Self {
         Self::made_by(&format!("hg-{name}"))
     }
 
-    /// A copy in `scratch` of the Mercurial fixture that hg may be run on and the test may change. A share names its other
-    /// repository by an absolute path, and stays one.
+    /// A copy in `scratch` of the Mercurial fixture, which hg may read and the test may change. A share names its other
+    /// repository by an absolute path, so its copy shares the same one.
     #[track_caller]
     pub(crate) fn hg_copy(name: &str, scratch: &Scratch) -> Self {
         Self::hg(name).unpacked(scratch)
@@ -132,13 +133,13 @@ impl Fixture {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures").join(format!("{:016x}", recipe(stem)));
         let (folder, done) = (kept.join(stem), kept.join(format!("{stem}.done")));
         fs::create_dir_all(&kept).expect("the folder of fixtures");
-        // Held across threads and processes: the lock belongs to this open file.
+        // The lock belongs to this open file, and holds across threads and processes.
         let lock = File::create(kept.join(format!("{stem}.lock"))).expect("a lock file");
         lock.lock().expect("the fixture's lock");
         if !done.exists() || !archive(&folder).exists() {
             if folder.exists() {
                 change_modes("u+w", &folder);
-                fs::remove_dir_all(&folder).expect("to remove what is unfinished");
+                fs::remove_dir_all(&folder).expect("to remove an unfinished fixture");
             }
             make(stem, &folder);
             pack(&folder);
@@ -150,7 +151,8 @@ impl Fixture {
         Fixture { folder }
     }
 
-    /// A copy in `scratch` of the Git fixture that the test may change. Only for fixtures whose files name no absolute path.
+    /// A copy in `scratch` of the Git fixture, which the test may change. The files of the fixture must not name its
+    /// absolute path.
     pub(crate) fn copy(name: &str, scratch: &Scratch) -> Self {
         Self::get(name).copied(name, scratch)
     }
@@ -163,7 +165,7 @@ impl Fixture {
         copy
     }
 
-    /// The fixture as the script left it, in `scratch`.
+    /// Unpacks the fixture in `scratch`, as the script left it.
     fn unpacked(self, scratch: &Scratch) -> Self {
         let folder = scratch.join("fixture");
         fs::create_dir(&folder).expect("a folder of its own");
@@ -173,41 +175,45 @@ impl Fixture {
         Fixture { folder }
     }
 
-    /// The repository, as a user would name it.
+    /// The path of the repository.
     pub(crate) fn repo(&self) -> PathBuf {
         self.folder.join("repo")
     }
 
-    /// A file that the script left beside the repository, without surrounding space.
+    /// The text of a file that the script left beside the repository, trimmed.
     pub(crate) fn note(&self, name: &str) -> String {
         fs::read_to_string(self.folder.join(name)).expect("a note of the fixture").trim().to_owned()
     }
 }
 
-/// Makes a repository with more to train dictionaries on than the fixtures have: one pack of `commits` commits, each of which writes
-/// one of four files.
+/// The message of a commit and the content of its file. They differ in a number, and are otherwise alike: something to
+/// train on.
+pub(crate) fn module(number: u32) -> (String, String) {
+    let noise = number.wrapping_mul(2_654_435_761);
+    (
+        format!("module {noise:08x}: handle the case of {number}\n\nReviewed-by: A U Thor\n"),
+        format!("name = {noise:x}\ndescription = what module {number} is for\nlicence = MIT\n"),
+    )
+}
+
+/// The date of the commit with that number, in seconds since 1970.
+pub(crate) fn module_date(number: u32) -> u32 {
+    1_500_000_000 + number * 1000
+}
+
+/// Makes a repository with more to train dictionaries on than the fixtures have: one pack of `commits` commits, each of
+/// which writes one of four files.
 #[track_caller]
 pub(crate) fn modules(repo: &Path, commits: u32) {
     fs::create_dir_all(repo).expect("a folder");
     git::output(repo, ["init", "--quiet"]);
     let mut stream = String::new();
     for number in 0..commits {
-        let noise = number.wrapping_mul(2_654_435_761);
-        let message = format!("module {noise:08x}: handle the case of {number}\n\nReviewed-by: A U Thor\n");
-        let content = format!("name = {noise:x}\ndescription = what module {number} is for\nlicence = MIT\n");
-        stream.push_str(&format!(
-            "commit refs/heads/main\ncommitter A U Thor <author@example.org> {} +0000\ndata {}\n{message}",
-            1_500_000_000 + number * 1000,
-            message.len()
-        ));
-        stream.push_str(&format!("M 100644 inline modules/{}\ndata {}\n{content}\n", number % 4, content.len()));
+        let (message, content) = module(number);
+        stream.push_str(&git::stream_commit(module_date(number), &message));
+        stream.push_str(&git::stream_file(&format!("modules/{}", number % 4), &content));
     }
-    let file = repo.join(".git/stream");
-    fs::write(&file, stream).expect("the stream");
-    let stream = File::open(&file).expect("the stream");
-    let import = git::command(repo).args(["fast-import", "--quiet"]).stdin(stream).status().expect("git");
-    assert!(import.success());
-    fs::remove_file(&file).expect("the stream");
+    git::fast_import(repo, &stream);
 }
 
 /// The folder that holds the scripts.
@@ -220,7 +226,7 @@ fn make(stem: &str, folder: &Path) {
     assert_eq!(outcome.code, Some(0), "{stem}.sh:\n{}\n{}", outcome.text(), outcome.stderr);
 }
 
-/// The archive that copies of the fixture in `folder` are made from: with the permissions that the script gave.
+/// The archive of the fixture in `folder` that copies are made from, with the permissions that the script set.
 fn archive(folder: &Path) -> PathBuf {
     folder.with_extension("tar")
 }
@@ -231,12 +237,12 @@ fn pack(folder: &Path) {
     program::run(&mut pack).exits(program::exit::OK);
 }
 
-/// Changes the permissions of all files and folders below `folder`, and its own.
+/// Changes the permissions of `folder` and everything below it.
 fn change_modes(how: &str, folder: &Path) {
     program::run(Command::new("chmod").args(["-R", how]).arg(folder)).exits(program::exit::OK);
 }
 
-/// Changes whenever the fixture would: the scripts it is made by, and the git or hg that runs them.
+/// A hash of everything that the fixture depends on: the scripts and the git or hg that runs them.
 #[track_caller]
 fn recipe(stem: &str) -> u64 {
     let script = format!("{stem}.sh");
@@ -255,7 +261,7 @@ fn recipe(stem: &str) -> u64 {
 }
 
 #[test]
-fn every_script_is_tested() {
+fn every_script_is_listed() {
     for (prefix, convertible, refused) in [("git-", CONVERTIBLE, REFUSED), ("hg-", HG_CONVERTIBLE, HG_REFUSED)] {
         let mut made: Vec<String> = fs::read_dir(scripts())
             .expect("the fixtures")

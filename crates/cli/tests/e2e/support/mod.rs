@@ -1,4 +1,4 @@
-//! What the tests stand on: running programs, fixture repositories, questions to stock git and stock hg, and looking at files.
+//! Helpers: running programs, fixture repositories, questions to stock git and hg, and reading files.
 
 pub(crate) mod browser;
 #[path = "../../../../../fixtures/built.rs"]
@@ -10,13 +10,13 @@ pub(crate) mod executable;
 pub(crate) mod fixture;
 pub(crate) mod git;
 pub(crate) mod hg;
-pub(crate) mod hg_extension;
-pub(crate) mod hg_server;
+pub(crate) mod log;
+pub(crate) mod open_pack;
 pub(crate) mod preload;
 pub(crate) mod program;
-pub(crate) mod reseal;
-pub(crate) mod revlog;
+pub(crate) mod records;
 pub(crate) mod snapshot;
 
 pub(crate) use fixture::{CONVERTIBLE, Fixture};
+pub(crate) use hg::extension as hg_extension;
 pub(crate) use program::{Scratch, repackbench};

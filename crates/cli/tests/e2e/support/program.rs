@@ -1,4 +1,4 @@
-//! Running the binary (and anything else) in a known environment, and a folder of one's own to do it in.
+//! Running the binary and other programs in a known environment, and scratch folders.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,15 +17,15 @@ pub(crate) mod exit {
     pub(crate) const FAILURE: i32 = 1;
     /// The command line is wrong.
     pub(crate) const USAGE: i32 = 2;
-    /// A gate tripped: something is worse than the user allows.
+    /// A gate tripped: something became worse than the user allows.
     pub(crate) const REGRESSION: i32 = 3;
-    /// The input repository is damaged, not one at all, or of a sort that is not handled.
+    /// The input is damaged, unsupported or not a repository.
     pub(crate) const BAD_INPUT: i32 = 65;
-    /// Something else was in the way: try again.
+    /// A temporary obstacle: try again.
     pub(crate) const TRY_AGAIN: i32 = 75;
 }
 
-/// What a program did.
+/// The result of running a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) code: Option<i32>,
@@ -37,6 +37,14 @@ impl Outcome {
     /// Standard output as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// The count that a replayed workload prints under this name.
+    #[track_caller]
+    pub(crate) fn count(&self, name: &str) -> u64 {
+        let text = self.text();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        line.unwrap_or_else(|| panic!("no {name} in\n{text}")).parse().expect("a number")
     }
 
     /// Fails the test unless the program exited with `code`.
@@ -56,7 +64,7 @@ impl Outcome {
     }
 }
 
-/// Runs a command to its end with nothing on its standard input.
+/// Runs a command to its end, without standard input.
 #[track_caller]
 pub(crate) fn run(command: &mut Command) -> Outcome {
     let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -67,11 +75,47 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     }
 }
 
-/// The binary under test, without anything of the user's environment that git or the program would heed.
+/// The binary under test, without the parts of the environment that git or the program would use.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_repackbench"));
     isolate(&mut command);
     command
+}
+
+/// The binary with its cache of variants in the scratch folder.
+pub(crate) fn cached(scratch: &Scratch) -> Command {
+    let mut command = command();
+    command.env("XDG_CACHE_HOME", scratch.join("cache"));
+    command
+}
+
+/// `repackbench bench` with its cache in the scratch folder and runs of a millisecond.
+pub(crate) fn bench(scratch: &Scratch) -> Command {
+    let mut bench = cached(scratch);
+    bench.args(["bench", "--min-run-time", "1ms", "--quiet"]);
+    bench
+}
+
+/// Replays a workload, which may fail.
+#[track_caller]
+pub(crate) fn replay(repo: &Path, workload: &str, options: &[&str]) -> Outcome {
+    run(command().args(["replay", "--workload", workload]).args(options).arg(repo))
+}
+
+/// Arguments as they are typed.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// The option before each of the values.
+pub(crate) fn each<'a>(option: &'a str, values: &[&'a str]) -> Vec<&'a str> {
+    values.iter().flat_map(|value| [option, *value]).collect()
+}
+
+/// A path as an argument among words.
+#[track_caller]
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
 }
 
 /// Runs the binary with these arguments.
@@ -80,7 +124,7 @@ pub(crate) fn repackbench<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I
     run(command().args(arguments))
 }
 
-/// Asks the kernel for the peak memory of one child; the shell's own `time` does not tell.
+/// Asks the kernel for the peak memory of one child, which the `time` of a shell does not show.
 const MEASURE: &str = "\
 import os, sys
 child = os.fork()
@@ -92,7 +136,7 @@ with open(sys.argv[1], 'w') as peak:
 sys.exit(os.waitstatus_to_exitcode(status))
 ";
 
-/// Runs the binary with these arguments, and says how much memory was resident at most, in KiB.
+/// Runs the binary with these arguments, and returns its peak resident memory in KiB.
 #[track_caller]
 pub(crate) fn measured<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> (Outcome, u64) {
     let scratch = Scratch::new();
@@ -105,10 +149,10 @@ pub(crate) fn measured<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) 
     (outcome, peak.expect("a number of KiB"))
 }
 
-/// Where nobody, not even root, can make a folder: a test that wants one names its own.
+/// A path where not even root can make a folder. A test that needs one names its own.
 const NOWHERE: &str = "/dev/null/nowhere";
 
-/// Removes what the user or an outer git set, and pins the rest.
+/// Removes variables of the user or an outer git, and pins the rest.
 pub(crate) fn isolate(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("GIT_") {
@@ -124,7 +168,7 @@ pub(crate) fn isolate(command: &mut Command) {
     command.env("LC_ALL", "C").env("TZ", "UTC");
 }
 
-/// Waits until `is_there`, which is for `program` to bring about. The time is only to end a test that would hang.
+/// Waits until `is_there` holds, while `program` runs. The time limit ends a test that would hang.
 #[track_caller]
 pub(crate) fn wait_for(program: &mut Child, is_there: impl Fn() -> bool) {
     let started = Instant::now();
@@ -132,28 +176,28 @@ pub(crate) fn wait_for(program: &mut Child, is_there: impl Fn() -> bool) {
         let ended = program.try_wait().expect("the program's state");
         if ended.is_some() || started.elapsed() > Duration::from_secs(1800) {
             let _ = program.kill();
-            panic!("what was waited for did not come; the program has ended: {ended:?}");
+            panic!("the condition was never met; the program has ended: {ended:?}");
         }
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// A folder that vanishes at the end of the test. It lies outside the checkout, so no repository surrounds it.
+/// A folder that is removed at the end of the test. It is outside the checkout, so no repository surrounds it.
 pub(crate) struct Scratch(tempfile::TempDir);
 
 impl Scratch {
     pub(crate) fn new() -> Self {
-        // By the name that programs find when they ask where they are: the way there may lead through links.
+        // The real path, as programs report their current folder: the path may lead through links.
         let place = std::env::temp_dir().canonicalize().expect("the folder for temporary files");
         Scratch(tempfile::tempdir_in(place).expect("a temporary folder"))
     }
 
-    /// One that lies on a disk wherever temporary files lie: what is in memory never becomes cold.
+    /// A folder on a disk, even if temporary files are in memory, where nothing becomes cold.
     pub(crate) fn on_disk() -> Self {
         Scratch(on_disk::folder())
     }
 
-    /// One that lies in memory, at a path without spaces.
+    /// A folder in memory, at a path without spaces.
     pub(crate) fn in_memory() -> Self {
         Scratch(tempfile::tempdir_in("/dev/shm").expect("a folder in memory"))
     }
@@ -166,7 +210,7 @@ impl Scratch {
         self.0.path().join(name)
     }
 
-    /// The names in the folder, sorted: what a command left there.
+    /// The sorted names in the folder.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).expect("the temporary folder");
         let mut names: Vec<String> =
@@ -176,7 +220,7 @@ impl Scratch {
     }
 }
 
-/// Converts, quietly, and fails the test unless that worked without a word.
+/// Converts quietly, and fails the test unless that succeeds without any output.
 #[track_caller]
 pub(crate) fn convert(source: &Path, codec: &str, out: &Path) {
     let outcome = run(command().args(["convert", "--quiet", "--codec", codec]).arg(source).arg("-o").arg(out));

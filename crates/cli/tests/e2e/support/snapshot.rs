@@ -1,4 +1,4 @@
-//! A folder's whole state, to see that it did not change, or that two are the same.
+//! The whole state of a folder, to show that it did not change or that two folders are equal.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,13 +11,13 @@ use std::time::SystemTime;
 pub(crate) enum Entry {
     /// A folder.
     Folder,
-    /// A regular file: whether it is executable, and what it holds.
+    /// A regular file.
     File { executable: bool, content: Vec<u8> },
     /// A symbolic link and its target.
     Link(PathBuf),
 }
 
-/// Everything below `root`, by path relative to it. Content only: two folders made at different times can be equal.
+/// Everything below `root`, by relative path. Times are left out, so that folders made at different times can be equal.
 pub(crate) fn content(root: &Path) -> BTreeMap<PathBuf, Entry> {
     let mut entries = BTreeMap::new();
     for (path, metadata) in walk(root) {
@@ -34,7 +34,7 @@ pub(crate) fn content(root: &Path) -> BTreeMap<PathBuf, Entry> {
     entries
 }
 
-/// Fails the test unless both folders hold the same; names the first path that differs, not its bytes.
+/// Fails the test unless both folders are equal; names the first path that differs.
 #[track_caller]
 pub(crate) fn assert_same(expected: &BTreeMap<PathBuf, Entry>, found: &BTreeMap<PathBuf, Entry>) {
     let names = |entries: &BTreeMap<PathBuf, Entry>| entries.keys().cloned().collect::<Vec<_>>();
@@ -44,7 +44,7 @@ pub(crate) fn assert_same(expected: &BTreeMap<PathBuf, Entry>, found: &BTreeMap<
     }
 }
 
-/// Everything below `root` with length, mode, inode and times of change, but not read: any write shows.
+/// Everything below `root` with length, mode, inode and time of change, so that any write shows. Files are not read.
 pub(crate) fn state(root: &Path) -> BTreeMap<PathBuf, (u64, u32, u64, SystemTime)> {
     walk(root)
         .into_iter()
@@ -55,12 +55,12 @@ pub(crate) fn state(root: &Path) -> BTreeMap<PathBuf, (u64, u32, u64, SystemTime
         .collect()
 }
 
-/// The bytes that regular files below `root` take, by their lengths.
+/// The total length of the regular files below `root`.
 pub(crate) fn bytes(root: &Path) -> u64 {
     walk(root).iter().filter(|(_, metadata)| metadata.is_file()).map(|(_, metadata)| metadata.len()).sum()
 }
 
-/// Every path below `root`, links not followed.
+/// Every path below `root`, without following links.
 fn walk(root: &Path) -> Vec<(PathBuf, fs::Metadata)> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_path_buf()];

@@ -1,25 +1,25 @@
-//! Stream to payload, every read and write within bounds.
+//! The decoder. Every read and write is checked against the bounds of its buffer.
 
 use super::{END, FIRST_LITERALS, MAX_FAR_LEN, MAX_MIDDLE_LEN, MAX_RUN, MIDDLE_DISTANCE, NEAR_DISTANCE};
 
 /// What is wrong with a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It ends before its end marker.
+    /// The stream ends before its end marker.
     Truncated,
-    /// A match begins before the payload does.
+    /// A match starts before the payload does.
     Distance,
-    /// No instruction looks so.
+    /// Unknown instruction.
     Instruction,
     /// Bytes follow the end marker.
     Trailing,
-    /// The payload goes on behind the room for it.
+    /// The payload does not fit into the room for it.
     TooLong,
-    /// The payload has this many bytes only.
+    /// The payload has only this many bytes.
     TooShort(usize),
 }
 
-/// Literals or short matches are copied this many bytes at a time where there is room, whatever their length.
+/// Literals and short matches are copied this many bytes at a time if there is room, whatever their length.
 const WIDE: usize = 16;
 
 /// Decodes the stream that is all of `stored` into all of `payload`.
@@ -47,7 +47,7 @@ struct Stream<'a> {
 
 impl Stream<'_> {
     fn run(&mut self) -> Result<(), Fault> {
-        // How many literals came last: 4 stands for more, too.
+        // The number of literals before the next instruction; 4 means 4 or more.
         let mut literals = 0;
         match self.stored.first() {
             Some(first) if usize::from(*first) > FIRST_LITERALS => {
@@ -112,7 +112,7 @@ impl Stream<'_> {
         Ok(usize::from(u16::from_le_bytes(*pair)))
     }
 
-    /// A length of two and `bits`, or, where those are zero, of `longest` and the extension.
+    /// A length: `bits` plus two, or `longest` plus the extension if `bits` is zero.
     fn length(&mut self, bits: usize, longest: usize) -> Result<usize, Fault> {
         if bits > 0 {
             return Ok(bits + 2);
@@ -120,7 +120,7 @@ impl Stream<'_> {
         let mut length = longest;
         loop {
             match self.byte()? {
-                // At most as many times as there are stored bytes: it cannot overflow.
+                // At most once per stored byte, so it cannot overflow.
                 0 => length = length.saturating_add(255),
                 last => return Ok(length.saturating_add(usize::from(last))),
             }
@@ -159,7 +159,7 @@ impl Stream<'_> {
         Ok(())
     }
 
-    /// Copies in steps of a fixed width, the last of which may go beyond `end`.
+    /// Copies in steps of a fixed width. The last step may write beyond `end`.
     #[inline]
     fn copy_wide(&mut self, start: usize, end: usize) {
         let (mut from, mut to) = (start, self.filled);
@@ -172,7 +172,7 @@ impl Stream<'_> {
         }
     }
 
-    /// Copies what there is from `start` on, again and again: a match may reach into what it makes.
+    /// Copies the bytes from `start` on repeatedly, because a match may overlap its own copy.
     fn copy_repeated(&mut self, start: usize, end: usize) {
         let mut to = self.filled;
         if let (Some(byte), true) = (self.payload.get(start).copied(), to - start == 1) {

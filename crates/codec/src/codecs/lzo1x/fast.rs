@@ -1,33 +1,33 @@
-//! Levels 1 to 6: one look into one table for each position, as LZO1X-1 does.
+//! The encoder of levels 1 to 6: one lookup in one table per position, as in LZO1X-1.
 
 use super::MAX_DISTANCE;
 use super::positions::{Positions, common_len, word};
 use super::writer::{Match, NoRoom, Writer};
 
-/// The least match, in bytes: what is hashed.
+/// The length of the shortest match, in bytes. That many bytes are hashed.
 const LEAST: usize = 4;
 
-/// Encodes with a table of the last position of each hash, which is kept from payload to payload.
+/// Encodes with a table of the last position of each hash. The table is kept from payload to payload.
 pub(crate) struct FastEncoder {
     table: Vec<u32>,
-    /// 32 less the number of bits of a hash.
+    /// 32 minus the number of bits of a hash.
     hash_shift: u32,
-    /// After two to the power of this many bytes without a match, one position more is skipped at each step.
+    /// After each 2^`skip_shift` bytes without a match, every step skips one more position.
     skip_shift: u32,
     positions: Positions,
 }
 
 impl FastEncoder {
-    /// An encoder with a table of two to the power of `table_bits` entries, at most 16.
+    /// Creates an encoder with a table of 2^`table_bits` entries; `table_bits` is at most 16.
     pub(crate) fn new(table_bits: u32, skip_shift: u32) -> Self {
         let table = vec![0; 1 << table_bits];
         FastEncoder { table, hash_shift: u32::BITS - table_bits, skip_shift, positions: Positions::new() }
     }
 
-    /// Writes the stream of `payload` to the start of `room`; returns its length.
+    /// Writes the stream of `payload` to the start of `room` and returns the stream's length.
     ///
     /// # Errors
-    /// When it does not fit.
+    /// When the stream does not fit.
     pub(crate) fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, NoRoom> {
         if !self.positions.begin(payload.len()).ok_or(NoRoom)? {
             self.table.fill(0);
@@ -56,7 +56,7 @@ impl FastEncoder {
         writer.finish(written)
     }
 
-    /// Enters `position` for what begins with `bytes`; returns the position that was there.
+    /// Enters `position`, where `bytes` are, into the table and returns the position that it replaces.
     #[inline]
     fn replace(&mut self, bytes: u32, position: usize) -> usize {
         // Knuth's multiplicative hash: the golden ratio in 32 bits.
@@ -69,7 +69,7 @@ impl FastEncoder {
     }
 }
 
-/// How many bytes at the end of both are the same.
+/// The length of the common suffix.
 #[inline]
 fn common_end(one: &[u8], other: &[u8]) -> usize {
     one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count()

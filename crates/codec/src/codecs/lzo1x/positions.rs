@@ -1,11 +1,11 @@
-//! What the encoders ask of a payload, and how they number its positions.
+//! How the encoders number the positions of a payload, and compare its bytes.
 
-/// Counts positions on from payload to payload, so that tables need not be cleared: what an earlier payload left in them lies
-/// before the present one's first position.
+/// Numbers positions consecutively from payload to payload, so that tables need not be cleared: numbers from an earlier
+/// payload are smaller than that of the first position of this one.
 pub(super) struct Positions {
-    /// The number of the present payload's first byte; 0 is the number of no position.
+    /// The number of the first byte of this payload. No position has the number 0.
     first: u32,
-    /// The number behind the present payload's last byte.
+    /// The number after that of the last byte of this payload.
     end: u32,
 }
 
@@ -14,9 +14,10 @@ impl Positions {
         Positions { first: 1, end: 1 }
     }
 
-    /// Begins a payload. Returns false where the numbers start anew: tables then have to be filled with zeros.
+    /// Starts a payload. Returns false if the numbers start from 1 again: the caller must then fill its tables with
+    /// zeros.
     ///
-    /// `None` for a payload too long to be numbered.
+    /// Returns `None` if the payload is too long to be numbered.
     pub(super) fn begin(&mut self, payload_len: usize) -> Option<bool> {
         let length = u32::try_from(payload_len).ok()?;
         if let Some(end) = self.end.checked_add(length) {
@@ -27,27 +28,27 @@ impl Positions {
         Some(false)
     }
 
-    /// The number of a position, which is within the payload.
+    /// The number of a position within the payload.
     #[inline]
     pub(super) fn number(&self, position: usize) -> u32 {
         #[allow(clippy::cast_possible_truncation, reason = "`begin` saw that every position has a number of 32 bits")]
         self.first.wrapping_add(position as u32)
     }
 
-    /// The position of a number, or one far behind the payload where the number is not one of its own.
+    /// The position with this number, or one far after the payload if the number is from an earlier payload.
     #[inline]
     pub(super) fn position(&self, number: u32) -> usize {
         if number < self.first { usize::MAX } else { (number - self.first) as usize }
     }
 }
 
-/// The four bytes at `position`, if the payload has them.
+/// The four bytes at `position`, if the payload is long enough.
 #[inline]
 pub(super) fn word(payload: &[u8], position: usize) -> Option<u32> {
     payload.get(position..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// How many bytes from `position` on are those from `earlier` on.
+/// The number of equal bytes from `position` and from `earlier` on.
 #[inline]
 pub(super) fn common_len(payload: &[u8], earlier: usize, position: usize) -> usize {
     const STEP: usize = size_of::<u64>();

@@ -1,28 +1,29 @@
-//! Levels 7 to 9: chains of earlier positions, and a look at the next position before a match is taken, as LZO1X-999 does.
+//! The encoder of levels 7 to 9: chains of earlier positions, and a search at the next position before a match is
+//! taken, as in LZO1X-999.
 
 use super::MAX_DISTANCE;
 use super::positions::{Positions, common_len};
 use super::writer::{Match, NoRoom, Writer};
 
-/// The least match, in bytes: what is hashed.
+/// The length of the shortest match, in bytes. That many bytes are hashed.
 const LEAST: usize = 3;
 
-/// Bits of a hash.
+/// The number of bits of a hash.
 const HASH_BITS: u32 = 15;
 
-/// Positions that chains remember: more than matches can reach, and a power of two.
+/// The number of positions in the chains: a power of two that is longer than the longest distance.
 const REMEMBERED: usize = 1 << 16;
 
 /// How thoroughly to search.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort {
-    /// The most earlier positions that are looked at for one match.
+    /// The maximum number of earlier positions that are compared for one match.
     pub(crate) depth: usize,
-    /// A match of this many bytes is taken without looking further.
+    /// A match of this many bytes ends the search.
     pub(crate) enough: usize,
 }
 
-/// Encodes with the chains of all positions whose first three bytes have one hash, newest first.
+/// Encodes with chains of all positions whose first three bytes have the same hash, newest first.
 pub(crate) struct ThoroughEncoder {
     effort: Effort,
     heads: Vec<u32>,
@@ -36,10 +37,10 @@ impl ThoroughEncoder {
         ThoroughEncoder { effort, heads, chains: vec![0; REMEMBERED], positions: Positions::new() }
     }
 
-    /// Writes the stream of `payload` to the start of `room`; returns its length.
+    /// Writes the stream of `payload` to the start of `room` and returns the stream's length.
     ///
     /// # Errors
-    /// When it does not fit.
+    /// When the stream does not fit.
     pub(crate) fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, NoRoom> {
         if !self.positions.begin(payload.len()).ok_or(NoRoom)? {
             self.heads.fill(0);
@@ -54,7 +55,7 @@ impl ThoroughEncoder {
                 position += 1;
                 continue;
             };
-            // A literal more, where the match behind it saves more.
+            // Take one more literal if the match after it saves more.
             while best.found.length < self.effort.enough
                 && let Some(later) = self.find(payload, position + 1, position + 1 - written, &mut entered)
                 && later.saved > best.saved
@@ -69,7 +70,8 @@ impl ThoroughEncoder {
         writer.finish(written)
     }
 
-    /// The match at `position`, after `literals` literals, that saves most; `entered` counts the positions in the chains.
+    /// The match at `position`, after `literals` literals, that saves the most bytes. `entered` counts the positions in
+    /// the chains.
     fn find(&mut self, payload: &[u8], position: usize, literals: usize, entered: &mut usize) -> Option<Candidate> {
         while *entered < position {
             self.enter(payload, *entered);
@@ -82,7 +84,7 @@ impl ThoroughEncoder {
             if earlier >= position || position - earlier > MAX_DISTANCE {
                 break;
             }
-            // Longer than the longest so far, or it is not worth measuring: it is farther.
+            // It is farther away, so only a longer match than the longest so far is worth measuring.
             if payload.get(earlier + longest) == payload.get(position + longest) {
                 let length = common_len(payload, earlier, position);
                 if length > longest {
@@ -116,13 +118,13 @@ impl ThoroughEncoder {
     }
 }
 
-/// A match and how many bytes it saves.
+/// A match and the number of bytes that it saves.
 struct Candidate {
     found: Match,
     saved: usize,
 }
 
-/// The hash of the three bytes at `position`, if the payload has them.
+/// The hash of the three bytes at `position`, if the payload is long enough.
 fn hash(payload: &[u8], position: usize) -> Option<usize> {
     let [a, b, c] = *payload.get(position..)?.first_chunk()?;
     // Knuth's multiplicative hash: the golden ratio in 32 bits.

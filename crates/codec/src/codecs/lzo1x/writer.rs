@@ -1,23 +1,23 @@
-//! Literals and matches to the bytes of a stream.
+//! Writes literals and matches as the bytes of a stream.
 
 use std::ops::Range;
 
 use super::{
-    BEHIND_LITERALS_DISTANCE, END, FIRST_LITERALS, MAX_FAR_LEN, MAX_MIDDLE_LEN, MAX_NEAR_LEN, MAX_RUN, MIDDLE_DISTANCE,
+    AFTER_LITERALS_DISTANCE, END, FIRST_LITERALS, MAX_FAR_LEN, MAX_MIDDLE_LEN, MAX_NEAR_LEN, MAX_RUN, MIDDLE_DISTANCE,
     NEAR_DISTANCE,
 };
 
-/// The stream does not fit into the room that was given for it.
+/// The stream does not fit into the room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoRoom;
 
-/// The most literals that the first byte of a stream can announce.
+/// The maximum number of literals that the first byte of a stream can announce.
 const MAX_FIRST_RUN: usize = 238;
 
-/// This many bytes are copied for any shorter run of literals, where there are as many and room for them.
+/// A run of up to this many literals is copied as this many bytes, if the payload has them and the room suffices.
 const WIDE: usize = 16;
 
-/// Where a match lies and how long it is, in bytes.
+/// The distance and the length of a match, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Match {
     pub(super) distance: usize,
@@ -25,12 +25,12 @@ pub(super) struct Match {
 }
 
 impl Match {
-    /// Bytes that the match takes in the stream after `literals` literals.
+    /// The number of bytes that the match takes in the stream after `literals` literals.
     pub(super) fn cost(self, literals: usize) -> usize {
         let Match { distance, length } = self;
         let longest = match distance {
             ..=NEAR_DISTANCE if length <= MAX_NEAR_LEN => return 2,
-            ..=BEHIND_LITERALS_DISTANCE if length == 3 && literals >= 4 => return 2,
+            ..=AFTER_LITERALS_DISTANCE if length == 3 && literals >= 4 => return 2,
             ..=MIDDLE_DISTANCE => MAX_MIDDLE_LEN,
             _ => MAX_FAR_LEN,
         };
@@ -42,7 +42,7 @@ impl Match {
 pub(super) struct Writer<'a> {
     payload: &'a [u8],
     room: &'a mut [u8],
-    /// Bytes written, or that would have been.
+    /// The length of the stream, whether it fits into the room or not.
     length: usize,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Writer<'a> {
         Writer { payload, room, length: 0 }
     }
 
-    /// Writes the payload's bytes within `literals`, then `found`, which is 3 bytes long or longer.
+    /// Writes the payload's bytes within `literals`, then the match `found`, which is at least 3 bytes long.
     #[inline]
     pub(super) fn sequence(&mut self, literals: Range<usize>, found: Match) {
         let count = literals.len();
@@ -60,7 +60,7 @@ impl<'a> Writer<'a> {
         if length <= MAX_NEAR_LEN && distance <= NEAR_DISTANCE {
             let behind = distance - 1;
             self.put2((length - 1) << 5 | (behind & 7) << 2, behind >> 3);
-        } else if length == 3 && count >= 4 && distance <= BEHIND_LITERALS_DISTANCE {
+        } else if length == 3 && count >= 4 && distance <= AFTER_LITERALS_DISTANCE {
             let behind = distance - NEAR_DISTANCE - 1;
             self.put2((behind & 3) << 2, behind >> 2);
         } else if distance <= MIDDLE_DISTANCE {
@@ -74,10 +74,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the payload's bytes from `written` on and the end marker; returns the length of the stream.
+    /// Writes the payload's bytes from `written` on and the end marker, and returns the length of the stream.
     ///
     /// # Errors
-    /// When it did not fit.
+    /// When the stream did not fit.
     pub(super) fn finish(mut self, written: usize) -> Result<usize, NoRoom> {
         self.literals(written..self.payload.len());
         for byte in END {

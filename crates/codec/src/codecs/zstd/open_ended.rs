@@ -1,63 +1,47 @@
-//! Frames whose payload's length nobody knows beforehand, as in a revlog.
+//! Frames of unknown payload length, as in a revlog.
 
 use std::io::BufRead;
 
 use zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd_safe::{OutBuffer, ResetDirective};
 
+use super::frame::{FRAME, FrameHeader};
 use super::{Delivered, Zstd, damaged, decode_step, failed, is, no_context};
-use crate::codec::PayloadSink;
-use crate::codecs::zstd_frame::FRAME;
-use crate::error::{CodecError, FoundLength};
-use crate::revlog::{GrowingPayload, OpenEnded};
+use crate::codec::{OpenEnded, PayloadSink};
+use crate::error::{CodecError, FoundLength, check_limit, expect_all_taken, expect_payload_len};
+use crate::growing::{GrowingPayload, is_plausible_len};
 use crate::source::PIECE_LEN;
 use crate::stored::StoredBytes;
-
-/// A frame's claim of a payload this many times longer than its stored bytes is believed: memory is taken for all of it
-/// before anything is decoded.
-const BELIEVED_EXPANSION: u64 = 255;
-
-/// A claim of this many payload bytes is believed too.
-const BELIEVED_LEN: u64 = 1 << 20;
 
 impl OpenEnded for Zstd {
     fn decode_to_end(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
         let header = self.header(stored)?;
         let extent = header.extent(stored)?;
-        if extent.frame_len < stored.len() {
-            let (expected, found) = (extent.frame_len as u64, stored.len() as u64);
-            return Err(CodecError::TrailingBytes { codec: FRAME, expected, found });
-        }
-        if let Some(claimed) = header.content_size.filter(|claimed| *claimed > limit as u64) {
-            let found = FoundLength::Exactly(claimed);
-            return Err(CodecError::PayloadLimit { codec: FRAME, limit: limit as u64, found });
+        expect_all_taken(FRAME, extent.frame_len as u64, stored.len() as u64)?;
+        if let Some(claimed) = header.content_size {
+            check_limit(FRAME, claimed, limit)?;
         }
         let most = header.content_size.unwrap_or(extent.most_content);
-        let believed = (stored.len() as u64).saturating_mul(BELIEVED_EXPANSION).max(BELIEVED_LEN);
         match usize::try_from(most) {
-            // One call and no window; a frame without content size fills the room that its blocks may need in part.
-            Ok(most) if most as u64 <= believed => self.decode_within(stored, most, limit, payload),
+            // One call and no window. A frame without a content size may fill only a part of the room that its blocks
+            // may need.
+            Ok(most) if is_plausible_len(most, stored.len(), 0) => self.decode_within(stored, most, limit, payload),
             _ => {
                 let length = self.decode_growing(stored, limit, payload)?;
-                // The library does not compare the two where the last block is empty.
-                match header.content_size {
-                    Some(expected) if expected != length as u64 => {
-                        let found = FoundLength::Exactly(length as u64);
-                        Err(CodecError::PayloadLength { codec: FRAME, expected, found })
-                    }
-                    _ => Ok(length),
-                }
+                // The library does not compare the two if the last block is empty.
+                expect_content_size(&header, length as u64)?;
+                Ok(length)
             }
         }
     }
 }
 
 impl Zstd {
-    /// Decodes the frame that `stored` yields next and hands its payload, of at most `limit` bytes, to `sink` in pieces; returns the
-    /// payload's length.
+    /// Decodes the frame that `stored` yields next, hands its payload of at most `limit` bytes to `sink` in pieces and
+    /// returns the payload's length.
     ///
     /// # Errors
-    /// As [`decode_to_end`](OpenEnded::decode_to_end), but whatever lies behind the frame is left.
+    /// As [`decode_to_end`](OpenEnded::decode_to_end), but bytes may follow the frame, and are left in `stored`.
     pub(crate) fn decode_stream_within(
         &mut self,
         stored: &mut dyn BufRead,
@@ -72,17 +56,12 @@ impl Zstd {
         let Some(Delivered { payload_len, .. }) = self.deliver(&header, stored, limit, sink)? else {
             return too_long(FoundLength::More);
         };
-        match header.content_size {
-            // The library does not compare the two where the last block is empty.
-            Some(expected) if expected != payload_len => {
-                let found = FoundLength::Exactly(payload_len);
-                Err(CodecError::PayloadLength { codec: FRAME, expected, found })
-            }
-            _ => Ok(payload_len),
-        }
+        // The library does not compare the two if the last block is empty.
+        expect_content_size(&header, payload_len)?;
+        Ok(payload_len)
     }
 
-    /// Decodes the frame that is all of `stored` and whose payload has at most `most` bytes, as the frame says.
+    /// Decodes the frame that is all of `stored` and that claims a payload of at most `most` bytes.
     fn decode_within(
         &mut self,
         stored: &[u8],
@@ -103,7 +82,7 @@ impl Zstd {
         Ok(payload.finish())
     }
 
-    /// Decodes the frame that is all of `stored`, taking memory as its blocks decode.
+    /// Decodes the frame that is all of `stored`, and allocates memory as its blocks are decoded.
     fn decode_growing(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
         let decoder = self.stream_decoder()?;
         let mut rest = stored;
@@ -125,4 +104,9 @@ impl Zstd {
         decoder.reset(ResetDirective::SessionOnly).map_err(failed)?;
         Ok(payload.finish())
     }
+}
+
+/// Compares the frame's content size, if it has one, with the length of the decoded payload.
+fn expect_content_size(header: &FrameHeader, decoded: u64) -> Result<(), CodecError> {
+    header.content_size.map_or(Ok(()), |claimed| expect_payload_len(FRAME, claimed, decoded))
 }

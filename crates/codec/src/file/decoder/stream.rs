@@ -1,30 +1,26 @@
-//! Files that are decoded piece by piece, and are nowhere in memory whole.
+//! Decodes files in pieces, so that neither file nor content has to be in memory as a whole.
 
 use std::io::{self, BufRead, Read};
 
-use super::{CHUNK_FILE, FLAT_FILE, FileDecoder, payload_len};
-use crate::codec::PayloadSink;
+use super::{CHUNK_FILE, FLAT_FILE, FileDecoder, claimed_len};
+use crate::codec::{PayloadSink, UNUSED_LEVEL};
 use crate::codecs::steps::Inflater;
 use crate::codecs::zstd::Zstd;
-use crate::decoder::UNUSED_LEVEL;
 use crate::error::{CodecError, FoundLength};
 use crate::file::{FileForm, gzip};
+use crate::opening;
 use crate::source::PIECE_LEN;
 use crate::stored::StoredBytes;
-use crate::tag::TAG_LEN;
-
-/// The longest beginning of a chunk that says how long its payload is: a tag byte and a length.
-const LONGEST_OPENING: usize = TAG_LEN + 10;
 
 impl FileDecoder {
-    /// Decodes the file that is all that `stored` yields and hands its content, of at most `limit` bytes, to `sink` in pieces;
-    /// returns how long that is.
+    /// Decodes the file that is all of what `stored` yields, hands its content of at most `limit` bytes to `sink` in
+    /// pieces and returns the content's length.
     ///
-    /// Memory stays bounded by the codec's window or by [`BLOCK_LEN`](crate::BLOCK_LEN), however long the file is.
+    /// The codec's window or [`BLOCK_LEN`](crate::BLOCK_LEN) bounds the memory, whatever the file's length.
     ///
     /// # Errors
-    /// As [`decode`](FileDecoder::decode), and when the source or the sink fails. What the sink received before an error was not yet
-    /// checked and must be discarded.
+    /// As [`decode`](FileDecoder::decode), and when the source or the sink fails. The bytes that the sink received
+    /// before an error are unchecked and must be discarded.
     pub fn decode_stream(
         &mut self,
         stored: &mut dyn BufRead,
@@ -68,16 +64,16 @@ impl FileDecoder {
         limit: u64,
         sink: &mut PayloadSink<'_>,
     ) -> Result<u64, CodecError> {
-        let mut opening = [0; LONGEST_OPENING];
+        let mut opening = [0; opening::MAX_LEN];
         let taken = stored.take_into(&mut opening)?;
         let opening = opening.get(..taken).unwrap_or_default();
-        let len = payload_len(opening)?;
+        let (_, len) = claimed_len(opening)?;
         if len > limit {
             return Err(CodecError::PayloadLimit { codec: CHUNK_FILE, limit, found: FoundLength::Exactly(len) });
         }
         let mut whole = opening.chain(&mut *stored);
         let consumed = self.chunks.decode_stream_from(&mut whole, len, sink)?;
-        // A chunk may be shorter than the longest opening.
+        // The chunk may be shorter than the bytes taken for its opening.
         let (beginning, _) = whole.into_inner();
         if beginning.is_empty() {
             return Ok(len);
@@ -88,7 +84,7 @@ impl FileDecoder {
 }
 
 impl FileForm {
-    /// How messages name a file of this form.
+    /// The name in messages of a file of this form.
     fn in_messages(self) -> &'static str {
         match self {
             FileForm::Flat => FLAT_FILE,
@@ -108,7 +104,7 @@ fn flat<R: BufRead + ?Sized>(
 ) -> Result<u64, CodecError> {
     loop {
         let before = stored.consumed();
-        let piece = stored.at_hand()?;
+        let piece = stored.available()?;
         let len = piece.len();
         if len == 0 {
             return Ok(before);
@@ -121,19 +117,19 @@ fn flat<R: BufRead + ?Sized>(
     }
 }
 
-/// Decompresses the stream that `stored` goes on with; returns the length of its content.
+/// Decompresses the stream that `stored` yields next and returns the length of its content.
 fn inflate<R: BufRead + ?Sized>(
     inflater: &mut dyn Inflater,
     stored: &mut StoredBytes<'_, R>,
     limit: u64,
     sink: &mut PayloadSink<'_>,
 ) -> Result<u64, CodecError> {
-    // What the content takes is bounded by the limit and not by a length that nobody knows.
+    // The length is unknown: the limit bounds the content.
     inflater.restart(u64::MAX)?;
     let mut piece = vec![0; PIECE_LEN];
     let mut len = 0;
     loop {
-        let step = inflater.step(stored.at_hand()?, &mut piece, false)?;
+        let step = inflater.step(stored.available()?, &mut piece, false)?;
         stored.advance(step.consumed);
         len += step.produced as u64;
         if len > limit {
@@ -149,7 +145,7 @@ fn inflate<R: BufRead + ?Sized>(
     }
 }
 
-/// An error if anything lies behind what was taken.
+/// Returns an error if any stored bytes are left.
 fn expect_end<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<(), CodecError> {
     let (codec, expected) = (stored.codec(), stored.consumed());
     match rest(stored)? {
@@ -158,7 +154,7 @@ fn expect_end<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<()
     }
 }
 
-/// How many bytes are left.
+/// The number of bytes that are left.
 fn rest<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<u64, CodecError> {
     io::copy(stored, &mut io::sink()).map_err(CodecError::reading_stored)
 }

@@ -1,4 +1,4 @@
-//! An open B-tree file, and the search for an id.
+//! An open B-tree file, and searching it for an id.
 
 use std::{
     cell::RefCell,
@@ -22,18 +22,18 @@ use crate::{
     access::{Access, AccessLog, AccessPart, FileRole},
 };
 
-/// Where a value lies.
+/// The place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BtreePlace {
     /// Where it starts in the file.
     pub offset: u64,
     /// Its length in bytes.
     pub len: u64,
-    /// Whether it lies in a leaf, and not on overflow pages.
+    /// Whether it is in a leaf rather than on overflow pages.
     pub is_in_page: bool,
 }
 
-/// An open B-tree file with the pages of it that were read last. One thread's.
+/// An open B-tree file with a cache of its pages. It belongs to one thread.
 pub struct BtreeFile {
     pub(super) file: File,
     path: PathBuf,
@@ -41,7 +41,7 @@ pub struct BtreeFile {
     pub(super) meta: Meta,
     hash: Kind,
     pages: RefCell<PageCache>,
-    /// Where accesses are recorded, while they are, and the file's number there.
+    /// The access log while accesses are recorded, and the file's number in it.
     pub(super) log: Option<(Arc<AccessLog>, u32)>,
 }
 
@@ -52,10 +52,10 @@ impl std::fmt::Debug for BtreeFile {
 }
 
 impl BtreeFile {
-    /// Opens the file at `path`, whose keys are ids made by `hash`.
+    /// Opens the file at `path`, whose keys are ids of the kind `hash`.
     ///
     /// # Errors
-    /// It cannot be read, is no B-tree file, or is shorter than it says.
+    /// It cannot be read, is no B-tree file, or does not have the length that it records.
     pub fn open(path: &Path, hash: Kind) -> Result<Self> {
         let file = File::open(path).map_err(|e| ReaderError::io("open", path, e))?;
         let len = file.metadata().map_err(|e| ReaderError::io("inspect", path, e))?.len();
@@ -74,17 +74,17 @@ impl BtreeFile {
         self.len
     }
 
-    /// What its meta pages say of the tree.
+    /// The tree as its meta pages describe it.
     pub fn tree(&self) -> Tree {
         self.meta.tree
     }
 
-    /// How many objects it says it holds.
+    /// Number of objects according to its meta pages.
     pub fn len(&self) -> u64 {
         self.meta.tree.keys
     }
 
-    /// Whether it holds none.
+    /// Whether it holds no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -94,12 +94,12 @@ impl BtreeFile {
         self.hash
     }
 
-    /// Forgets the pages that were read.
-    pub(crate) fn forget(&self) {
+    /// Clears the cache of pages.
+    pub(crate) fn clear_caches(&self) {
         self.pages.borrow_mut().clear();
     }
 
-    /// Records accesses in `log` from now on, beginning with the meta pages; `None` ends that.
+    /// Starts recording accesses in `log`, beginning with the meta pages; `None` ends the recording.
     pub(crate) fn set_log(&mut self, log: Option<&Arc<AccessLog>>) {
         self.log = log.map(|log| (Arc::clone(log), log.file(&self.path, FileRole::Btree, self.len)));
         self.log_access(AccessPart::Opening, 0, META_PAGES * PAGE_BYTES);
@@ -111,7 +111,7 @@ impl BtreeFile {
         }
     }
 
-    /// Where the value of `id` lies; `None` if there is no such key.
+    /// The place of the value of `id`; `None` if there is no such key.
     ///
     /// # Errors
     /// A page on the way is damaged or cannot be read.
@@ -131,12 +131,12 @@ impl BtreeFile {
         Ok(None)
     }
 
-    /// What the pages of `level` are, counted from 1 at the root.
+    /// The role of the pages on `level`. The root is on level 1.
     pub(super) fn role(&self, level: u16) -> PageRole {
         if level == self.meta.tree.levels { PageRole::Leaf } else { PageRole::Branch }
     }
 
-    /// Lets `look` look at the page `number`.
+    /// Calls `look` with the page `number`.
     pub(super) fn with_page<T>(
         &self,
         number: u64,
@@ -156,7 +156,7 @@ impl BtreeFile {
         page.and_then(|page| look(&page)).map_err(|bad| self.bad_page(number, bad))
     }
 
-    /// Copies `len` bytes of the leaf that holds the value at `offset` behind `stored`.
+    /// Appends `len` bytes at `offset`, within one leaf, to `stored`.
     pub(super) fn copy_from_page(&self, offset: u64, len: usize, stored: &mut Vec<u8>) -> Result<()> {
         let mut pages = self.pages.borrow_mut();
         let failed = |e| ReaderError::io("read", &self.path, e);
@@ -169,7 +169,7 @@ impl BtreeFile {
         Ok(())
     }
 
-    /// The place of the value that `target`, found in the leaf `number`, names.
+    /// The place of the value that `target` of the leaf `number` refers to.
     pub(super) fn place(&self, number: u64, target: Target) -> Result<BtreePlace> {
         let start = number.saturating_mul(PAGE_BYTES);
         match target {
@@ -183,7 +183,7 @@ impl BtreeFile {
         }
     }
 
-    /// The place of a value of `len` bytes on the overflow pages from `first` on, which the leaf `leaf` names.
+    /// The place of a value of `len` bytes on the overflow pages from `first` on, to which the leaf `leaf` refers.
     fn overflow_place(&self, leaf: u64, first: u64, len: u64) -> Result<BtreePlace> {
         let pages = super::layout::overflow_pages(len);
         let last = first.checked_add(pages - 1).filter(|last| *last <= self.meta.last_page && first >= META_PAGES);
@@ -197,13 +197,13 @@ impl BtreeFile {
         Ok(BtreePlace { offset, len, is_in_page: false })
     }
 
-    /// Checks `bytes`, the head of the first overflow page of the value at `place`.
+    /// Checks `bytes`, the start of the first overflow page of the value at `place`.
     pub(super) fn check_overflow_head(&self, place: &BtreePlace, bytes: &[u8]) -> Result<()> {
         let number = place.offset / PAGE_BYTES;
         check_overflow(bytes, number, place.len).map_err(|bad| self.bad_page(number, bad))
     }
 
-    /// Reads exactly as many bytes as `buffer` has from `offset` on.
+    /// Fills `buffer` with the bytes from `offset` on.
     pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
         self.file.read_exact_at(buffer, offset).map_err(|e| ReaderError::io("read", &self.path, e))
     }
@@ -218,8 +218,7 @@ fn bad_page(path: &Path, number: u64, bad: BadPage) -> ReaderError {
     ReaderError::corrupt(path, Place::Offset(offset), bad.expected, bad.found)
 }
 
-/// Reads both meta pages, which have to say the same of the tree: there is one transaction only, and what is written twice
-/// shows damage.
+/// Reads both meta pages, which have to agree: there is only one transaction, so a difference is damage.
 fn read_meta(file: &File, path: &Path, len: u64) -> Result<Meta> {
     if len < META_PAGES * PAGE_BYTES {
         let expected = format!("the two meta pages of a B-tree file, {} bytes", META_PAGES * PAGE_BYTES);
@@ -231,7 +230,7 @@ fn read_meta(file: &File, path: &Path, len: u64) -> Result<Meta> {
     };
     let (mut bytes, mut again) = ([0; PAGE_LEN], [0; PAGE_LEN]);
     let (first, _) = (read(0, &mut bytes)?, read(1, &mut again)?);
-    // All but the number of the page and, at the end, that of the transaction.
+    // All fields except the number of the page and, at the end, that of the transaction.
     let mut fields = bytes.iter().zip(&again).enumerate().take(TRANSACTION_AT).skip(META_AT);
     if let Some((at, (expected, found))) = fields.find(|(_, (expected, found))| expected != found) {
         let expected = format!("{expected:#04x} as in the first meta page");

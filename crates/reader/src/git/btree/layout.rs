@@ -1,5 +1,5 @@
-//! Where a B-tree file holds what: the data file of LMDB 0.9, format version 1, as a 64-bit little-endian machine with pages of
-//! 4096 bytes writes it. Numbers are little-endian; offsets within a page count from its first byte.
+//! The layout of a B-tree file: the data file of LMDB 0.9, format version 1, as a 64-bit little-endian machine with
+//! pages of 4096 bytes writes it. Numbers are little-endian. Offsets in a page count from its first byte.
 //!
 //! A page:
 //!
@@ -8,25 +8,25 @@
 //! | number of the page | 0 | 8 | `MDB_page.mp_pgno` |
 //! | unused | 8 | 2 | `mp_pad` |
 //! | flags | 10 | 2 | `mp_flags`: 1 branch, 2 leaf, 4 overflow, 8 meta |
-//! | end of the pointers | 12 | 2 | `mp_lower`; with the next one, for overflow: how many pages, 4 bytes, `mp_pages` |
+//! | end of the pointers | 12 | 2 | `mp_lower`; overflow: with the next field, number of pages (4 bytes), `mp_pages` |
 //! | start of the nodes | 14 | 2 | `mp_upper` |
-//! | pointers: where each node starts, in the order of keys | 16 | 2 each | `mp_ptrs` |
-//! | free, then nodes, each at an even offset | | | |
+//! | pointers: the start of each node, in the order of keys | 16 | 2 each | `mp_ptrs` |
+//! | free space, then nodes, each at an even offset | | | |
 //!
 //! A node:
 //!
 //! | field | at | width | source |
 //! |---|---|---|---|
 //! | leaf: length of the value; branch: the lower half of the child's page number | 0 | 4 | `mn_lo`, `mn_hi` |
-//! | leaf: flags, 1 if the value lies on overflow pages; branch: the rest of the page number | 4 | 2 | `mn_flags` |
+//! | leaf: flags, 1 if the value is on overflow pages; branch: the rest of the page number | 4 | 2 | `mn_flags` |
 //! | length of the key | 6 | 2 | `mn_ksize` |
 //! | key | 8 | | `mn_data` |
 //! | leaf: the value, or the number of the first overflow page, 8 bytes | | | |
 //!
-//! The first key of a branch is empty: its child has all that is less than the second. A value on overflow pages starts behind
-//! the header of the first, and goes on to the end without further headers.
+//! The first key of a branch is empty: its child has all keys below the second. A value on overflow pages starts after
+//! the header of the first page and continues to its end without further headers.
 //!
-//! Pages 0 and 1 are meta pages, of which the one with the later transaction holds:
+//! Pages 0 and 1 are meta pages. The one with the later transaction is valid:
 //!
 //! | field | at | width | source |
 //! |---|---|---|---|
@@ -47,71 +47,71 @@
 //! | flags; 8 for the tree of free pages | 4 | 2 | `md_flags` |
 //! | levels | 6 | 2 | `md_depth` |
 //! | branch, leaf and overflow pages, keys | 8 | 8 each | `md_branch_pages` to `md_entries` |
-//! | page number of the root, all ones if there is none | 40 | 8 | `md_root` |
+//! | page number of the root; all ones if there is no root | 40 | 8 | `md_root` |
 
 use std::cmp::Ordering;
 
 /// Length of a page in bytes.
 pub const PAGE_LEN: usize = 4096;
-/// The same as a length in the file.
+/// The page length as an offset in the file.
 pub const PAGE_BYTES: u64 = PAGE_LEN as u64;
 
-/// The same as the file says it.
+/// The page length as the file records it.
 pub const PAGE_LEN_FIELD: u32 = 4096;
-/// Length of a page's header.
+/// Length of a page's header in bytes.
 pub const PAGE_HEADER_LEN: usize = 16;
-/// Length of a node before its key.
+/// Length of a node before its key, in bytes.
 pub const NODE_HEADER_LEN: usize = 8;
-/// Length of a pointer to a node.
+/// Length of a pointer to a node in bytes.
 pub const POINTER_LEN: usize = 2;
-/// The longest node of a leaf, key and value included: two of them and their pointers fit a page. A longer value goes to
-/// overflow pages.
+/// The longest node of a leaf in bytes, including key and value: two of them and their pointers fit a page. A longer
+/// value goes to overflow pages.
 pub const LONGEST_NODE: usize = (((PAGE_LEN - PAGE_HEADER_LEN) / 2) & !1) - POINTER_LEN;
-/// The longest value.
+/// The longest value in bytes.
 pub const LONGEST_VALUE: u64 = u32::MAX as u64;
-/// How many meta pages a file begins with.
+/// Number of meta pages at the start of a file.
 pub const META_PAGES: u64 = 2;
-/// In place of a root where there is no tree.
+/// The page number of the root of an empty tree.
 pub const NO_PAGE: u64 = u64::MAX;
-/// The number that says what file this is.
+/// The magic number of the file format.
 pub const MAGIC: u32 = 0xbeef_c0de;
 /// The version of the format.
 pub const VERSION: u32 = 1;
-/// The flag of a leaf's node whose value lies on overflow pages.
+/// The flag of a leaf's node whose value is on overflow pages.
 pub const ON_OVERFLOW_PAGES: u16 = 1;
-/// Where the magic number lies in a meta page.
+/// Offset of the magic number in a meta page.
 pub const META_AT: usize = PAGE_HEADER_LEN;
-/// Where the tree of free pages lies in a meta page, and that of keys.
+/// Offsets of the tree of free pages and the tree of keys in a meta page.
 pub const TREES_AT: [usize; 2] = [40, 88];
-/// Where the number of the last page lies in a meta page.
+/// Offset of the number of the last page in a meta page.
 pub const LAST_PAGE_AT: usize = 136;
-/// Where the transaction lies in a meta page.
+/// Offset of the transaction in a meta page.
 pub const TRANSACTION_AT: usize = 144;
-/// Where a meta page ends.
+/// Length of the used part of a meta page.
 pub const META_END: usize = 152;
-/// The most levels that a tree may claim; one of as many could not be stored anywhere.
-const MOST_LEVELS: u16 = 16;
+/// The largest number of levels that a tree may claim. No disk could store a tree with that many.
+const MAX_LEVELS: u16 = 16;
 
-/// How many pages a value of `len` bytes takes.
+/// Number of overflow pages for a value of `len` bytes.
 pub fn overflow_pages(len: u64) -> u64 {
     len.saturating_add(PAGE_HEADER_LEN as u64).div_ceil(PAGE_BYTES)
 }
 
-/// What a page holds.
+/// The role of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageRole {
     /// Keys and the pages below them.
     Branch,
     /// Keys and values.
     Leaf,
-    /// A part of one value.
+    /// Part of one value.
     Overflow,
     /// The roots.
     Meta,
 }
 
 impl PageRole {
-    /// Its flag.
+    /// The flag for it in a page.
     pub fn flag(self) -> u16 {
         match self {
             PageRole::Branch => 1,
@@ -131,10 +131,10 @@ impl PageRole {
     }
 }
 
-/// What is wrong with a page. Whoever read it knows the file.
+/// Damage in a page. The caller adds the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BadPage {
-    /// Where in the page.
+    /// Offset in the page.
     pub(super) at: usize,
     pub(super) expected: String,
     pub(super) found: String,
@@ -164,7 +164,7 @@ fn field<T>(value: Option<T>, at: usize) -> Parsed<T> {
     value.ok_or_else(|| BadPage::new(at, "a field", "the end of the page"))
 }
 
-/// Checks number and flags at the head of the page `number`.
+/// Checks the number and the flags in the header of the page `number`.
 pub(super) fn check_header(bytes: &[u8], number: u64, role: PageRole) -> Parsed<()> {
     let found = field(u64_at(bytes, 0), 0)?;
     if found != number {
@@ -191,15 +191,15 @@ pub(super) fn check_overflow(bytes: &[u8], number: u64, len: u64) -> Parsed<()> 
 pub struct Tree {
     /// The page number of its root; `None` if it is empty.
     pub root: Option<u64>,
-    /// How many levels it has; leaves are the last.
+    /// Number of levels. The leaves are on the last one.
     pub levels: u16,
-    /// How many branch pages.
+    /// Number of branch pages.
     pub branch_pages: u64,
-    /// How many leaf pages.
+    /// Number of leaf pages.
     pub leaf_pages: u64,
-    /// How many overflow pages.
+    /// Number of overflow pages.
     pub overflow_pages: u64,
-    /// How many keys.
+    /// Number of keys.
     pub keys: u64,
 }
 
@@ -247,7 +247,7 @@ impl Meta {
             overflow_pages: number_at(keys_at + 24)?,
             keys: number_at(keys_at + 32)?,
         };
-        // There is one transaction only, the first, which page 1 is of.
+        // There is only one transaction, the first. It wrote page 1.
         let transaction = number_at(TRANSACTION_AT)?;
         if transaction != number {
             return Err(BadPage::new(TRANSACTION_AT, format!("transaction {number}"), transaction));
@@ -263,10 +263,10 @@ impl Meta {
             let root = tree.root.unwrap_or(NO_PAGE);
             return Err(BadPage::new(at + 40, format!("a root up to page {last_page}"), format!("page {root}")));
         }
-        let has_levels = (1..=MOST_LEVELS).contains(&tree.levels);
+        let has_levels = (1..=MAX_LEVELS).contains(&tree.levels);
         if tree.root.is_some() != has_levels || (tree.root.is_none() && tree.keys != 0) {
             let found = format!("{} levels, {} keys", tree.levels, tree.keys);
-            return Err(BadPage::new(at + 6, format!("at most {MOST_LEVELS} levels, and keys only on some"), found));
+            return Err(BadPage::new(at + 6, format!("at most {MAX_LEVELS} levels, and keys only on some"), found));
         }
         let pages = [tree.branch_pages, tree.leaf_pages, tree.overflow_pages];
         let sum = pages.into_iter().fold(META_PAGES, u64::saturating_add);
@@ -282,10 +282,10 @@ impl Meta {
 pub(super) struct Page<'a> {
     bytes: &'a [u8],
     role: PageRole,
-    /// Where the pointers end, and where the nodes start.
+    /// The end of the pointers and the start of the nodes.
     lower: usize,
     upper: usize,
-    /// The length of every key, but the first of a branch.
+    /// The length of every key except the first of a branch.
     key_len: usize,
 }
 
@@ -293,23 +293,23 @@ pub(super) struct Page<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node<'a> {
     pub(super) key: &'a [u8],
-    /// What the key leads to.
+    /// The child or value of the key.
     pub(super) target: Target,
 }
 
-/// What a key leads to.
+/// The child or value of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
-    /// A page below.
+    /// A page one level below.
     Child(u64),
-    /// A value in the page: where it starts, and its length.
+    /// A value in the page: its start and its length.
     Here { at: usize, len: usize },
-    /// A value on the overflow pages from this one on, and its length.
+    /// A value on overflow pages: the first page and the value's length.
     Overflow { first: u64, len: u64 },
 }
 
 impl<'a> Page<'a> {
-    /// The page `number`, which has to be of `role` and have keys of `key_len` bytes.
+    /// Parses the page `number`, which has to have this `role` and keys of `key_len` bytes.
     pub(super) fn parse(bytes: &'a [u8], number: u64, role: PageRole, key_len: usize) -> Parsed<Self> {
         check_header(bytes, number, role)?;
         let lower = usize::from(field(u16_at(bytes, 12), 12)?);
@@ -322,7 +322,7 @@ impl<'a> Page<'a> {
         Ok(Page { bytes, role, lower, upper, key_len })
     }
 
-    /// How many nodes it has; one at least.
+    /// Number of nodes, at least one.
     pub(super) fn len(&self) -> usize {
         (self.lower - PAGE_HEADER_LEN) / POINTER_LEN
     }
@@ -362,9 +362,10 @@ impl<'a> Page<'a> {
         Ok(Node { key, target })
     }
 
-    /// The position of the last node whose key is not above `key`, and whether it is equal; `None` if all are above.
+    /// The position of the last node whose key is not greater than `key`, and whether it is equal; `None` if all are
+    /// greater.
     pub(super) fn search(&self, key: &[u8]) -> Parsed<Option<(usize, bool)>> {
-        // The first key of a branch counts as less than any.
+        // The first key of a branch counts as less than any other.
         let mut low = usize::from(self.role == PageRole::Branch);
         let mut high = self.len();
         while low < high {

@@ -1,9 +1,10 @@
-//! A B-tree in place of packs and loose objects: one file, in which each object is a value under its id.
+//! A B-tree that replaces packs and loose objects: one file, in which each object is a value and its id is the key.
 //!
-//! The file is one of LMDB's versions 0.9 ([`layout`]), so that their tools read it too. Nothing here maps it: every page is read by a call and
-//! every field of it checked, so that a file that is damaged or cut short is an error, and no access is hidden from a trace.
+//! The file has the format of LMDB 0.9 ([`layout`]), so that its tools can read it too. It is not memory-mapped here:
+//! every page is read by a call and every field of it checked. So a damaged or truncated file is an error, and a trace
+//! shows every access.
 //!
-//! A value is an entry of a pack without deltas: type and size as gitformat-pack(5) has them, then the chunk.
+//! A value is like an entry of a pack without deltas: type and size as in gitformat-pack(5), then the chunk.
 
 mod file;
 pub mod layout;

@@ -1,12 +1,12 @@
-//! The pages of a B-tree file that were read last. Few and always as many, so that every variant has the same.
+//! A cache of the pages of a B-tree file. It is small and has a fixed size, the same for every variant.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
 use super::layout::{PAGE_BYTES, PAGE_LEN};
 
-/// A page may lie in any of so many places.
+/// Number of places in which a page may be cached.
 const WAYS: usize = 4;
-/// How many times as many places there are.
+/// Number of such sets of places.
 const SETS: usize = 512;
 
 /// A cache of 2048 pages, 8 MiB.
@@ -19,7 +19,7 @@ pub(super) struct PageCache {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     page: u64,
-    /// When it was used last; 0 if it holds nothing.
+    /// When it was last used; 0 if it is empty.
     used: u64,
 }
 
@@ -30,7 +30,7 @@ impl PageCache {
         PageCache { places: vec![Self::EMPTY; WAYS * SETS], bytes: vec![0; WAYS * SETS * PAGE_LEN], clock: 0 }
     }
 
-    /// Forgets all pages.
+    /// Removes all pages.
     pub(super) fn clear(&mut self) {
         self.places.fill(Self::EMPTY);
         self.clock = 0;
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_least_recently_makes_room_and_what_is_forgotten_is_read_again() {
+    fn least_recently_used_page_is_evicted() {
         let file = tempfile::tempfile().unwrap();
         let sets = SETS as u64;
         for number in 0..6 * sets {
@@ -75,18 +75,18 @@ mod tests {
             assert_eq!(bytes[..8], number.to_le_bytes());
             was_read
         };
-        // All of one set: four fit.
+        // All pages are in one set, which has room for four.
         let page = |number: u64| 3 + number * sets;
         assert!((0..4).all(|number| read(&mut cache, page(number))));
         assert!((0..4).all(|number| !read(&mut cache, page(number))));
         assert!(!read(&mut cache, page(0)));
-        assert!(read(&mut cache, page(4)), "in place of 1");
+        assert!(read(&mut cache, page(4)), "replaces page 1");
         assert!(!read(&mut cache, page(0)));
         assert!(read(&mut cache, page(1)));
         cache.clear();
         assert!(read(&mut cache, page(0)));
         let end = cache.page(&file, 6 * sets).unwrap_err();
         assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
-        assert!(cache.page(&file, 6 * sets).is_err(), "what could not be read is not kept");
+        assert!(cache.page(&file, 6 * sets).is_err(), "a page that could not be read is not cached");
     }
 }

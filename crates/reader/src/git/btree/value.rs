@@ -1,4 +1,4 @@
-//! Values: type and size as in a pack's entry, then the chunk.
+//! Values of a B-tree: type and size as in an entry of a pack, then the chunk.
 
 use std::{fs::File, io::BufReader};
 
@@ -15,28 +15,28 @@ use crate::{
     memory::{self, TooLarge},
 };
 
-/// The longest beginning of a value: type and size take ten bytes at most.
+/// The longest head of a value in bytes: type and size take at most ten.
 const LONGEST_HEAD: usize = 10;
 
-/// How much of a large value is read at a time, in bytes.
+/// Number of bytes of a large value that are read at once.
 const BUFFER: usize = 128 << 10;
 
-/// The beginning of a value.
+/// The head of a value: its type and size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueHead {
     /// The object's kind.
     pub kind: ObjectKind,
     /// Length of its content in bytes, as claimed.
     pub payload_len: u64,
-    /// Length of the head itself: the chunk is behind it.
+    /// Length of the head itself. The chunk follows it.
     pub len: usize,
 }
 
 impl BtreeFile {
-    /// The beginning of the value at `place`.
+    /// The head of the value at `place`.
     ///
     /// # Errors
-    /// It cannot be read, or is none.
+    /// It cannot be read, or is not valid.
     pub fn head(&self, place: &BtreePlace) -> Result<ValueHead> {
         let len = LONGEST_HEAD.min(usize::try_from(place.len).unwrap_or(LONGEST_HEAD));
         if place.is_in_page {
@@ -60,7 +60,7 @@ impl BtreeFile {
         let corrupt = |found: String| {
             ReaderError::corrupt(self.path(), Place::Offset(place.offset), "kind and size of a whole object", found)
         };
-        // Bases of deltas, which may go beyond what was read of the value, are not looked at.
+        // The base of a delta may be longer than the part that was read, so deltas are rejected before it is parsed.
         if bytes.first().is_some_and(|byte| matches!(byte >> 4 & 7, 6 | 7)) {
             return Err(corrupt("a delta".to_owned()));
         }
@@ -74,10 +74,10 @@ impl BtreeFile {
         }
     }
 
-    /// Reads the value at `place` into `value`, replacing what is there; says where in it head and chunk begin.
+    /// Replaces `value` by the value at `place`. Returns its head and its chunk.
     ///
     /// # Errors
-    /// It cannot be read, or does not begin as a value does.
+    /// It cannot be read, or its head is not valid.
     pub fn load<'v>(&self, place: &BtreePlace, value: &'v mut Vec<u8>) -> Result<(ValueHead, &'v [u8])> {
         value.clear();
         memory::check(place.len).map_err(|excess| self.too_large(place, "a value", excess))?;
@@ -86,7 +86,7 @@ impl BtreeFile {
             self.copy_from_page(place.offset, len, value)?;
             0
         } else {
-            // The place lies within the file, so that it is no longer than what is there.
+            // The place is within the file, so the value is no longer than the file.
             let whole = PAGE_HEADER_LEN.saturating_add(len);
             let no_room = |_| ReaderError::io("hold a value of", self.path(), std::io::ErrorKind::OutOfMemory.into());
             value.try_reserve(whole).map_err(no_room)?;
@@ -100,7 +100,7 @@ impl BtreeFile {
         Ok((head, bytes.get(head.len..).unwrap_or_default()))
     }
 
-    /// Decodes the object at `place` into `content`, replacing what is there; `value` is room for what is stored.
+    /// Replaces `content` by that of the object at `place`. `value` is a buffer for the stored bytes.
     ///
     /// # Errors
     /// The value cannot be read or is damaged.
@@ -116,10 +116,10 @@ impl BtreeFile {
         Ok(head.kind)
     }
 
-    /// Decodes `chunk`, which [`load`](BtreeFile::load) read with `head` from `place`, into `content`, replacing what is there.
+    /// Decodes `chunk`, which [`load`](BtreeFile::load) returned with `head` for `place`, and replaces `content`.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The chunk is damaged.
     pub fn decode(
         &self,
         place: &BtreePlace,
@@ -135,7 +135,7 @@ impl BtreeFile {
         Ok(())
     }
 
-    /// Records that the value at `place` was read and decoded, if that is recorded.
+    /// Records that the value at `place` was read and decoded, if accesses are recorded.
     pub(in crate::git) fn log_decoded(&self, place: &BtreePlace, head: &ValueHead) {
         if self.log.is_some() {
             self.log_chunk(place, head);
@@ -150,7 +150,7 @@ impl BtreeFile {
     fn log_chunk(&self, place: &BtreePlace, head: &ValueHead) {
         let Some((log, file)) = &self.log else { return };
         let kind = ChunkKind { object: head.kind, is_delta: false };
-        // A value within a leaf was read with the page, which is recorded where that comes from the file and not from the page cache.
+        // A value in a leaf was read with its page. That access is recorded when the page comes from the file.
         if !place.is_in_page {
             let framed = PAGE_HEADER_LEN as u64;
             let (offset, len) = (place.offset.saturating_sub(framed), place.len.saturating_add(framed));
@@ -166,10 +166,10 @@ impl BtreeFile {
         });
     }
 
-    /// Checks that the chunk of the value at `place` was sound and reached to its end, where `result` is what a decoder says.
+    /// Checks `result`, which decoding the value at `place` returned: the chunk has to be valid and end with the value.
     ///
     /// # Errors
-    /// It was not or did not.
+    /// The chunk is damaged, or ends before the value.
     pub fn check_consumed(
         &self,
         place: &BtreePlace,
@@ -187,7 +187,7 @@ impl BtreeFile {
         Err(ReaderError::corrupt(self.path(), Place::Offset(place.offset), expected, found))
     }
 
-    /// Reads the value at `place`, head and chunk, and hands it to `visit` in pieces; `piece` is room for one.
+    /// Reads the value at `place`, head and chunk, and hands it to `visit` in pieces. `piece` is a buffer for one.
     ///
     /// # Errors
     /// It cannot be read, or its first overflow page is damaged.
@@ -198,7 +198,7 @@ impl BtreeFile {
             visit(piece);
             return Ok(());
         }
-        // The header of the first page goes before the value.
+        // The header of the first page precedes the value.
         let mut at = place.offset.saturating_sub(PAGE_HEADER_LEN as u64);
         let mut skipped = PAGE_HEADER_LEN;
         let end = place.offset.saturating_add(place.len);
@@ -215,7 +215,7 @@ impl BtreeFile {
         Ok(())
     }
 
-    /// The chunk of the value at `place`, to be read in pieces.
+    /// A reader of the chunk of the value at `place`.
     ///
     /// # Errors
     /// The file cannot be opened a second time.
@@ -226,7 +226,7 @@ impl BtreeFile {
     }
 }
 
-/// Appends the beginning of a value to `out`: that of an object of `kind` whose content has `payload_len` bytes.
+/// Appends the head of a value to `out`, for an object of `kind` whose content has `payload_len` bytes.
 pub fn write_head(kind: ObjectKind, payload_len: u64, out: &mut Vec<u8>) {
     // Entry types as gitformat-pack(5) numbers them. A Git store holds none of Mercurial's kinds.
     let number = match kind {

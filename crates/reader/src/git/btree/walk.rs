@@ -1,4 +1,4 @@
-//! Going through a whole B-tree, in the order of keys.
+//! Walking a whole B-tree in the order of keys.
 
 use std::ops::ControlFlow;
 
@@ -10,24 +10,24 @@ use super::{
 };
 use crate::{Place, ReaderError, Result};
 
-/// How the bytes of a B-tree file are used, beside its values.
+/// The use of the bytes of a B-tree file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Occupancy {
     /// The file's length in bytes.
     pub file_bytes: u64,
-    /// Bytes of all values.
+    /// Total length of all values in bytes.
     pub value_bytes: u64,
-    /// Bytes of pages that nothing is in: free room in branches and leaves, the ends of overflow pages, padding.
+    /// Number of unused bytes in pages: free space in branches and leaves, the ends of overflow pages, padding.
     pub unused_bytes: u64,
 }
 
-/// Where a walk stands on one level.
+/// The position of a walk on one level.
 struct Step {
     page: u64,
     position: usize,
 }
 
-/// What was found at one step.
+/// The result of one step.
 enum Found {
     Child(u64),
     Key(ObjectId, Target),
@@ -35,7 +35,8 @@ enum Found {
 }
 
 impl BtreeFile {
-    /// Calls `visit` with every id and where its value lies, ascending, from the first that is not below `from`, until it breaks.
+    /// Calls `visit` with every id and the place of its value, in ascending order from the first id that is not below
+    /// `from`, until it breaks.
     ///
     /// # Errors
     /// A page is damaged or cannot be read, or keys do not ascend.
@@ -47,7 +48,7 @@ impl BtreeFile {
         self.walk_counted(from, visit).map(drop)
     }
 
-    /// As [`walk`](BtreeFile::walk). Returns how many branches and leaves it looked at.
+    /// As [`walk`](BtreeFile::walk). Returns the number of branches and leaves visited.
     fn walk_counted(
         &self,
         from: &[u8],
@@ -65,7 +66,7 @@ impl BtreeFile {
             match self.step(number, level, at)? {
                 Found::End => drop(path.pop()),
                 Found::Child(child) => {
-                    // What is below a later child of this page is above `from` altogether.
+                    // All keys below a later child of this page are above `from`.
                     let bound = if last.is_none() { from } else { &[] };
                     path.push(self.enter(child, level + 1, bound)?);
                     entered += 1;
@@ -87,7 +88,7 @@ impl BtreeFile {
         Ok(entered)
     }
 
-    /// Where a walk begins in the page `number`: at the first key that is not below `from`.
+    /// The position at which a walk starts in the page `number`: the first key that is not below `from`.
     fn enter(&self, number: u64, level: u16, from: &[u8]) -> Result<Step> {
         let is_leaf = level == self.tree().levels;
         let position = self.with_page(number, self.role(level), |page| {
@@ -100,7 +101,7 @@ impl BtreeFile {
         Ok(Step { page: number, position })
     }
 
-    /// No page is below two others, so a walk that enters more of them than there are goes in circles.
+    /// Fails if a walk has entered more pages than there are: then some page is below two others.
     fn check_entered(&self, entered: u64, number: u64) -> Result<()> {
         let pages = self.tree().branch_pages.saturating_add(self.tree().leaf_pages);
         if entered <= pages {
@@ -131,10 +132,10 @@ impl BtreeFile {
         }
     }
 
-    /// Calls `visit` with every id and where its value lies, ascending.
+    /// Calls `visit` with every id and the place of its value, in ascending order.
     ///
     /// # Errors
-    /// As [`walk`](BtreeFile::walk), and where there are more or fewer keys or pages than the file says.
+    /// As for [`walk`](BtreeFile::walk). Also, the number of keys or pages differs from the one that the file records.
     pub fn for_each(&self, visit: &mut dyn FnMut(ObjectId, BtreePlace) -> Result<()>) -> Result<()> {
         let tree = self.tree();
         let (mut keys, mut overflow) = (0u64, 0u64);
@@ -142,7 +143,7 @@ impl BtreeFile {
             keys += 1;
             if !place.is_in_page {
                 overflow = overflow.saturating_add(overflow_pages(place.len));
-                // Values that lie on one another's pages could make many times the file of it.
+                // Values that share pages could take many times the length of the file.
                 self.check_count(overflow <= tree.overflow_pages, "overflow pages", tree.overflow_pages, overflow)?;
             }
             visit(id, place).map(ControlFlow::Continue)
@@ -153,19 +154,19 @@ impl BtreeFile {
         self.check_count(entered == pages, "branch and leaf pages", pages, entered)
     }
 
-    /// An error unless `is_so`, where the meta pages say that there are `expected` of something.
-    fn check_count(&self, is_so: bool, what: &str, expected: u64, found: u64) -> Result<()> {
-        if !is_so {
+    /// Fails unless `is_valid`. `what` is what the meta pages count, and `expected` their count.
+    fn check_count(&self, is_valid: bool, what: &str, expected: u64, found: u64) -> Result<()> {
+        if !is_valid {
             let expected = format!("{expected} {what}, as its meta pages say");
             return Err(ReaderError::corrupt(self.path(), Place::Whole, expected, found.to_string()));
         }
         Ok(())
     }
 
-    /// How the bytes of the file are used. Every page but those of values is looked at.
+    /// The use of the bytes of the file. Reads every page except overflow pages.
     ///
     /// # Errors
-    /// As [`for_each`](BtreeFile::for_each).
+    /// As for [`for_each`](BtreeFile::for_each).
     pub fn occupancy(&self) -> Result<Occupancy> {
         let tree = self.tree();
         let mut values = 0u64;
@@ -180,7 +181,7 @@ impl BtreeFile {
             }
             Ok(())
         })?;
-        // A branch has a node for each page below it; the first of each branch has no key.
+        // A branch has a node for each page below it. The first node of each branch has no key.
         let below = (tree.branch_pages + tree.leaf_pages).saturating_sub(1);
         let without_key = tree.branch_pages * self.hash_kind().len_in_bytes() as u64;
         let branches = (below * node_len).saturating_sub(without_key);

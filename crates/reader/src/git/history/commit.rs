@@ -1,19 +1,21 @@
-//! What walks need of a commit, read as leniently as git reads it.
+//! The fields of a commit that walks need, parsed as leniently as in git.
 //!
-//! git takes any commit whose tree and parent lines are well-formed, and counts a malformed date as 0. A stricter
-//! parser would stop at histories that git lists.
+//! git accepts any commit whose tree and parent lines are well-formed, and reads a malformed date as 0. A stricter
+//! parser would reject histories that git lists.
 
 use gix_hash::{Kind, ObjectId};
 
-/// Tree, parents and date of a commit.
+/// The tree and the date of a commit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CommitFields {
     pub(super) tree: ObjectId,
-    /// Seconds since 1970 by the committer's clock; 0 if malformed. Unsigned as in git, so that dates order alike.
+    /// The committer's date in seconds since 1970; 0 if malformed. Unsigned as in git, so that dates have the same
+    /// order.
     pub(super) date: u64,
 }
 
-/// Parses `commit`, leaving its parents' ids in `parents`; `None` if it has no tree line or a malformed parent line.
+/// Parses `commit` and replaces `parents` by the ids of its parents; `None` if it has no tree line or a malformed
+/// parent line.
 pub(super) fn parse_commit(commit: &[u8], hash: Kind, parents: &mut Vec<ObjectId>) -> Option<CommitFields> {
     parents.clear();
     let (tree, mut rest) = id_line(commit, b"tree ", hash)?;
@@ -38,7 +40,7 @@ fn committer_date(bytes: &[u8]) -> Option<u64> {
     let line = committer.get(..memchr::memchr(b'\n', committer)?)?;
     let date = line.get(memchr::memrchr(b'>', line)? + 1..)?.trim_ascii_start();
     match date.strip_prefix(b"-") {
-        // strtoumax() negates within the unsigned range.
+        // strtoumax() negates the unsigned number.
         Some(digits) => leading_number(digits).map(u64::wrapping_neg),
         None => leading_number(date),
     }
@@ -52,7 +54,7 @@ fn leading_number(bytes: &[u8]) -> Option<u64> {
     number
 }
 
-/// The id and kind-independent target that an annotated tag names: its `object` line.
+/// The object that an annotated tag names in its `object` line.
 pub(super) fn parse_tag_target(tag: &[u8], hash: Kind) -> Option<ObjectId> {
     id_line(tag, b"object ", hash).map(|(target, _)| target)
 }
@@ -72,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_read_as_git_reads_them() {
+    fn dates_are_parsed_as_in_git() {
         assert_eq!(date("author A <a> 1 +0000\ncommitter B <b> 1700000000 +0100\n"), 1_700_000_000);
         assert_eq!(date("author A <a> 1 +0000\ncommitter B <b>>   17\n"), 17);
         assert_eq!(date("author A <a> 1 +0000\ncommitter B <b> nonsense\n"), 0);
@@ -82,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_commits_are_refused() {
+    fn rejects_malformed_commits() {
         let mut parents = Vec::new();
         for bad in ["", "tree 12\n", &format!("tree {TREE}"), &format!("tree {TREE}\nparent 12\n")] {
             assert!(parse_commit(bad.as_bytes(), Kind::Sha1, &mut parents).is_none(), "{bad}");

@@ -33,7 +33,7 @@ pub(super) fn read_tree(
 /// The tree `id`. No tree is read as an empty one, and so is a missing one, which the store notes.
 ///
 /// # Errors
-/// The object is damaged or no tree, or missing where nothing says that it may be.
+/// The object is damaged or no tree, or missing although the repository is no partial clone.
 pub(super) fn read_tree_or_empty(store: &mut ObjectStore, id: Option<ObjectId>) -> Result<TreeContent> {
     let Some(id) = id else { return Ok(Arc::default()) };
     match read_tree(store, id, None)? {

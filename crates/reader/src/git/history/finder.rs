@@ -1,4 +1,4 @@
-//! The object store as libraries want to see it.
+//! The object store behind the interface that libraries expect.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,8 +7,8 @@ use gix_object::Data;
 
 use crate::{ObjectKind, git::ObjectStore};
 
-/// A handle on one object store. Only one thread uses it at a time; the lock is there because the libraries ask for a
-/// handle that could be sent to another one, and costs nothing measurable while nobody contends for it.
+/// A handle to an object store. Only one thread uses it at a time. The libraries require a handle that can be sent to
+/// another thread, hence the lock. Without contention its cost is not measurable.
 #[derive(Debug, Clone)]
 pub struct SharedObjectStore {
     store: Arc<Mutex<ObjectStore>>,
@@ -22,13 +22,13 @@ impl SharedObjectStore {
 
     /// The store itself.
     pub fn lock(&self) -> MutexGuard<'_, ObjectStore> {
-        // A panic while it was held cannot leave the store inconsistent: its cache is only filled with whole objects.
+        // A panic while the lock was held cannot leave the store inconsistent: only complete objects enter its cache.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl gix_object::Find for SharedObjectStore {
-    /// A missing object is reported as an empty blob: what is asked for here is `.gitattributes`, which then says nothing.
+    /// A missing object is reported as an empty blob. It is a `.gitattributes` file, which then has no effect.
     fn try_find<'a>(&self, id: &oid, buffer: &'a mut Vec<u8>) -> Result<Option<Data<'a>>, gix_error::Error> {
         let mut store = self.lock();
         let kind = match store.read(id, buffer).map_err(gix_error::Error::from_error)? {

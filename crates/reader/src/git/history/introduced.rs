@@ -1,4 +1,4 @@
-//! What commits brought: the objects that a client lacks which has everything older.
+//! The objects that commits introduced: those that a client with all older commits lacks.
 
 use gix_hash::{ObjectId, oid};
 use rustc_hash::FxHashSet;
@@ -10,13 +10,13 @@ use super::{
 };
 use crate::{ObjectKind, Result, TraverseVisitor, git::ObjectStore, traits::FileMode};
 
-/// Visits `commits` and the trees and blobs that they hold and their parents outside of `commits` do not, as
-/// `git rev-list --objects` counts them: what only older ancestors hold is visited too.
+/// Visits `commits`, and the trees and blobs in them that are not in their parents outside of `commits`. As in
+/// `git rev-list --objects`, objects that are only in older ancestors are visited too.
 ///
-/// Grafts and replacements do not apply: what is stored is sent. A parent that is not here has nothing.
+/// Grafts and replacements do not apply, because objects are sent as stored. A missing parent counts as empty.
 ///
 /// # Errors
-/// An object is damaged, or missing where nothing says that it may be.
+/// An object is damaged, or missing although the repository is no partial clone.
 pub fn introduced_by(store: &mut ObjectStore, commits: &[ObjectId], visit: &mut TraverseVisitor<'_>) -> Result<()> {
     let mut walk = Walk { seen: FxHashSet::default(), pending: Vec::new(), content: Vec::new() };
     let within: FxHashSet<ObjectId> = commits.iter().copied().collect();
@@ -40,10 +40,11 @@ pub fn introduced_by(store: &mut ObjectStore, commits: &[ObjectId], visit: &mut 
     Ok(())
 }
 
-/// Visits what one has who has the parents of `commits` outside of `commits`, and all before them: commits, trees and blobs.
+/// Visits the objects of a client that has the parents of `commits` outside of `commits`, and all their ancestors:
+/// commits, trees and blobs.
 ///
 /// # Errors
-/// As [`introduced_by`].
+/// As for [`introduced_by`].
 pub fn held_before(store: &mut ObjectStore, commits: &[ObjectId], visit: &mut TraverseVisitor<'_>) -> Result<()> {
     let mut walk = Walk { seen: FxHashSet::default(), pending: Vec::new(), content: Vec::new() };
     let mut known: FxHashSet<ObjectId> = commits.iter().copied().collect();
@@ -71,7 +72,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Reads the object `id` as it is stored; `None` if it is not here.
+    /// Reads the object `id` as stored; `None` if it is not here.
     fn read(&mut self, store: &mut ObjectStore, id: &oid) -> Result<Option<ObjectKind>> {
         match store.place(id)? {
             Some(place) => store.read_place(&place, &mut self.content).map(Some),
@@ -79,7 +80,7 @@ impl Walk {
         }
     }
 
-    /// The tree of `commit`, whose parents are left in `parents`.
+    /// The tree of `commit`. Replaces `parents` by its parents.
     fn tree_of(&mut self, store: &mut ObjectStore, commit: &oid, parents: &mut Vec<ObjectId>) -> Result<ObjectId> {
         let kind = self.read(store, commit)?;
         let fields = parse_commit(&self.content, commit.kind(), parents).filter(|_| kind == Some(ObjectKind::Commit));
@@ -90,7 +91,7 @@ impl Walk {
         }
     }
 
-    /// Visits the tree `root` and what is below it, each object that was not seen before.
+    /// Visits the tree `root` and all objects below it that were not visited before.
     fn below(&mut self, store: &mut ObjectStore, root: ObjectId, visit: &mut TraverseVisitor<'_>) -> Result<()> {
         if self.seen.insert(root) {
             self.pending.push(root);

@@ -1,8 +1,8 @@
-//! What a traversal read last at each path, so that it need not look at the same entries again.
+//! The last trees that a traversal read at each path, so that it does not visit the same entries again.
 //!
-//! The trees of one folder differ from revision to revision in an entry or two. Whatever a tree has in common with one
-//! that was visited at its path before was visited with that one: only the entries between what both begin with and
-//! what both end with are new. Branches that go their own way take turns in a log, so a few trees of each path are kept.
+//! The trees of one folder mostly differ by one or two entries between revisions. Entries that a tree has in common
+//! with an earlier tree at its path were visited with that one. So only the entries between the common prefix and the
+//! common suffix are new. Diverged branches alternate in a log, so a few trees are kept for each path.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use rustc_hash::FxHashMap;
 
 use crate::common_prefix::{common_prefix, common_suffix};
 
-/// The most content that is kept, in bytes. Folders beyond it are looked at entry by entry.
-const MOST_CONTENT: usize = 64 << 20;
+/// Limit on the kept content in bytes. All entries of further folders are visited.
+const MAX_CONTENT: usize = 64 << 20;
 
-/// How many trees of one folder are kept.
+/// Number of trees that are kept for one folder.
 const TREES: usize = 4;
 
-/// A folder, as a number: the same path, the same number.
+/// The number of a folder. Each path has one number.
 pub(super) type Folder = usize;
 
-/// The tree that was visited last in each folder.
+/// The trees that were visited last in each folder.
 #[derive(Debug)]
 pub(super) struct LastTrees {
-    /// The trees of each folder, the last one first.
+    /// The trees of each folder, most recent first.
     folders: Vec<Vec<LastTree>>,
     by_name: FxHashMap<(Folder, Box<[u8]>), Folder>,
     content_len: usize,
@@ -32,57 +32,58 @@ pub(super) struct LastTrees {
 #[derive(Debug, Default)]
 struct LastTree {
     content: Arc<Vec<u8>>,
-    /// Where each entry of it starts.
+    /// The start of each of its entries.
     starts: Vec<u32>,
 }
 
-/// The entries of a tree that its folder's last one did not have: a superset, as positions in the content.
+/// The entries of a tree that the kept tree of its folder does not have, or a superset of them, as positions in the
+/// content.
 #[derive(Debug)]
 pub(super) struct NewEntries {
-    /// From here on.
+    /// The start of the first new entry.
     pub(super) start: usize,
-    /// Which of the folder's trees it was held against; none where it has nothing in common with any.
+    /// The kept tree that it was compared with; `None` if it has nothing in common with any.
     tree: Option<usize>,
-    /// If an entry starts here, it and all behind it are known.
+    /// If an entry starts here, it and all later ones are known.
     known_from: usize,
-    /// How many entries lie before `start`.
+    /// Number of entries before `start`.
     before: usize,
-    /// Which of the last tree's entries is the first behind.
-    behind: usize,
-    /// Which of the last tree's entries may come next.
+    /// The first entry of the kept tree's common suffix.
+    suffix: usize,
+    /// The entry of the kept tree that may come next.
     next: usize,
-    /// How many entries it does not have.
+    /// Number of entries that the kept tree does not have.
     unknown: usize,
 }
 
 impl NewEntries {
-    /// Counts an entry that the tree it is held against does not have.
+    /// Counts an entry that the kept tree does not have.
     pub(super) fn count_unknown(&mut self) {
         self.unknown += 1;
     }
 
-    /// Whether the entry at `position`, and all behind it, are known.
-    pub(super) fn end_at(&self, position: usize) -> bool {
+    /// Whether the entry at `position` and all later ones are known.
+    pub(super) fn ends_at(&self, position: usize) -> bool {
         position == self.known_from
     }
 }
 
 impl LastTrees {
-    /// The root of all paths.
+    /// The root folder.
     pub(super) const ROOT: Folder = 0;
 
     pub(super) fn new() -> Self {
         LastTrees { folders: vec![Vec::new()], by_name: FxHashMap::default(), content_len: 0, spare: Vec::new() }
     }
 
-    /// Lets `folder`, a number of the caller's own, have trees.
-    pub(super) fn admit(&mut self, folder: Folder) {
+    /// Adds `folder`, a number assigned by the caller, if it is new.
+    pub(super) fn add_folder(&mut self, folder: Folder) {
         if self.folders.len() <= folder {
             self.folders.resize_with(folder + 1, Vec::new);
         }
     }
 
-    /// The folder called `name` in `parent`.
+    /// The folder `name` in `parent`.
     pub(super) fn folder(&mut self, parent: Folder, name: &[u8]) -> Folder {
         let next = self.folders.len();
         let folder = *self.by_name.entry((parent, name.into())).or_insert(next);
@@ -92,40 +93,40 @@ impl LastTrees {
         folder
     }
 
-    /// Which entries of `content`, a tree of `folder`, have to be looked at.
+    /// The entries of `content`, a tree of `folder`, that have to be visited.
     pub(super) fn new_entries(&self, folder: Folder, content: &[u8]) -> NewEntries {
         let all = NewEntries {
             start: 0,
             tree: None,
             known_from: content.len(),
             before: 0,
-            behind: usize::MAX,
+            suffix: usize::MAX,
             next: 0,
             unknown: 0,
         };
         let trees = self.folders.get(folder).map(Vec::as_slice).unwrap_or_default();
-        let Some((at, common)) = most_alike(trees, content) else { return all };
+        let Some((at, common)) = most_similar(trees, content) else { return all };
         let Some(LastTree { content: last, starts }) = trees.get(at) else { return all };
-        // The last entry that begins within is the one that differs, unless it is the first.
+        // The last entry that starts within the common prefix is the one that differs, unless it is the first.
         let before = starts.partition_point(|start| *start as usize <= common.prefix).saturating_sub(1);
         let start = starts.get(before).map_or(0, |start| *start as usize);
         let same_end = common.suffix.min(last.len() - start).min(content.len().saturating_sub(start));
-        let first_behind = last.len() - same_end;
-        let behind = starts.partition_point(|start| (*start as usize) < first_behind);
-        let known_len = starts.get(behind).map_or(0, |start| last.len() - *start as usize);
+        let suffix_start = last.len() - same_end;
+        let suffix = starts.partition_point(|start| (*start as usize) < suffix_start);
+        let known_len = starts.get(suffix).map_or(0, |start| last.len() - *start as usize);
         NewEntries {
             start,
             tree: Some(at),
             known_from: content.len() - known_len,
             before,
-            behind,
+            suffix,
             next: before,
             unknown: 0,
         }
     }
 
-    /// Goes over the entries from `position` of `content` on that the tree which it is held against has in the same
-    /// order, and adds where each starts to `starts`. Returns where they end.
+    /// Skips the entries of `content` from `position` on that the kept tree has in the same order, and adds their
+    /// starts to `starts`. Returns their end.
     pub(super) fn skip_known(
         &self,
         folder: Folder,
@@ -149,54 +150,53 @@ impl LastTrees {
         position + (start - from)
     }
 
-    /// Goes on in the tree that `new` is held against, behind all entries for which `is_passed` holds. Returns whether
-    /// there was one.
-    pub(super) fn pass(&self, folder: Folder, new: &mut NewEntries, is_passed: impl Fn(&[u8]) -> bool) -> bool {
+    /// Advances in the kept tree past all entries for which `is_before` holds. Returns whether there was one.
+    pub(super) fn advance(&self, folder: Folder, new: &mut NewEntries, is_before: impl Fn(&[u8]) -> bool) -> bool {
         let trees = self.folders.get(folder).map(Vec::as_slice).unwrap_or_default();
         let Some(last) = new.tree.and_then(|at| trees.get(at)) else { return false };
         let from = new.next;
-        while last.entry(new.next).is_some_and(&is_passed) {
+        while last.entry(new.next).is_some_and(&is_before) {
             new.next += 1;
         }
         new.next > from
     }
 
-    /// Remembers `content` as the last tree of `folder`. `looked_at` are the starts of those entries that were looked at,
-    /// which end at `end`.
-    pub(super) fn remember(
+    /// Keeps `content` as the last tree of `folder`. `visited` are the starts of the entries that were visited, which
+    /// end at `end`.
+    pub(super) fn keep(
         &mut self,
         folder: Folder,
         content: Arc<Vec<u8>>,
         new: &NewEntries,
-        looked_at: &[u32],
+        visited: &[u32],
         end: usize,
     ) {
         let Some(trees) = self.folders.get_mut(folder) else { return };
         self.spare.clear();
-        if let Some(held_against) = new.tree.and_then(|at| trees.get(at)) {
-            self.spare.extend_from_slice(held_against.starts.get(..new.before).unwrap_or_default());
-            self.spare.extend_from_slice(looked_at);
-            if new.end_at(end) {
-                let (old_len, new_len) = (held_against.content.len(), content.len());
-                let behind = held_against.starts.get(new.behind..).unwrap_or_default().iter();
-                // The start lies within the shorter distance from the end.
-                self.spare.extend(behind.filter_map(|start| u32::try_from(new_len - (old_len - *start as usize)).ok()));
+        if let Some(kept) = new.tree.and_then(|at| trees.get(at)) {
+            self.spare.extend_from_slice(kept.starts.get(..new.before).unwrap_or_default());
+            self.spare.extend_from_slice(visited);
+            if new.ends_at(end) {
+                let (old_len, new_len) = (kept.content.len(), content.len());
+                let suffix = kept.starts.get(new.suffix..).unwrap_or_default().iter();
+                // Distances from the end are equal in both trees.
+                self.spare.extend(suffix.filter_map(|start| u32::try_from(new_len - (old_len - *start as usize)).ok()));
             }
         } else {
-            self.spare.extend_from_slice(looked_at);
+            self.spare.extend_from_slice(visited);
         }
-        // A tree that mostly differs is left alone: its own branch may come back to it.
+        // A kept tree that mostly differs is not replaced: the log may return to its branch.
         let is_successor = new.unknown <= self.spare.len() / 2;
         let at = match new.tree.filter(|_| is_successor) {
             Some(at) => at,
             None => trees.len().min(TREES - 1),
         };
         let replaced = trees.get(at).map_or(0, |tree| tree.content.len());
-        let kept = self.content_len - replaced + content.len();
-        if kept > MOST_CONTENT || u32::try_from(content.len()).is_err() {
+        let content_len = self.content_len - replaced + content.len();
+        if content_len > MAX_CONTENT || u32::try_from(content.len()).is_err() {
             return;
         }
-        self.content_len = kept;
+        self.content_len = content_len;
         if at == trees.len() {
             trees.push(LastTree::default());
         }
@@ -208,12 +208,12 @@ impl LastTrees {
 }
 
 impl LastTree {
-    /// The entry of that number.
+    /// The entry with this number.
     fn entry(&self, number: usize) -> Option<&[u8]> {
         self.content.get(*self.starts.get(number)? as usize..self.end(number)?)
     }
 
-    /// Where the entry of that number ends.
+    /// The end of the entry with this number.
     fn end(&self, number: usize) -> Option<usize> {
         match self.starts.get(number + 1) {
             Some(end) => Some(*end as usize),
@@ -222,16 +222,16 @@ impl LastTree {
     }
 }
 
-/// How many bytes two trees both begin and end with. The two may overlap in the shorter one.
+/// The lengths of the common prefix and suffix of two trees. They may overlap in the shorter tree.
 #[derive(Debug, Clone, Copy)]
 struct Common {
     prefix: usize,
     suffix: usize,
 }
 
-/// Which of `trees` has the most in common with `content`, or the first one that has nearly all.
-fn most_alike(trees: &[LastTree], content: &[u8]) -> Option<(usize, Common)> {
-    /// Bytes that differ: an entry's mode, id and a name of usual length.
+/// The position of the tree that has the most in common with `content`, or of the first one that has almost everything.
+fn most_similar(trees: &[LastTree], content: &[u8]) -> Option<(usize, Common)> {
+    /// A difference of this many bytes: mode, id and a name of usual length.
     const ENTRY: usize = 64;
     let mut best: Option<(usize, usize, Common)> = None;
     for (at, LastTree { content: last, .. }) in trees.iter().enumerate() {
@@ -253,13 +253,13 @@ mod tests {
 
     use super::*;
 
-    /// Entries of one digit each: a tree whose entries start at every multiple of two.
+    /// Visits a tree whose entries are two bytes long, a digit and a dot. Returns the starts of the entries visited.
     fn visit(last: &mut LastTrees, folder: Folder, tree: &[u8]) -> Vec<usize> {
         let mut new = last.new_entries(folder, tree);
         let (mut starts, mut positions) = (Vec::new(), Vec::new());
         let mut at = new.start;
-        while at < tree.len() && !new.end_at(at) {
-            last.pass(folder, &mut new, |entry| entry[0] < tree[at]);
+        while at < tree.len() && !new.ends_at(at) {
+            last.advance(folder, &mut new, |entry| entry[0] < tree[at]);
             let known_to = last.skip_known(folder, &mut new, tree, at, &mut starts);
             if known_to == at {
                 starts.push(at as u32);
@@ -270,20 +270,20 @@ mod tests {
                 at = known_to;
             }
         }
-        last.remember(folder, Arc::new(tree.to_vec()), &new, &starts, at);
+        last.keep(folder, Arc::new(tree.to_vec()), &new, &starts, at);
         positions
     }
 
     #[test]
-    fn only_what_differs_is_looked_at() {
+    fn only_differing_entries_are_visited() {
         let mut last = LastTrees::new();
         assert_eq!(visit(&mut last, 0, b"a.b.c.d.e."), [0, 2, 4, 6, 8]);
         assert_eq!(visit(&mut last, 0, b"a.b.X.d.e."), [4]);
         assert_eq!(visit(&mut last, 0, b"a.b.X.Y.d.e."), [6]);
-        assert_eq!(visit(&mut last, 0, b"a.b.d.e."), [4; 0], "entries that are gone show nothing new");
+        assert_eq!(visit(&mut last, 0, b"a.b.d.e."), [4; 0], "removed entries are not new");
         assert_eq!(visit(&mut last, 0, b"a.b.d.e.f."), [8]);
         assert_eq!(visit(&mut last, 0, b"Z.b.c.e.g."), [0, 4, 8], "several");
-        assert_eq!(visit(&mut last, 0, b"Z.b.d.e.f."), [0], "held against the one before");
+        assert_eq!(visit(&mut last, 0, b"Z.b.d.e.f."), [0], "compared with the tree before");
         assert_eq!(visit(&mut last, 0, b""), [0; 0]);
         assert_eq!(visit(&mut last, 0, b"p.q.r."), [0, 2, 4]);
         assert_eq!(visit(&mut last, 0, b"Z.b.d.e."), [0; 0], "the other branch");
@@ -291,20 +291,20 @@ mod tests {
         let folder = last.folder(0, b"sub");
         assert_eq!(folder, last.folder(0, b"sub"));
         assert_ne!(folder, last.folder(folder, b"sub"));
-        assert_eq!(visit(&mut last, folder, b"a."), [0], "another folder has another past");
+        assert_eq!(visit(&mut last, folder, b"a."), [0], "another folder has other trees");
     }
 
     proptest! {
         #[test]
-        fn whatever_was_not_there_before_is_looked_at(trees: Vec<Vec<u8>>) {
+        fn new_entries_are_always_visited(trees: Vec<Vec<u8>>) {
             let mut last = LastTrees::new();
             let mut before: Vec<u8> = Vec::new();
             for tree in trees {
                 let mut digits: Vec<u8> = tree.iter().map(|digit| digit % 8).collect();
                 digits.sort_unstable();
                 let tree: Vec<u8> = digits.into_iter().flat_map(|digit| [digit, b'.']).collect();
-                let looked_at = visit(&mut last, 0, &tree);
-                for at in (0..tree.len()).step_by(2).filter(|at| !looked_at.contains(at)) {
+                let visited = visit(&mut last, 0, &tree);
+                for at in (0..tree.len()).step_by(2).filter(|at| !visited.contains(at)) {
                     prop_assert!(before.chunks(2).any(|entry| entry == &tree[at..at + 2]), "{} of {:?}", at, tree);
                 }
                 let starts: Vec<u32> = (0..tree.len() as u32).step_by(2).collect();

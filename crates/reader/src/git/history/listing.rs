@@ -1,4 +1,4 @@
-//! The order in which git lists objects, and that in which a checkout reads them.
+//! Listing objects in the order of git, and in the order in which a checkout reads them.
 
 use std::ops::ControlFlow;
 
@@ -20,30 +20,32 @@ use crate::{
     traits::FileMode,
 };
 
-/// Deeper than git lets folders be by default. A tree that holds itself, which content that was never hashed can, ends here.
+/// The largest depth of folders that git allows by default. It also stops at a tree that contains itself, which is
+/// possible in content that was never hashed.
 const MAX_DEPTH: usize = 4096;
 
-/// An object that a listing comes to.
+/// An object in a listing.
 #[derive(Debug, Clone, Copy)]
 pub struct ListedObject<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
     /// Its id.
     pub id: &'a oid,
-    /// Where it lies, where the listing had to find that out.
+    /// Its place, if the listing had to find it.
     pub place: Option<PackPlace>,
-    /// The path at which it was met; the root for what has none, and for files where the table does not number them.
+    /// The path at which it was first found. It is the root for objects without a path, and for files if the table does
+    /// not number files.
     pub path: PathNumber,
 }
 
-/// Told of every object that a listing comes to, once each, with the store that holds it; says whether to go on. A file may be
-/// missing from the store.
+/// Receives every object of a listing, once each, with its store. Returns whether to continue. A file may be missing
+/// from the store.
 pub type ListingVisitor<'a> = dyn FnMut(&ObjectStore, &ListedObject<'_>) -> ControlFlow<()> + 'a;
 
-/// What a checkout reads, in that order.
+/// The objects that a checkout reads, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckoutListing {
-    /// The commit, and its trees, each before what is in it.
+    /// The commit and its trees, each tree before its contents.
     pub trees: Vec<ObjectId>,
     /// The files, sorted by path as in an index.
     pub files: Vec<ObjectId>,
@@ -57,19 +59,20 @@ struct Pending {
 }
 
 impl Pending {
-    /// What has no path.
+    /// An object without a path.
     fn at_root(kind: ObjectKind, id: ObjectId) -> Self {
         Pending { id, kind, path: PathTable::ROOT }
     }
 }
 
 impl GitHistory {
-    /// Visits everything reachable from every reference in the order of `git rev-list --objects --all`: commits, newest first;
-    /// what else references name, tags above all, and what these lead to; then trees and files of one commit after the other, each
-    /// tree before what is in it, in the order of paths. Paths get their numbers from `paths`. Files are not looked at.
+    /// Visits everything reachable from any reference in the order of `git rev-list --objects --all`. First commits,
+    /// newest first; then other targets of references, mostly tags, and the objects that they lead to; then the trees
+    /// and files of one commit after another, each tree before its contents, in the order of paths. `paths` numbers the
+    /// paths. Files are not read.
     ///
     /// # Errors
-    /// A commit, tag or tree is damaged, or missing where nothing says that it may be.
+    /// A commit, tag or tree is damaged, or missing although the repository is no partial clone.
     pub fn list(&mut self, paths: &mut PathTable, visit: &mut ListingVisitor<'_>) -> Result<()> {
         let mut store = self.store.lock();
         let mut walk = CommitWalk::new(self.overrides.clone());
@@ -91,7 +94,7 @@ impl GitHistory {
         list_trees(&mut store, tips.others.into_iter().chain(trees), paths, visit)
     }
 
-    /// What a checkout of `commit` reads, each object once. A tree that is missing is left out with what is in it.
+    /// The objects that a checkout of `commit` reads, once each. A missing tree is left out with its contents.
     ///
     /// # Errors
     /// The commit or a tree is damaged.
@@ -132,7 +135,7 @@ impl GitHistory {
         }
     }
 
-    /// What the references below `refs/tags/` name, and what the tags among that lead to in the end.
+    /// The targets of the references below `refs/tags/`, and the objects that the tags among them finally lead to.
     ///
     /// # Errors
     /// A tag is damaged.
@@ -146,7 +149,7 @@ impl GitHistory {
             }
             tagged.push(*id);
             let mut leads_to = *id;
-            // A tag that names itself, which content that was never hashed can, ends somewhere.
+            // Stops at a tag that names itself, which is possible in content that was never hashed.
             for _ in 0..MAX_DEPTH {
                 if store.kind(&leads_to)? != Some(ObjectKind::Tag) {
                     break;
@@ -159,16 +162,16 @@ impl GitHistory {
     }
 }
 
-/// What references lead to besides commits.
+/// The objects other than commits that references lead to.
 #[derive(Default)]
 struct Tips {
     known: FxHashSet<ObjectId>,
-    /// In the order of references; a tag is followed by what it names, unless that is a commit.
+    /// In the order of references. The target of a tag follows the tag, unless it is a commit.
     others: Vec<Pending>,
 }
 
 impl Tips {
-    /// Adds `tip` and, while it is a tag, what it names. Commits are queued in `walk`.
+    /// Adds `tip` and, while it is a tag, its target. Commits are queued in `walk`.
     fn follow(
         &mut self,
         store: &mut ObjectStore,
@@ -189,14 +192,14 @@ impl Tips {
                     self.others.push(Pending::at_root(kind, id));
                     return Ok(());
                 }
-                // Met before; and what no Git store holds.
+                // A tag that was added before, or a kind that no Git store has.
                 Some(_) => return Ok(()),
             }
         }
     }
 }
 
-/// Visits `roots` and all that is in them, each object when it is met first.
+/// Visits `roots` and everything in them, each object when it is first found.
 fn list_trees(
     store: &mut ObjectStore,
     roots: impl Iterator<Item = Pending>,
@@ -227,7 +230,7 @@ fn list_trees(
                 return Ok(());
             }
             let first_child = pending.len();
-            last_trees.admit(path as usize);
+            last_trees.add_folder(path as usize);
             let tree = WalkedTree { id, folder: path as usize, content };
             for_each_new_entry(store, &mut last_trees, &mut starts, tree, hash, |_, _, entry, child| {
                 if entry.mode != Some(FileMode::Gitlink) {

@@ -39,7 +39,7 @@ use crate::{
     Result, Revision, SizeVisitor, TraverseVisitor, traits::FileMode,
 };
 
-/// The history of a Git repository, over its object store. Grafts, the shallow boundary and replacements apply, as in git.
+/// The history of a Git repository. As in git, grafts, the shallow boundary and replacements apply.
 pub struct GitHistory {
     store: SharedObjectStore,
     hash: Kind,
@@ -58,7 +58,7 @@ impl std::fmt::Debug for GitHistory {
 }
 
 impl GitHistory {
-    /// Puts history over `store`, which is `repository`'s.
+    /// The history of `repository`, whose object store is `store`.
     pub fn new(repository: &GitRepository, mut store: ObjectStore) -> Result<Self> {
         let mut overrides = ParentOverrides::default();
         overrides.extend(repository.grafts().iter().map(|(id, parents)| (*id, parents.clone())));
@@ -84,7 +84,7 @@ impl GitHistory {
         })
     }
 
-    /// A handle on the object store, for a library that reads from it.
+    /// A handle to the object store, for libraries that read from it.
     pub fn objects(&self) -> SharedObjectStore {
         self.store.clone()
     }
@@ -104,8 +104,8 @@ impl GitHistory {
             .ok_or_else(|| damaged(&store, id.to_owned(), "a commit with a tree line", "another beginning"))
     }
 
-    /// Visits `id` and, while it is an annotated tag, what it names. Commits are queued in `walk`, trees and blobs
-    /// collected in `trees`.
+    /// Visits `id` and, while it is an annotated tag, its target. Commits are queued in `walk`, trees are collected in
+    /// `trees`.
     fn visit_tip(
         &mut self,
         mut id: ObjectId,
@@ -133,14 +133,14 @@ impl GitHistory {
                     id = target_of_tag(&mut store, id, &mut self.content)?;
                     continue;
                 }
-                // No Git store holds them.
+                // No Git store has them.
                 Some(ObjectKind::Changelog | ObjectKind::Manifest | ObjectKind::Filelog) => {}
             }
             return Ok(());
         }
     }
 
-    /// Visits every tree and blob below `roots` that was not seen before, depth first.
+    /// Visits every tree and blob below `roots` that was not visited before, depth first.
     fn visit_trees(
         &mut self,
         roots: &[ObjectId],
@@ -269,8 +269,8 @@ impl History for GitHistory {
         }
     }
 
-    fn forget(&mut self) {
-        self.store.lock().forget();
+    fn clear_caches(&mut self) {
+        self.store.lock().clear_caches();
         self.log = CommitWalk::new(self.overrides.clone());
     }
 

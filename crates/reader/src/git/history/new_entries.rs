@@ -1,4 +1,4 @@
-//! The entries of a tree that a walk has not met at its path before.
+//! The entries of a tree that a walk has not yet visited at its path.
 
 use gix_hash::{Kind, ObjectId, oid};
 
@@ -9,19 +9,19 @@ use super::{
 };
 use crate::{Result, git::ObjectStore};
 
-/// A tree that is walked.
+/// A tree on a walk.
 pub(super) struct WalkedTree {
     pub(super) id: ObjectId,
-    /// Where it was met.
+    /// The folder in which it was found.
     pub(super) folder: Folder,
     pub(super) content: TreeContent,
 }
 
-/// Calls `visit` with those entries of `tree` that no tree that was walked at its path before had, and some more, in their order;
-/// and has `last_trees` remember the tree. `starts` is room for where entries start.
+/// Calls `visit` with the entries of `tree` that were in no earlier tree at its path, and possibly some others, in
+/// their order. Keeps the tree in `last_trees`. `starts` is a buffer.
 ///
 /// # Errors
-/// The tree is no list of entries, and what `visit` returns.
+/// The tree is no list of entries. Errors of `visit`.
 #[inline]
 pub(super) fn for_each_new_entry(
     store: &mut ObjectStore,
@@ -35,7 +35,7 @@ pub(super) fn for_each_new_entry(
     let mut new = last_trees.new_entries(folder, &content);
     let mut at = new.start;
     starts.clear();
-    while at < content.len() && !new.end_at(at) {
+    while at < content.len() && !new.ends_at(at) {
         let known_to = last_trees.skip_known(folder, &mut new, &content, at, starts);
         if known_to > at {
             at = known_to;
@@ -44,7 +44,7 @@ pub(super) fn for_each_new_entry(
         let rest = content.get(at..).unwrap_or_default();
         let Some(entry) = parse_entry(rest, hash.len_in_bytes()) else { return Err(malformed_tree(store, id)) };
         let Ok(child) = oid::try_from_bytes(entry.id) else { return Err(malformed_tree(store, id)) };
-        if last_trees.pass(folder, &mut new, |last| entry.is_behind(last, hash)) {
+        if last_trees.advance(folder, &mut new, |last| entry.comes_after(last, hash)) {
             let known_to = last_trees.skip_known(folder, &mut new, &content, at, starts);
             if known_to > at {
                 at = known_to;
@@ -56,6 +56,6 @@ pub(super) fn for_each_new_entry(
         at += entry.len;
         visit(store, last_trees, entry, child)?;
     }
-    last_trees.remember(folder, content, &new, starts, at);
+    last_trees.keep(folder, content, &new, starts, at);
     Ok(())
 }

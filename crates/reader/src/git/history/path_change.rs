@@ -1,4 +1,4 @@
-//! What a commit changed at one path: only the trees on the way there are read.
+//! The change of one path by a commit. Only the trees on the way to the path are read.
 
 use gix_hash::{Kind, ObjectId};
 
@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{Changes, Result, git::ObjectStore};
 
-/// Adds the change of `path` between the trees `old` and `new` to `changes`, if there is one. A tree that is not there, or missing, which
-/// the store remembers, holds nothing.
+/// Adds the change of `path` between the trees `old` and `new` to `changes`, if there is one. No tree counts as an
+/// empty one, and so does a missing one, which the store notes.
 pub(super) fn change_of_path(
     store: &mut ObjectStore,
     hash: Kind,
@@ -41,7 +41,7 @@ pub(super) fn change_of_path(
     Ok(())
 }
 
-/// The entry of `tree`, which is that of `id`, with this name.
+/// The entry of `tree`, which has this `id`, with this name.
 fn find_entry<'a>(
     store: &ObjectStore,
     hash: Kind,
@@ -49,14 +49,14 @@ fn find_entry<'a>(
     tree: &'a [u8],
     name: &[u8],
 ) -> Result<Option<TreeEntry<'a>>> {
-    entry_called(tree, hash, name).map_err(|Malformed| malformed_tree(store, id.unwrap_or_else(|| hash.null())))
+    entry_named(tree, hash, name).map_err(|Malformed| malformed_tree(store, id.unwrap_or_else(|| hash.null())))
 }
 
-/// What is no tree.
+/// The content is no tree.
 #[derive(Debug, PartialEq, Eq)]
 struct Malformed;
 
-fn entry_called<'a>(tree: &'a [u8], hash: Kind, name: &[u8]) -> std::result::Result<Option<TreeEntry<'a>>, Malformed> {
+fn entry_named<'a>(tree: &'a [u8], hash: Kind, name: &[u8]) -> std::result::Result<Option<TreeEntry<'a>>, Malformed> {
     let mut rest = tree;
     while !rest.is_empty() {
         let entry = parse_entry(rest, hash.len_in_bytes()).ok_or(Malformed)?;
@@ -73,18 +73,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_found_by_its_whole_name() {
+    fn finds_entry_by_its_whole_name() {
         let mut tree = Vec::new();
         for (name, id) in [("ab", 1), ("abc", 2), ("b", 3)] {
             tree.extend_from_slice(format!("100644 {name}\0").as_bytes());
             tree.extend_from_slice(&[id; 20]);
         }
         let id =
-            |name: &str| entry_called(&tree, Kind::Sha1, name.as_bytes()).map(|entry| entry.map(|entry| entry.id[0]));
+            |name: &str| entry_named(&tree, Kind::Sha1, name.as_bytes()).map(|entry| entry.map(|entry| entry.id[0]));
         assert_eq!([id("ab"), id("abc"), id("b")], [Ok(Some(1)), Ok(Some(2)), Ok(Some(3))]);
         assert_eq!([id("a"), id("abcd"), id("")], [Ok(None), Ok(None), Ok(None)]);
         tree.truncate(tree.len() - 1);
-        let cut = |name: &str| entry_called(&tree, Kind::Sha1, name.as_bytes()).map(|entry| entry.is_some());
+        let cut = |name: &str| entry_named(&tree, Kind::Sha1, name.as_bytes()).map(|entry| entry.is_some());
         assert_eq!([cut("abc"), cut("b")], [Ok(true), Err(Malformed)]);
     }
 }

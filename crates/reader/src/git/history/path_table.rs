@@ -1,4 +1,4 @@
-//! Paths as numbers, in a few bytes each.
+//! Numbering paths, with a few bytes per path.
 
 use std::{
     cmp::Ordering,
@@ -7,20 +7,20 @@ use std::{
 
 use rustc_hash::FxHashMap;
 
-/// A path, as a number: the same path, the same number.
+/// The number of a path. Each path has one number.
 pub type PathNumber = u32;
 
-/// In place of a number, for none.
+/// Stands for no path.
 const NONE: u32 = u32::MAX;
 
-/// The paths that were met so far.
+/// The paths found so far.
 #[derive(Debug)]
 pub struct PathTable {
     paths: Vec<NumberedPath>,
     names: Vec<u8>,
-    /// By hash of folder and name, the last path that has it.
+    /// The last path for each hash of folder and name.
     by_hash: FxHashMap<u64, PathNumber>,
-    /// With a seed of its own: names come from the repository, and may have been chosen so that others' hashes are the same.
+    /// It has a random seed: names come from the repository and may have been chosen to collide with a known seed.
     hasher: RandomState,
     numbers_files: bool,
 }
@@ -30,7 +30,7 @@ struct NumberedPath {
     folder: PathNumber,
     /// Another path whose folder and name have the same hash.
     same_hash: PathNumber,
-    /// Its last part: where in [`PathTable::names`].
+    /// The start of its last part in [`PathTable::names`].
     name: usize,
     name_len: usize,
 }
@@ -49,20 +49,20 @@ impl Default for PathTable {
 }
 
 impl PathTable {
-    /// The folder that holds everything.
+    /// The root folder.
     pub const ROOT: PathNumber = 0;
 
-    /// One for those who do not ask for the paths of files.
+    /// A table that only numbers folders.
     pub fn of_folders() -> Self {
         PathTable { numbers_files: false, ..PathTable::default() }
     }
 
-    /// As [`number`](PathTable::number), of a file; the root where files have no numbers.
+    /// As [`number`](PathTable::number), for a file. It is the root if files are not numbered.
     pub fn file_number(&mut self, folder: PathNumber, name: &[u8]) -> PathNumber {
         if self.numbers_files { self.number(folder, name) } else { Self::ROOT }
     }
 
-    /// The number of the path called `name` in `folder`. Should there ever be more paths than numbers, that of the root.
+    /// The number of the path `name` in `folder`; that of the root if there are more paths than numbers.
     pub fn number(&mut self, folder: PathNumber, name: &[u8]) -> PathNumber {
         let hash = self.hasher.hash_one((folder, name));
         let mut same_hash = self.by_hash.get(&hash).copied().unwrap_or(NONE);
@@ -83,17 +83,17 @@ impl PathTable {
         number
     }
 
-    /// How many paths there are, the root included.
+    /// Number of paths, including the root.
     pub fn len(&self) -> usize {
         self.paths.len()
     }
 
-    /// Whether no path was met but the root.
+    /// Whether the root is the only path.
     pub fn is_empty(&self) -> bool {
         self.paths.len() == 1
     }
 
-    /// The place of each path, by its number, where each folder is followed by what is in it, sorted by name.
+    /// The rank of each path, by its number, in an order where each folder is followed by its contents, sorted by name.
     pub fn ranks(&self) -> Vec<u32> {
         let mut sorted: Vec<PathNumber> = (0..NONE).take(self.paths.len()).skip(1).collect();
         sorted.sort_unstable_by(|one, other| self.by_folder_and_name(*one, *other));
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_has_one_number_and_a_folder_stands_before_what_is_in_it() {
+    fn paths_have_one_number_and_folders_rank_before_contents() {
         let mut paths = PathTable::default();
         assert!(paths.is_empty());
         let src = paths.number(PathTable::ROOT, b"src");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_numbers_only_where_somebody_asks_for_them() {
+    fn files_are_numbered_only_on_request() {
         let mut paths = PathTable::of_folders();
         let src = paths.number(PathTable::ROOT, b"src");
         assert_eq!(paths.file_number(src, b"main.rs"), PathTable::ROOT);
@@ -165,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_names_hash_otherwise_in_another_table() {
+    fn hashes_differ_between_tables() {
         let hash = |paths: &PathTable| paths.hasher.hash_one((PathTable::ROOT, b"name".as_slice()));
         let hashes: Vec<u64> = (0..4).map(|_| hash(&PathTable::default())).collect();
         assert!(hashes.iter().any(|hash| *hash != hashes[0]), "{hashes:?}");
     }
 
     #[test]
-    fn paths_of_the_same_hash_are_told_apart() {
+    fn paths_with_the_same_hash_are_distinct() {
         let mut paths = PathTable::default();
         let one = paths.number(PathTable::ROOT, b"one");
         let hash = paths.hasher.hash_one((PathTable::ROOT, b"two".as_slice()));

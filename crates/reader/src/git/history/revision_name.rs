@@ -1,4 +1,4 @@
-//! Names of revisions: references, ids, abbreviated ids, and parents of those (gitrevisions(7)).
+//! Names of revisions: references, ids, abbreviated ids, and their ancestors (gitrevisions(7)).
 
 use gix_hash::ObjectId;
 
@@ -9,12 +9,11 @@ use super::{
 };
 use crate::{ObjectKind, ReaderError, Result, git::repository::Target};
 
-/// Tags of tags are rare; so many in a row are a circle, which content that was never hashed can form.
+/// Tags of tags are rare. A longer sequence is a cycle, which is possible in content that was never hashed.
 const MAX_TAGS: usize = 1000;
 
 impl GitHistory {
-    /// The commit that `name` stands for: a reference, an id or the beginning of one, followed by any number of `~N`
-    /// and `^N`.
+    /// The commit `name`: a reference, an id or an abbreviated id, followed by any number of `~N` and `^N`.
     pub(super) fn revision_by_name(&self, name: &str) -> Result<ObjectId> {
         let (base, suffixes) = name.split_at(name.find(['~', '^']).unwrap_or(name.len()));
         let mut id = self.commit_at(self.look_up_name(base)?)?;
@@ -34,7 +33,7 @@ impl GitHistory {
         Ok(id)
     }
 
-    /// What the reference or abbreviated id `name` stands for, in the order in which gitrevisions(7) tries.
+    /// The object that the reference or abbreviated id `name` refers to, with the precedence of gitrevisions(7).
     fn look_up_name(&self, name: &str) -> Result<ObjectId> {
         let prefixes = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
         let candidates = prefixes.iter().map(|prefix| format!("{prefix}{name}"));
@@ -50,7 +49,7 @@ impl GitHistory {
     }
 
     fn follow(&self, name: &[u8]) -> Option<ObjectId> {
-        // git gives up on symbolic references after as many steps.
+        // git follows at most this many symbolic references.
         const MAX_STEPS: usize = 5;
         let mut target = self.references.get(name)?;
         for _ in 0..MAX_STEPS {
@@ -62,7 +61,7 @@ impl GitHistory {
         None
     }
 
-    /// The commit that `id` is, or that the tags from there on lead to.
+    /// The commit `id`, or the commit that the tag `id` finally leads to.
     fn commit_at(&self, mut id: ObjectId) -> Result<ObjectId> {
         let mut content = Vec::new();
         let mut store = self.store.lock();
@@ -78,7 +77,7 @@ impl GitHistory {
         Err(damaged(&store, first, "a tag that leads to a commit", &format!("more than {MAX_TAGS} tags in a row")))
     }
 
-    /// The commit that `count` first parents lead to from `id`.
+    /// The ancestor of `id` after `count` first parents.
     fn nth_ancestor(&self, mut id: ObjectId, count: usize, name: &str) -> Result<ObjectId> {
         for _ in 0..count {
             id = self.nth_parent(id, 1, name)?;

@@ -1,27 +1,27 @@
-//! Which objects a traversal has met.
+//! The objects that a traversal has visited.
 
 use gix_hash::{Kind, ObjectId, oid};
 use gix_hashtable::HashSet;
 
 use crate::git::{ObjectStore, object_store::PackPlace, pack::PackFile};
 
-/// What became of an id.
+/// The result of adding an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sighting {
-    /// It was met before.
+    /// It was added before.
     Seen,
-    /// It was not; where it lies, if that is known.
+    /// It is new. The place is that of the object, if it is known.
     New(Option<PackPlace>),
 }
 
-/// The ids that a traversal has met.
+/// The ids that a traversal has visited.
 ///
-/// An object of the largest pack, as most are, is known by its position in the index: a bit for each is less than a
-/// hundredth of what a set of ids would take, and fits the processor's cache. Many look-ups repeat recent ones; a small table
-/// answers those without a search of the index.
+/// Most objects are in the largest pack and are identified by their position in its index. One bit for each takes less
+/// than a hundredth of the memory of a set of ids, and fits the processor's cache. Many look-ups repeat recent ones; a
+/// small table answers those without a search in the index.
 pub(super) struct SeenObjects {
     recent: Vec<ObjectId>,
-    /// Its number.
+    /// The number of the largest pack.
     largest_pack: usize,
     in_largest_pack: Vec<u64>,
     elsewhere: HashSet<ObjectId>,
@@ -30,7 +30,7 @@ pub(super) struct SeenObjects {
 impl SeenObjects {
     const RECENT: usize = 1 << 16;
 
-    /// An empty set for objects of `store`, whose ids are made by `hash`.
+    /// An empty set for objects of `store`, whose ids are of the kind `hash`.
     pub(super) fn new(hash: Kind, store: &ObjectStore) -> Self {
         let largest = store.packs().iter().map(PackFile::entry_count).enumerate().max_by_key(|(_, entries)| *entries);
         let (largest_pack, entries) = largest.unwrap_or_default();
@@ -42,12 +42,12 @@ impl SeenObjects {
         }
     }
 
-    /// Adds `id`, and says where it lies if it is new. `store` is the one that the set was made for.
+    /// Adds `id`. `store` is the one that the set was made for.
     pub(super) fn insert(&mut self, store: &ObjectStore, id: &oid) -> Sighting {
-        // Ids are uniformly distributed, so any of their bytes make an index.
+        // Ids are uniformly distributed, so any of their bytes can serve as an index.
         let at = id.as_bytes().iter().skip(4).take(2).fold(0usize, |at, byte| at << 8 | usize::from(*byte));
         let Some(recent) = self.recent.get_mut(at % Self::RECENT) else { return Sighting::Seen };
-        // The table is filled with the null id.
+        // The table is initially filled with the null id.
         if *recent == id && !id.is_null() {
             return Sighting::Seen;
         }

@@ -1,7 +1,6 @@
-//! Compares trees, as git does: depth first, in the order of paths.
+//! Comparing trees as git does: depth first, in the order of paths.
 //!
-//! Trees of neighbouring revisions are mostly the same bytes, so what both begin with is skipped before any entry is
-//! compared.
+//! Trees of neighbouring revisions are mostly identical, so their common prefix is skipped before entries are compared.
 
 use std::cmp::Ordering;
 
@@ -11,10 +10,11 @@ use gix_object::tree::name_order;
 use super::expect::{TreeContent, damaged, read_tree_or_empty};
 use crate::{Changes, FileVersion, Result, git::ObjectStore, traits::FileMode};
 
-/// git's default for `core.maxTreeDepth`. A tree that holds itself, which content that was never hashed can, ends here.
+/// git's default for `core.maxTreeDepth`. It also stops at a tree that contains itself, which is possible in content
+/// that was never hashed.
 const MAX_DEPTH: usize = 4096;
 
-/// Finds what differs between two trees.
+/// Finds the differences between two trees.
 #[derive(Debug)]
 pub(super) struct TreeDiff {
     hash: Kind,
@@ -22,16 +22,16 @@ pub(super) struct TreeDiff {
     levels: Vec<Level>,
 }
 
-/// Two trees at one path that are being compared, and how far.
+/// Two trees at one path, and the progress of comparing them.
 #[derive(Debug)]
 struct Level {
     old: TreeCursor,
     new: TreeCursor,
-    /// Length of the path of the directory, its slash included.
+    /// Length of the path of the directory, including its slash.
     path_len: usize,
 }
 
-/// A tree and the place in it of the next entry.
+/// A tree and the position of the next entry.
 #[derive(Debug)]
 struct TreeCursor {
     id: Option<ObjectId>,
@@ -50,8 +50,8 @@ pub(super) struct TreeEntry<'a> {
     pub(super) len: usize,
 }
 
-/// Parses the entry at the start of `bytes`: octal mode, space, name, NUL, id (gitformat-tree is not written down; see
-/// decode_tree_entry() in git's tree-walk.c).
+/// Parses the entry at the start of `bytes`: octal mode, space, name, NUL, id (git has no documentation of the format;
+/// see decode_tree_entry() in its tree-walk.c).
 pub(super) fn parse_entry(bytes: &[u8], hash_len: usize) -> Option<TreeEntry<'_>> {
     let name_end = memchr::memchr(0, bytes)?;
     let head = bytes.get(..name_end)?;
@@ -67,8 +67,8 @@ pub(super) fn parse_entry(bytes: &[u8], hash_len: usize) -> Option<TreeEntry<'_>
     Some(TreeEntry { mode: file_mode(mode), name: head.get(space + 1..)?, id: bytes.get(id_start..len)?, len })
 }
 
-/// What git takes a mode for, `None` for a directory: old histories hold modes such as 100664, which mean the same as
-/// 100644 and make no difference (canon_mode() in git).
+/// The type that git reads from a mode; `None` for a directory. Old histories have modes such as 100664, which are
+/// equivalent to 100644 (canon_mode() in git).
 fn file_mode(mode: u32) -> Option<FileMode> {
     const FILE_TYPE: u32 = 0o170_000;
     const OWNER_EXECUTES: u32 = 0o100;
@@ -86,8 +86,8 @@ impl TreeEntry<'_> {
         ObjectId::try_from(self.id).ok()
     }
 
-    /// Whether the entry at the start of `other` comes before this one in a tree.
-    pub(super) fn is_behind(&self, other: &[u8], hash: Kind) -> bool {
+    /// Whether this entry comes after the entry at the start of `other` in a tree.
+    pub(super) fn comes_after(&self, other: &[u8], hash: Kind) -> bool {
         parse_entry(other, hash.len_in_bytes()).is_some_and(|other| other.order(self).is_lt())
     }
 
@@ -109,7 +109,7 @@ impl TreeEntry<'_> {
 }
 
 impl TreeCursor {
-    /// The next entry, and where the one behind it starts; `None` at the end of the tree.
+    /// The next entry and its end; `None` at the end of the tree.
     fn next(&self, store: &ObjectStore, hash: Kind) -> Result<Option<(TreeEntry<'_>, usize)>> {
         let rest = self.tree.get(self.at..).unwrap_or_default();
         if rest.is_empty() {
@@ -125,7 +125,7 @@ impl TreeCursor {
     }
 }
 
-/// How many bytes of whole entries `old` and `new` both begin with, or a few less.
+/// Number of bytes of whole entries that `old` and `new` both start with, or a few less.
 fn common_entries(old: &[u8], new: &[u8], hash_len: usize) -> usize {
     const STRIDE: usize = 64;
     let strides = old.chunks_exact(STRIDE).zip(new.chunks_exact(STRIDE));
@@ -146,8 +146,8 @@ impl TreeDiff {
         TreeDiff { hash, path: Vec::new(), levels: Vec::new() }
     }
 
-    /// Adds what differs between the trees `old` and `new` to `changes`. No tree counts as an empty one, and so does one
-    /// that is missing, which the store remembers.
+    /// Adds the differences between the trees `old` and `new` to `changes`. No tree counts as an empty one, and so does
+    /// a missing one, which the store notes.
     pub(super) fn run(
         &mut self,
         store: &mut ObjectStore,
@@ -156,7 +156,7 @@ impl TreeDiff {
         changes: &mut Changes,
     ) -> Result<()> {
         self.path.clear();
-        // A comparison that failed half-way has left levels behind.
+        // A failed comparison may have left levels.
         self.levels.clear();
         self.enter(store, old, new)?;
         while let Some(level) = self.levels.last_mut() {
@@ -189,11 +189,11 @@ impl TreeCursor {
     }
 }
 
-/// What to do after the entries at both cursors were compared.
+/// What to do after comparing the entries at both cursors.
 enum Step {
     Next,
     Leave,
-    /// Both sides, or the one that has it, hold a directory at the path reached.
+    /// One or both sides have a directory at this path.
     Enter(Option<ObjectId>, Option<ObjectId>),
 }
 
@@ -206,7 +206,7 @@ impl Level {
             (None, Some(_)) => Ordering::Greater,
             (Some((old, _)), Some((new, _))) => old.order(new),
         };
-        // An entry whose counterpart is yet to come, or never will, stands alone.
+        // Of two entries with different names, only the first in order is handled now.
         let old = old.filter(|_| order.is_le());
         let new = new.filter(|_| order.is_ge());
         let (old_at, new_at) = (old.map(|(_, end)| end), new.map(|(_, end)| end));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_parsed_and_malformed_ones_refused() {
+    fn parses_entries_and_rejects_malformed_ones() {
         let bytes = tree(&[("100755", "a b", 7)]);
         let entry = parse_entry(&bytes, 20).unwrap();
         assert_eq!((entry.name, entry.len), (&b"a b"[..], bytes.len()));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_mean_what_they_mean_to_git() {
+    fn modes_are_read_as_in_git() {
         let modes = [0o100_664, 0o100_644, 0o100_755, 0o100_775, 0o120_000, 0o160_000, 0o040_000].map(file_mode);
         use FileMode::{Executable, Gitlink, Regular, Symlink};
         let expected = [Regular, Regular, Executable, Executable, Symlink, Gitlink].map(Some);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn common_entries_end_at_an_entry_of_both() {
+    fn common_entries_end_at_an_entry_boundary() {
         let names: Vec<String> = (0..40).map(|n| format!("file-{n:02}")).collect();
         let entries = |changed: usize| -> Vec<(&str, &str, u8)> {
             names.iter().enumerate().map(|(n, name)| ("100644", name.as_str(), u8::from(n == changed))).collect()

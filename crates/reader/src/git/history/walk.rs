@@ -1,4 +1,4 @@
-//! Walks over commits, newest first by date, each commit decoded once.
+//! Walking commits, newest first by date, decoding each commit once.
 
 use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 
@@ -8,10 +8,10 @@ use gix_hashtable::HashMap;
 use super::{commit::parse_commit, expect::damaged};
 use crate::{ObjectKind, ReaderError, Result, Revision, git::ObjectStore};
 
-/// Parents that a commit is given instead of its own: grafts, and none at a shallow boundary.
+/// Parents that replace those of a commit: those of grafts, and none at a shallow boundary.
 pub(super) type ParentOverrides = HashMap<ObjectId, Vec<ObjectId>>;
 
-/// A commit's place in [`CommitWalk::commits`].
+/// A commit's position in [`CommitWalk::commits`].
 type CommitAt = u32;
 
 #[derive(Debug)]
@@ -19,20 +19,20 @@ struct WalkedCommit {
     id: ObjectId,
     tree: ObjectId,
     date: u64,
-    /// Into [`CommitWalk::parents`].
+    /// Its range in [`CommitWalk::parents`].
     parents: Range<usize>,
-    /// Whether the queue holds it or has held it.
+    /// Whether it is or was in the queue.
     queued: bool,
 }
 
-/// The state of a walk: every commit seen so far, and those whose turn is to come.
+/// The state of a walk: all commits read so far, and the queue of those to visit.
 #[derive(Debug, Default)]
 pub(super) struct CommitWalk {
     overrides: ParentOverrides,
     commits: Vec<WalkedCommit>,
     parents: Vec<ObjectId>,
     by_id: HashMap<ObjectId, CommitAt>,
-    /// Newest first; of equally old ones the one that was queued first, as in git.
+    /// Newest first. As in git, of commits with the same date the one that was queued first comes first.
     queue: BinaryHeap<(u64, Reverse<usize>, CommitAt)>,
     queued: usize,
     content: Vec<u8>,
@@ -40,12 +40,12 @@ pub(super) struct CommitWalk {
 }
 
 impl CommitWalk {
-    /// A walk without tips, over a history whose commits have the parents that `overrides` gives them.
+    /// A walk without tips. `overrides` replaces the parents of some commits.
     pub(super) fn new(overrides: ParentOverrides) -> Self {
         CommitWalk { overrides, ..CommitWalk::default() }
     }
 
-    /// Queues the commit `tip`, unless the walk has held it already.
+    /// Queues the commit `tip`, unless it was queued before.
     pub(super) fn queue_tip(&mut self, store: &mut ObjectStore, tip: ObjectId) -> Result<()> {
         if let Some(at) = self.load(store, tip)? {
             self.queue_commit(at);
@@ -53,7 +53,7 @@ impl CommitWalk {
         Ok(())
     }
 
-    /// The next commit. Its parents are read and queued first, since their dates decide what comes next.
+    /// The next commit. Its parents are read and queued before returning, since their dates decide what comes next.
     pub(super) fn next(&mut self, store: &mut ObjectStore) -> Result<Option<Revision>> {
         let Some((_, _, at)) = self.queue.pop() else { return Ok(None) };
         let Some((id, manifest, parents)) =
@@ -84,7 +84,7 @@ impl CommitWalk {
         }
     }
 
-    /// Reads the commit `id` unless that was done before; `None` if it is missing.
+    /// Reads the commit `id`, unless it was read before; `None` if it is missing.
     fn load(&mut self, store: &mut ObjectStore, id: ObjectId) -> Result<Option<CommitAt>> {
         if let Some(at) = self.by_id.get(&id) {
             return Ok(Some(*at));

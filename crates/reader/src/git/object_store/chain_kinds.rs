@@ -1,7 +1,8 @@
 //! Kinds of objects at the ends of delta chains.
 //!
-//! The kind of a delta's object is that of the whole entry at the start of its chain. git's own chains are short, and are walked.
-//! On a long one landmarks are remembered, so that to ask about each of its objects takes time in proportion to their number.
+//! The kind of a delta's object is that of the whole entry at the start of its chain. git's own chains are short and
+//! are walked each time. On a long chain, the kinds of some entries are stored as landmarks, so that the time for all
+//! of its objects is linear in their number.
 
 use rustc_hash::FxHashMap;
 
@@ -13,7 +14,7 @@ use crate::{
     },
 };
 
-/// How many deltas are walked before a landmark is looked for, and how many lie between landmarks at most.
+/// Number of deltas that are walked before landmarks are looked up, and largest number of deltas between landmarks.
 const STRIDE: usize = 64;
 
 /// Landmarks on long chains.
@@ -21,17 +22,17 @@ const STRIDE: usize = 64;
 pub(super) struct ChainKinds {
     /// By pack and offset.
     landmarks: FxHashMap<(usize, u64), ObjectKind>,
-    /// Offsets of the landmarks to be, on the walk that is under way.
+    /// Offsets of the new landmarks on the current walk.
     passed: Vec<u64>,
 }
 
 impl ChainKinds {
-    /// Forgets all landmarks.
+    /// Removes all landmarks.
     pub(super) fn clear(&mut self) {
         *self = ChainKinds::default();
     }
 
-    /// The kind of the object whose entry starts at `offset` of `pack`, which is the one of that `number`.
+    /// The kind of the object whose entry starts at `offset` of `pack`, the pack with this `number`.
     ///
     /// # Errors
     /// The entry, or one that it is based on, is damaged.

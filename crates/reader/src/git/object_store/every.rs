@@ -1,4 +1,4 @@
-//! Every object of a store, each once, for those that want them all.
+//! All objects of a store, once each.
 
 use std::{cmp::Ordering, fs::File, io::BufReader};
 
@@ -16,30 +16,30 @@ use crate::{
     },
 };
 
-/// In place of a pack's number, for what lies in none.
+/// Numbers in place of a pack's, for objects that are in no pack.
 const LOOSE: u32 = u32::MAX;
 const BTREE: u32 = u32::MAX - 1;
 
-/// git decodes so many bytes of a delta to learn how long its result is: two lengths of at most ten bytes each.
+/// git decodes this many bytes of a delta to get the length of its result: two lengths of at most ten bytes each.
 const DELTA_HEAD: usize = 20;
 
-/// Where an object lies; of one that is stored several times, the copy in the first pack.
+/// The place of an object. If it is stored several times, the place in the first pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObjectPlace {
     /// The object.
     pub id: ObjectId,
     pack: u32,
-    /// The offset of its entry, its place among the loose objects, or among the keys of the B-tree.
+    /// The offset of its entry, its position among the loose objects, or its position among the keys of the B-tree.
     at: u64,
 }
 
 impl ObjectPlace {
-    /// The pack's place among [`ObjectStore::packs`] and the entry's offset in it; `None` for what is in no pack.
+    /// The pack's position in [`ObjectStore::packs`] and the entry's offset; `None` for an object that is in no pack.
     pub fn in_pack(&self) -> Option<(usize, u64)> {
         (self.pack < BTREE).then_some((self.pack as usize, self.at))
     }
 
-    /// Its place among the loose objects; `None` for one that is elsewhere.
+    /// Its position among the loose objects; `None` for an object that is not loose.
     pub(super) fn loose_position(&self) -> Option<usize> {
         usize::try_from(self.at).ok().filter(|_| self.pack == LOOSE)
     }
@@ -50,8 +50,8 @@ impl ObjectPlace {
     }
 }
 
-/// Orders packs by what they hold, which a conversion keeps, and not by their names, which it changes: so the same copy of an
-/// object is found in every variant.
+/// Orders packs by their contents, which a conversion keeps, and not by their names, which it changes. So the same copy
+/// of an object is found in every variant.
 pub(super) fn by_content(first: &PackFile, second: &PackFile) -> Ordering {
     fn ids(pack: &PackFile) -> impl Iterator<Item = &oid> {
         (0..pack.entry_count()).map(|at| pack.index().oid_at_index(at))
@@ -65,7 +65,7 @@ impl ObjectStore {
     /// # Errors
     /// The B-tree is damaged.
     pub fn every_object(&self) -> Result<Vec<ObjectPlace>> {
-        // How many values there are is a claim.
+        // The number of values is an unchecked claim.
         let mut places = Vec::with_capacity(self.len().min(1 << 20));
         for (pack, number) in self.packs.iter().zip(0..BTREE) {
             if let Some(log) = pack.log() {
@@ -87,24 +87,24 @@ impl ObjectStore {
         }
         let loose = self.loose.as_slice().iter().zip(0..);
         places.extend(loose.map(|(object, at)| ObjectPlace { id: object.id, pack: LOOSE, at }));
-        // One pack's are sorted already, which the sort notices.
+        // Those of one pack are already sorted, which the sort exploits.
         places.sort_by(|first, second| first.id.cmp(&second.id).then(first.pack.cmp(&second.pack)));
         places.dedup_by_key(|place| place.id);
         Ok(places)
     }
 
-    /// Every object in the order in which it lies on disk: loose objects, then pack after pack by offset, as
+    /// Every object in its order on disk: loose objects, then pack after pack by offset, as
     /// `git cat-file --batch-all-objects --unordered` reads them, then the B-tree by key.
     ///
     /// # Errors
-    /// As [`every_object`](ObjectStore::every_object).
+    /// As for [`every_object`](ObjectStore::every_object).
     pub fn every_object_in_file_order(&self) -> Result<Vec<ObjectPlace>> {
         let mut places = self.every_object()?;
         places.sort_unstable_by_key(|place| (place.pack.wrapping_add(1), place.at));
         Ok(places)
     }
 
-    /// Where the object `id` lies; `None` if it is not here.
+    /// The place of the object `id`; `None` if it is not here.
     ///
     /// # Errors
     /// The B-tree is damaged.
@@ -121,8 +121,9 @@ impl ObjectStore {
         self.loose.position(id).map_or(Ok(None), |position| at(LOOSE, position as u64))
     }
 
-    /// Kind and size of the object at `place`, with no more decoded than the codec has to: nothing of a whole entry, the first
-    /// bytes of a delta or a loose object. A delta that was compressed with its base's content has to be read whole.
+    /// The kind and size of the object at `place`. Decodes no more than needed: nothing of a whole entry, the first
+    /// bytes of a delta or a loose object. A delta that was compressed with its base's content has to be decoded as a
+    /// whole.
     ///
     /// # Errors
     /// The object, or one that it is based on, is damaged.
@@ -140,7 +141,7 @@ impl ObjectStore {
             EntryKind::RefDelta { base } => pack.base_offset_of_id(offset, &base)?,
         };
         let size = match ChunkDecoder::base_use(stored) {
-            // The entry holds the object in place of its delta, and says its length.
+            // The entry holds the object instead of its delta and records its length.
             BaseUse::Patch => header.payload_len,
             BaseUse::Prefix => {
                 let kind = self.packed.read(pack, number, offset, &mut self.scratch)?;
@@ -164,7 +165,7 @@ impl ObjectStore {
         Ok((header.kind, header.content_len))
     }
 
-    /// Reads the object at `place` into `content`, replacing what is there.
+    /// Replaces `content` by that of the object at `place`.
     ///
     /// # Errors
     /// The object, or one that it is based on, is damaged.
@@ -183,11 +184,11 @@ impl ObjectStore {
         }
     }
 
-    /// Decodes the chunk of the entry at `offset` of the pack number `pack` alone into `payload`, replacing what is there: a delta
-    /// stays a delta. A chunk that was compressed with its base's content has that read first.
+    /// Replaces `payload` by that of the entry at `offset` of the pack number `pack`. A delta stays a delta. If the
+    /// chunk was compressed with the content of its base, the base is read first.
     ///
     /// # Errors
-    /// The entry, or a base that is needed, is damaged, or the entry holds an object in place of its delta.
+    /// The entry or a required base is damaged, or the entry holds an object instead of its delta.
     pub fn entry_payload(&mut self, pack: usize, offset: u64, payload: &mut Vec<u8>) -> Result<()> {
         let number = pack;
         let Some(pack) = self.packs.get(number) else { return Err(self.no_pack()) };
@@ -213,7 +214,7 @@ impl ObjectStore {
                 pack.corrupt(offset, format!("a chunk of {} payload bytes", header.payload_len), e.to_string())
             })?;
         if let Some(log) = pack.log() {
-            // What the object is would have to be looked up, and makes no difference to who decodes it.
+            // The object's real kind would have to be looked up, and does not matter for decoding.
             let kind = ChunkKind { object: ObjectKind::Blob, is_delta: !matches!(header.kind, EntryKind::Whole(_)) };
             log.chunk(&DecodedChunk {
                 start: offset,

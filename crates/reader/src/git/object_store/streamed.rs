@@ -1,4 +1,4 @@
-//! Contents for one who takes large ones in pieces, so that they are never held.
+//! Visiting contents, large ones in pieces so that they are never held as a whole.
 
 use std::{io::BufRead, path::Path};
 
@@ -14,12 +14,12 @@ use crate::{
     },
 };
 
-/// Told of the kind and the content of one object.
+/// Receives the kind and the content of one object.
 type VisitContent<'a> = dyn FnMut(ObjectKind, Content<'_>) + 'a;
 
 impl ObjectStore {
-    /// Tells `visit` of the content of the object at `place`: in pieces if it is above [`BLOCK_LEN`] and no delta, else as a whole,
-    /// for which `content` is room.
+    /// Hands the content of the object at `place` to `visit`: in pieces if it is above [`BLOCK_LEN`] and no delta,
+    /// otherwise as a whole. `content` is a buffer.
     ///
     /// # Errors
     /// The object, or one that it is based on, is damaged or too large to be held.
@@ -45,7 +45,7 @@ impl ObjectStore {
         Ok(())
     }
 
-    /// Tells `visit` of a large whole entry in pieces; `false` for any other, of which it is told nothing.
+    /// Hands a large whole entry to `visit` in pieces; `false` for any other entry, which `visit` does not receive.
     fn stream_entry(&mut self, number: usize, offset: u64, visit: &mut VisitContent<'_>) -> Result<bool> {
         let Some(pack) = self.packs.get(number) else { return Err(self.no_pack()) };
         let (header, mut stored) = pack.entry(offset)?;
@@ -56,7 +56,7 @@ impl ObjectStore {
         }
         let decoder = self.packed.decoder();
         let mut pieces = Pieces { kind, skipped: 0, visit };
-        let decoded = pieces.tell(payload_len, |sink| decoder.decode_stream_from(&mut stored, payload_len, sink));
+        let decoded = pieces.stream(payload_len, |sink| decoder.decode_stream_from(&mut stored, payload_len, sink));
         let consumed = decoded.map_err(|error| {
             pack.corrupt(offset, format!("a chunk of {payload_len} payload bytes"), error.to_string())
         })?;
@@ -68,7 +68,8 @@ impl ObjectStore {
         Ok(true)
     }
 
-    /// Reads the value at `place` of the B-tree into `content` and gives back its kind, or tells `visit` of a large one.
+    /// Reads the value at `place` of the B-tree into `content` and returns its kind. Hands a large value to `visit`
+    /// instead.
     fn visit_value(
         &mut self,
         place: &BtreePlace,
@@ -76,7 +77,7 @@ impl ObjectStore {
         visit: &mut VisitContent<'_>,
     ) -> Result<Option<ObjectKind>> {
         let key = Unpacked::Btree(*place).key();
-        if let Some(kind) = self.packed.copy_kept(key, content) {
+        if let Some(kind) = self.packed.copy_cached(key, content) {
             return Ok(Some(kind));
         }
         let Some(btree) = &self.btree else { return Err(self.no_pack()) };
@@ -88,7 +89,7 @@ impl ObjectStore {
         };
         if head.payload_len <= BLOCK_LEN as u64 {
             let kind = self.decode_btree(place, content)?;
-            self.packed.keep(key, kind, content);
+            self.packed.cache_copy(key, kind, content);
             return Ok(Some(kind));
         }
         let mut reader;
@@ -99,13 +100,14 @@ impl ObjectStore {
             &mut chunk
         };
         let mut pieces = Pieces { kind: head.kind, skipped: 0, visit };
-        let decoded = pieces.tell(head.payload_len, |sink| decoder.decode_stream_from(stored, head.payload_len, sink));
+        let decoded =
+            pieces.stream(head.payload_len, |sink| decoder.decode_stream_from(stored, head.payload_len, sink));
         btree.check_consumed(place, &head, decoded)?;
         btree.log_decoded(place, &head);
         Ok(None)
     }
 
-    /// Reads the loose object number `at` into `content` and gives back its kind, or tells `visit` of a large one.
+    /// Reads the loose object number `at` into `content` and returns its kind. Hands a large one to `visit` instead.
     fn visit_loose(
         &mut self,
         at: usize,
@@ -113,7 +115,7 @@ impl ObjectStore {
         visit: &mut VisitContent<'_>,
     ) -> Result<Option<ObjectKind>> {
         let key = Unpacked::Loose(at).key();
-        if let Some(kind) = self.packed.copy_kept(key, content) {
+        if let Some(kind) = self.packed.copy_cached(key, content) {
             return Ok(Some(kind));
         }
         let (path, mut file) = self.load_loose(at)?;
@@ -123,7 +125,7 @@ impl ObjectStore {
             return Ok(None);
         }
         let kind = self.decode_loaded(&path, file, content)?;
-        self.packed.keep(key, kind, content);
+        self.packed.cache_copy(key, kind, content);
         Ok(Some(kind))
     }
 
@@ -137,22 +139,22 @@ impl ObjectStore {
         let (decoder, payload_len) = (self.packed.decoder(), large.payload_len());
         let stored = large.stored();
         let mut pieces = Pieces { kind: header.kind, skipped: header.len, visit };
-        let decoded = pieces.tell(header.content_len, |sink| decoder.decode_stream_from(stored, payload_len, sink));
+        let decoded = pieces.stream(header.content_len, |sink| decoder.decode_stream_from(stored, payload_len, sink));
         large.check_consumed(path, decoded)
     }
 }
 
-/// Tells of a content in the pieces that a decoder makes.
+/// Hands a content to `visit` in the pieces that a decoder makes.
 struct Pieces<'a, 'v> {
     kind: ObjectKind,
-    /// How many bytes at the start of the payload are not of the content.
+    /// Number of bytes at the start of the payload that do not belong to the content.
     skipped: usize,
     visit: &'a mut VisitContent<'v>,
 }
 
 impl Pieces<'_, '_> {
-    /// Tells of a content of `len` bytes, which `decode` hands over.
-    fn tell(
+    /// Hands over a content of `len` bytes, which `decode` produces.
+    fn stream(
         &mut self,
         len: u64,
         decode: impl FnOnce(&mut PayloadSink<'_>) -> std::result::Result<u64, CodecError>,

@@ -1,5 +1,5 @@
-//! Objects that lie in no pack: loose ones, and values of the B-tree. What was read of them is kept as what was read of a pack
-//! is, so that the same cache serves every store.
+//! Objects that are in no pack: loose objects and values of the B-tree. They are cached like packed objects, so that
+//! the same cache serves every store.
 
 use std::{
     ops::ControlFlow,
@@ -20,11 +20,11 @@ use crate::{
     },
 };
 
-/// In place of a pack's number in the keys of the cache.
+/// Numbers in place of a pack's in the keys of the cache.
 const LOOSE: usize = usize::MAX;
 const BTREE: usize = usize::MAX - 1;
 
-/// Where an object is that is in no pack.
+/// The place of an object that is in no pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unpacked {
     /// A value of the B-tree.
@@ -44,7 +44,7 @@ impl Unpacked {
 }
 
 impl ObjectStore {
-    /// Opens the loose object number `at`, and reads it into `self.loose_stored` unless it is large.
+    /// Opens the loose object number `at` and reads it into `self.loose_stored`, unless it is large.
     pub(super) fn load_loose(&mut self, at: usize) -> Result<(PathBuf, LooseFile)> {
         let path = self.loose.path(at).unwrap_or_default();
         let loaded = LooseFile::open(&path, self.packed.decoder(), &mut self.loose_stored)?;
@@ -58,23 +58,23 @@ impl ObjectStore {
 
     /// Reads the object at `place` into `content`, through the cache.
     pub(super) fn read_unpacked(&mut self, place: Unpacked, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        if let Some(kind) = self.packed.copy_kept(place.key(), content) {
+        if let Some(kind) = self.packed.copy_cached(place.key(), content) {
             return Ok(kind);
         }
         let kind = self.decode_unpacked(place, content)?;
-        self.packed.keep(place.key(), kind, content);
+        self.packed.cache_copy(place.key(), kind, content);
         Ok(kind)
     }
 
     /// The object at `place`, for a caller that does not change its content.
     pub(super) fn read_unpacked_shared(&mut self, place: Unpacked) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
-        if let Some(found) = self.packed.shared(place.key()) {
+        if let Some(found) = self.packed.cached(place.key()) {
             return Ok(found);
         }
         let mut content = Vec::new();
         let kind = self.decode_unpacked(place, &mut content)?;
         let content = Arc::new(content);
-        self.packed.keep_shared(place.key(), kind, &content);
+        self.packed.cache_shared(place.key(), kind, &content);
         Ok((kind, content))
     }
 
@@ -127,10 +127,10 @@ impl ObjectStore {
         self.btree.as_ref().map_or(Ok(None), |btree| btree.find(id))
     }
 
-    /// The place of the value of `id` in the B-tree, which was there before.
+    /// The place of the value of `id`, which was in the B-tree before.
     ///
     /// # Errors
-    /// It is not there any more, or the B-tree is damaged.
+    /// It is no longer there, or the B-tree is damaged.
     pub fn expect_in_btree(&self, id: &oid) -> Result<BtreePlace> {
         self.find_in_btree(id)?.ok_or_else(|| self.missing(id))
     }
@@ -140,7 +140,7 @@ impl ObjectStore {
         btree.head(place).map(|head| (head.kind, head.payload_len))
     }
 
-    /// Adds the ids that begin with `prefix` to `found`, two at most, as more would not change what becomes of them.
+    /// Adds up to two ids that begin with `prefix` to `found`. More would not change the outcome.
     pub(super) fn find_abbreviated_in_btree(&self, prefix: Prefix, found: &mut Vec<ObjectId>) -> Result<()> {
         let Some(btree) = &self.btree else { return Ok(()) };
         let mut left = 2;
@@ -154,20 +154,20 @@ impl ObjectStore {
         })
     }
 
-    /// Reads the value at `place` of the B-tree into `value`, replacing what is there. Returns its head, and the length of the chunk that
-    /// `value` ends with.
+    /// Replaces `value` by the value at `place` of the B-tree. Returns its head, and the length of the chunk at the end
+    /// of `value`.
     ///
     /// # Errors
-    /// The value cannot be read, or is none.
+    /// The value cannot be read, or is not valid.
     pub fn load_btree_value(&self, place: &BtreePlace, value: &mut Vec<u8>) -> Result<(ValueHead, usize)> {
         let Some(btree) = &self.btree else { return Err(self.no_pack()) };
         btree.load(place, value).map(|(head, chunk)| (head, chunk.len()))
     }
 
-    /// Decodes `chunk`, which was loaded with `head` from `place` of the B-tree, into `payload`, replacing what is there.
+    /// Decodes `chunk`, which was loaded with `head` from `place` of the B-tree, and replaces `payload`.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The chunk is damaged.
     pub fn decode_btree_chunk(
         &mut self,
         place: &BtreePlace,

@@ -60,7 +60,7 @@ impl Worker<'_> {
     fn visit_loose(&mut self, path: &Path, id: ObjectId) -> Result<ControlFlow<()>> {
         let (mut stored, mut payload) = (self.buffer(), self.buffer());
         let visited = self.visit_loose_with(path, id, &mut stored, &mut payload);
-        self.turn.end([&mut stored, &mut payload]);
+        self.turn.finish([&mut stored, &mut payload]);
         self.recycle(stored);
         self.recycle(payload);
         visited
@@ -78,7 +78,7 @@ impl Worker<'_> {
         let LooseFile { header, large, .. } = LooseFile::open(path, &mut self.decoder, stored)?;
         let kind = header.kind;
         let Some(large) = large else {
-            self.turn.expect(header.content_len);
+            self.turn.reserve(header.content_len);
             loose::decode_payload(path, &header, stored, &mut self.decoder, payload)?;
             hasher.update(payload);
             check_id(path, Place::Whole, &id, hasher.finish())?;

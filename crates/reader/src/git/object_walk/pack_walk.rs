@@ -19,13 +19,14 @@ use crate::{
     memory,
 };
 
-/// How many roots a thread takes at a time: enough to keep the counter cool, few enough to share out.
+/// Number of roots that a thread takes at once: enough to keep contention on the counter low, few enough to balance the
+/// load.
 const ROOTS_AT_A_TIME: usize = 32;
 
 /// The delta forest of one pack with each entry's children, shared by the threads that walk it.
 pub(in crate::git) struct PackWalk<'a> {
     pack: &'a PackFile,
-    /// Packs whose objects no visitor is handed once more.
+    /// Packs whose objects visitors have already received.
     earlier: &'a [PackFile],
     table: EntryTable,
     forest: DeltaForest,
@@ -34,7 +35,8 @@ pub(in crate::git) struct PackWalk<'a> {
     first_child: Vec<u32>,
     children: Vec<u32>,
     next_root: AtomicUsize,
-    /// Whether a visitor wants no more, or there is damage that it should not see the end of, or an object is too large.
+    /// Whether the walk has ended early: a visitor broke, a visitor must not continue after damage, or an object was
+    /// too large.
     is_over: AtomicBool,
 }
 
@@ -53,7 +55,7 @@ impl<'a> PackWalk<'a> {
         self
     }
 
-    /// Whether it ended before everything was visited.
+    /// Whether the walk has ended early.
     pub(in crate::git) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
@@ -70,12 +72,12 @@ impl<'a> PackWalk<'a> {
             let Some(rest) = self.roots.get(start..) else { return };
             for root in rest.iter().take(ROOTS_AT_A_TIME) {
                 self.walk_tree(worker, *root);
-                worker.turn.end([&mut worker.delta_payload]);
+                worker.turn.finish([&mut worker.delta_payload]);
             }
         }
     }
 
-    /// Verifies the whole entry `root` and every delta that leads to it.
+    /// Checks the whole entry `root` and every delta that is based on it, directly or indirectly.
     fn walk_tree(&self, worker: &mut Worker<'_>, root: u32) {
         let mut content = worker.buffer();
         let read = self.read_root(worker, root, &mut content).and_then(|()| self.hand_over(worker, root, &content));
@@ -83,7 +85,7 @@ impl<'a> PackWalk<'a> {
             worker.recycle(content);
             return self.note_unreadable(worker, root, error);
         }
-        // Deltas whose base is at hand; a base is dropped with its last delta, so that a chain holds two objects.
+        // The bases that are available. Each is dropped with its last delta, so that a chain holds only two objects.
         let mut held = content.len() as u64;
         let mut open = vec![OpenBase { content, position: root, done: 0 }];
         while !self.is_over()
@@ -119,20 +121,21 @@ impl<'a> PackWalk<'a> {
         }
     }
 
-    /// Adds `content`, the object at `position` that deltas need, to the bytes that are `held` of such.
+    /// Adds the length of `content`, the object at `position` that deltas need, to `held`, the bytes of all such
+    /// objects.
     fn hold(&self, worker: &mut Worker<'_>, position: u32, held: &mut u64, content: &[u8]) -> Result<()> {
         let all = held.saturating_add(content.len() as u64);
         memory::check_bases(all).map_err(|excess| {
             let offset = self.table.extent(position as usize).map_or(0, |(offset, _)| offset);
             self.pack.too_large(offset, "an object and bases before it that deltas need,", excess)
         })?;
-        // A thread's own share has room for the bases of two large objects.
-        worker.turn.expect(all / 2);
+        // A thread's own share has room for two large objects.
+        worker.turn.reserve(all / 2);
         *held = all;
         Ok(())
     }
 
-    /// Notes the damage of `position`; the deltas against it cannot be read either, but they are not damaged.
+    /// Records the damage at `position`. The deltas based on it cannot be read either, but are not damaged themselves.
     fn note_unreadable(&self, worker: &mut Worker<'_>, position: u32, error: ReaderError) {
         if worker.visitor.is_some() || matches!(error, ReaderError::TooLarge { .. }) {
             self.is_over.store(true, Ordering::Relaxed);
@@ -152,7 +155,7 @@ impl<'a> PackWalk<'a> {
         }
     }
 
-    /// Hands the object at `position`, which was found sound, to the visitor, if there is one.
+    /// Hands the object at `position`, which has been checked, to the visitor, if there is one.
     fn hand_over(&self, worker: &mut Worker<'_>, position: u32, content: &[u8]) -> Result<()> {
         if worker.visitor.is_none() {
             return Ok(());
@@ -160,7 +163,7 @@ impl<'a> PackWalk<'a> {
         let entry = self.table.entry(self.pack, position as usize)?;
         let Some(kind) = self.forest.kind(position as usize) else { return Ok(()) };
         let id = self.pack.index().oid_at_index(entry.index_position);
-        // An index may list an object twice, and a pack hold what another has.
+        // An index may list an object twice, and two packs may hold the same object.
         let before = entry.index_position.checked_sub(1).map(|at| self.pack.index().oid_at_index(at));
         if before == Some(id) || self.earlier.iter().any(|pack| pack.position(id).is_some()) {
             return Ok(());
@@ -177,7 +180,7 @@ impl<'a> PackWalk<'a> {
         Ok(())
     }
 
-    /// Whether the entry is too large to be held, which it does not have to be.
+    /// Whether the entry is too large to be held and no delta needs it.
     fn is_streamed(&self, entry: &StoredEntry<'_>, position: u32) -> bool {
         let is_whole = matches!(entry.header.kind, EntryKind::Whole(_));
         is_whole && entry.header.payload_len > BLOCK_LEN as u64 && self.children_of(position).is_empty()
@@ -195,26 +198,26 @@ impl<'a> PackWalk<'a> {
             entry.check_consumed(self.pack, result)?;
             return self.check_id(&entry, hasher.finish());
         }
-        worker.turn.expect(entry.header.payload_len);
+        worker.turn.reserve(entry.header.payload_len);
         entry.decode(self.pack, &mut worker.decoder, content)?;
         self.check_id(&entry, object_id(hash, kind, content))
     }
 
     fn read_delta(&self, worker: &mut Worker<'_>, position: u32, base: &[u8], content: &mut Vec<u8>) -> Result<()> {
         let (entry, kind) = self.entry(position)?;
-        worker.turn.expect(entry.header.payload_len);
+        worker.turn.reserve(entry.header.payload_len);
         match entry.decode_on_base(self.pack, &mut worker.decoder, base, &mut worker.delta_payload)? {
             BaseUse::Patch => std::mem::swap(content, &mut worker.delta_payload),
             BaseUse::None | BaseUse::Prefix => {
                 let bad_delta = |error| self.pack.bad_delta(entry.offset, error);
-                worker.turn.expect(DeltaSizes::parse(&worker.delta_payload).map_err(bad_delta)?.result);
+                worker.turn.reserve(DeltaSizes::parse(&worker.delta_payload).map_err(bad_delta)?.result);
                 delta::apply(base, &worker.delta_payload, content).map_err(bad_delta)?;
             }
         }
         self.check_id(&entry, object_id(self.pack.hash_kind(), kind, content))
     }
 
-    /// The entry at `position`, its CRC-32 checked, and the kind of its object.
+    /// The entry at `position`, after checking its CRC-32, and the kind of its object.
     fn entry(&self, position: u32) -> Result<(StoredEntry<'_>, ObjectKind)> {
         let at = position as usize;
         let entry = self.table.entry(self.pack, at)?;
@@ -238,7 +241,8 @@ struct OpenBase {
     done: usize,
 }
 
-/// Sorts positions by their base: roots, and for each position the start of its children in the last list.
+/// Groups positions by their base. Returns the roots, the start of each position's children in the last list, and the
+/// children.
 fn group_by_base(bases: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let mut roots = Vec::new();
     let mut first_child = vec![0u32; bases.len() + 1];
@@ -270,16 +274,16 @@ fn group_by_base(bases: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     (roots, first_child, children)
 }
 
-/// Puts the children with the fewest descendants first. A walk drops a base with its last child, so whatever it still
-/// holds has led it to a child that has at most half of its descendants: it holds no more objects than a pack's entry
-/// count has bits.
+/// Puts the children with the fewest descendants first. A walk drops a base with its last child. So for each base that
+/// it still holds, it is below a child with at most half of the descendants: it never holds more objects than the entry
+/// count of the pack has bits.
 fn sort_by_descendants(roots: &[u32], first_child: &[u32], children: &mut [u32]) {
     let range_of = |position: u32| {
         let at = position as usize;
         let bounds = first_child.get(at).zip(first_child.get(at + 1));
         bounds.map_or(0..0, |(start, end)| *start as usize..*end as usize)
     };
-    // Each position behind its base.
+    // Each position comes after its base.
     let mut order = roots.to_vec();
     let mut next = 0;
     while let Some(position) = order.get(next).copied() {
@@ -307,7 +311,7 @@ mod tests {
         let (roots, first_child, children) = group_by_base(&[0, 0, 2, 0, 1, 2]);
         assert_eq!(roots, [0, 2]);
         let of = |p: usize| &children[first_child[p] as usize..first_child[p + 1] as usize];
-        // Position 1 has a delta of its own, so it comes behind 3.
+        // Position 1 has a delta of its own, so it comes after 3.
         assert_eq!([of(0), of(1), of(2), of(3), of(4), of(5)], [&[3, 1][..], &[4], &[5], &[], &[], &[]]);
     }
 }

@@ -2,18 +2,18 @@
 //!
 //! | field | width | source |
 //! |---|---|---|
-//! | type and size | 1 byte `cttt ssss`, then `csss ssss` while `c` is set; little-endian groups of 4, 7, 7, ... bits | gitformat-pack(5) |
-//! | offset delta: distance | `cnnn nnnn`, big-endian groups of 7 bits, one added per continuation | gitformat-pack(5) |
-//! | ref delta: base id | 20 (SHA-1) or 32 (SHA-256) bytes | gitformat-pack(5) |
+//! | type and size | `cttt ssss`, then `csss ssss` while `c` is set; little-endian groups of 4, 7, 7, ... bits | gitformat-pack(5) |
+//! | offset delta: distance | `cnnn nnnn`, big-endian groups of 7 bits, one added per continuation | same |
+//! | ref delta: base id | 20 (SHA-1) or 32 (SHA-256) bytes | same |
 //!
-//! A size may be encoded with trailing zero groups. Git reads that, so the recorded length counts, never a recomputed
-//! one.
+//! A size may be encoded with trailing zero groups, which Git accepts. So the recorded length of the field counts,
+//! never a recomputed one.
 
 use gix_hash::ObjectId;
 
 use crate::ObjectKind;
 
-/// How an entry's payload is to be understood.
+/// The meaning of an entry's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// The payload is the object.
@@ -37,13 +37,13 @@ pub struct PackEntryHeader {
     pub kind: EntryKind,
     /// Payload length in bytes, as claimed.
     pub payload_len: u64,
-    /// Bytes of the type-and-size field as recorded.
+    /// Recorded length of the type-and-size field in bytes.
     pub size_field_len: usize,
-    /// Bytes of the whole header as recorded: the chunk starts here.
+    /// Recorded length of the whole header in bytes. The chunk starts here.
     pub header_len: usize,
 }
 
-/// Why an entry header cannot be read. The caller knows file and offset.
+/// Why an entry header cannot be read. The caller adds file and offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EntryHeaderError {
     /// The pack ends within the header.
@@ -96,7 +96,7 @@ fn parse_type_and_size(bytes: &[u8]) -> Result<(u8, u64, usize), EntryHeaderErro
     while byte & 0x80 != 0 {
         byte = rest.next().ok_or(EntryHeaderError::Truncated)?;
         len += 1;
-        // The shift count bounds the field at ten bytes, as in git; the multiplication catches lost bits, which a
+        // The shift count limits the field to ten bytes, as in git. The multiplication detects lost bits, which a
         // checked shift would not.
         let weight = 1u64.checked_shl(shift).ok_or(EntryHeaderError::Overflow)?;
         let group = u64::from(byte & 0x7f).checked_mul(weight).ok_or(EntryHeaderError::Overflow)?;
@@ -123,8 +123,8 @@ fn parse_offset_distance(bytes: &[u8]) -> Result<(u64, usize), EntryHeaderError>
     if distance == 0 { Err(EntryHeaderError::ZeroDistance) } else { Ok((distance, len)) }
 }
 
-/// Appends type and size of an entry to `out`, in the shortest encoding: 1 to 10 bytes. `type_byte` is the first byte of an
-/// entry of the same type.
+/// Appends the type and size of an entry to `out` in the shortest encoding, 1 to 10 bytes. `type_byte` is the first
+/// byte of any entry of the same type.
 pub fn write_type_and_size(type_byte: u8, size: u64, out: &mut Vec<u8>) {
     let mut byte = (type_byte & 0x70) | (size & 0x0f) as u8;
     let mut rest = size >> 4;
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sizes_round_trip_and_keep_their_recorded_length(size: u64, kind in 1u8..5, padding in 0usize..2) {
+        fn sizes_round_trip_with_their_recorded_length(size: u64, kind in 1u8..5, padding in 0usize..2) {
             let bytes = write_size(kind, size, padding);
             prop_assume!(bytes.len() <= 10);
             let header = PackEntryHeader::parse(&bytes, gix_hash::Kind::Sha1).unwrap();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_headers_are_named() {
+    fn bad_headers_have_specific_errors() {
         let parse = |bytes: &[u8]| PackEntryHeader::parse(bytes, gix_hash::Kind::Sha1).unwrap_err();
         assert_eq!(parse(&[]), EntryHeaderError::Truncated);
         assert_eq!(parse(&[0xb0]), EntryHeaderError::Truncated);
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(parse(&[0x51]), EntryHeaderError::ReservedType(5));
         assert_eq!(parse(&[0x61, 0x00]), EntryHeaderError::ZeroDistance);
         assert_eq!(parse(&[0x71, 1, 2, 3]), EntryHeaderError::Truncated);
-        // 4 + 8 * 7 = 60 bits are taken; the tenth byte has room for 4 more, so its fifth bit is lost.
+        // 4 + 8 * 7 = 60 bits are used. The tenth byte has room for 4 more, so its fifth bit is lost.
         assert_eq!(parse(&[0xbf, 255, 255, 255, 255, 255, 255, 255, 255, 0x1f]), EntryHeaderError::Overflow);
         assert_eq!(parse(&[0xe1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255]), EntryHeaderError::Overflow);
     }

@@ -1,4 +1,4 @@
-//! An entry by its place among the entries of its pack, for those who need its base.
+//! An entry by its place among the entries of its pack, for callers that need its base.
 
 use super::{DeltaForest, EntryTable, PackFile};
 use crate::{

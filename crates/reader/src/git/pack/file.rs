@@ -1,4 +1,4 @@
-//! One pack with its index, both mapped.
+//! One pack and its index, both memory-mapped.
 
 use std::{
     io::{self, Read},
@@ -30,7 +30,7 @@ pub struct PackFile {
     index_path: PathBuf,
     hash_kind: gix_hash::Kind,
     end: u64,
-    /// Where accesses are recorded, while they are.
+    /// The access log while accesses are recorded.
     log: Option<PackLog>,
 }
 
@@ -44,9 +44,9 @@ impl PackFile {
     /// Maps the pack and index of `files`.
     ///
     /// # Errors
-    /// Either file is unreadable or too short, versions are unknown, or the two do not belong together.
+    /// A file is unreadable or too short, its version is unknown, or the two do not belong together.
     pub fn open(files: &PackFiles, hash_kind: gix_hash::Kind) -> Result<Self> {
-        // The pack first: when a repack removes both, the error should name a file that convert listed.
+        // The pack comes first: if a repack removes both, the error should name a file that `convert` listed.
         check_readable(&files.pack)?;
         check_readable(&files.index)?;
         let pack = gix_pack::data::File::at(&files.pack, hash_kind).map_err(|e| bad_file(&files.pack, "a pack", &e))?;
@@ -109,7 +109,7 @@ impl PackFile {
         }
     }
 
-    /// Offset of the first byte behind the last entry: the trailer starts here.
+    /// Offset of the first byte after the last entry, where the trailer starts.
     pub fn end(&self) -> u64 {
         self.end
     }
@@ -132,7 +132,7 @@ impl PackFile {
         })
     }
 
-    /// The bytes from `start` up to `end`, which must not reach into the trailer.
+    /// The bytes from `start` up to `end`. They must not overlap the trailer.
     pub fn bytes(&self, start: u64, end: u64) -> Result<&[u8]> {
         let within = start <= end && end <= self.end;
         within.then(|| self.pack.entry_slice(start..end)).flatten().ok_or_else(|| {
@@ -140,7 +140,7 @@ impl PackFile {
         })
     }
 
-    /// The header of the entry at `offset`, and the bytes from its chunk on up to the trailer.
+    /// The header of the entry at `offset`, and the bytes from the start of its chunk to the trailer.
     pub fn entry(&self, offset: u64) -> Result<(PackEntryHeader, &[u8])> {
         if offset < PACK_HEADER_LEN || offset >= self.end {
             return Err(self.corrupt(
@@ -165,7 +165,7 @@ impl PackFile {
         })
     }
 
-    /// The offset of the base `id` of the ref delta at `offset`: bases lie in the same pack.
+    /// The offset of the base `id` of the ref delta at `offset`. The base has to be in the same pack.
     pub fn base_offset_of_id(&self, offset: u64, id: &oid) -> Result<u64> {
         self.find(id).ok_or_else(|| {
             let delta = self.id_at(offset).map_or_else(|| "an entry".to_owned(), |id| id.to_string());
@@ -177,7 +177,7 @@ impl PackFile {
         })
     }
 
-    /// The id of the entry at `offset`, searched for from the first on: for messages.
+    /// The id of the entry at `offset`, for messages. A linear search.
     fn id_at(&self, offset: u64) -> Option<ObjectId> {
         self.index.iter().find(|entry| entry.pack_offset == offset).map(|entry| entry.oid)
     }
@@ -193,7 +193,7 @@ impl PackFile {
         Err(self.corrupt(self.end, format!("the checksum {found} of the bytes before it"), format!("{recorded}")))
     }
 
-    /// Compares the bytes of the index with its own trailing checksum. Ids are covered by nothing else until objects are
+    /// Compares the bytes of the index with its own trailing checksum. Nothing else protects the ids until objects are
     /// hashed.
     pub fn check_index_checksum(&self) -> Result<()> {
         let file = std::fs::File::open(&self.index_path).map_err(|e| ReaderError::io("open", &self.index_path, e))?;
@@ -213,7 +213,7 @@ impl PackFile {
         Err(ReaderError::corrupt(&self.index_path, Place::Offset(end), expected, format!("{recorded}")))
     }
 
-    /// Records accesses in `log` from now on, beginning with those that opening took; `None` ends that.
+    /// Starts recording accesses in `log`, beginning with those of opening; `None` ends the recording.
     pub(crate) fn set_log(&mut self, log: Option<&Arc<AccessLog>>) {
         self.log = log.map(|log| {
             let index_len = std::fs::metadata(&self.index_path).map_or(0, |metadata| metadata.len());
@@ -233,18 +233,18 @@ impl PackFile {
         }
     }
 
-    /// Where accesses are recorded, while they are.
+    /// The access log while accesses are recorded.
     #[inline]
     pub(crate) fn log(&self) -> Option<&PackLog> {
         self.log.as_ref()
     }
 
-    /// The offset of the entry of object `id`; any one of them where there are duplicates, always the same.
+    /// The offset of the entry of object `id`. Of duplicates it is any one, but always the same.
     pub fn find(&self, id: &oid) -> Option<u64> {
         self.position(id).and_then(|at| self.offset_at(at))
     }
 
-    /// The offset of the entry at `position` of the index; `None` if there are fewer.
+    /// The offset of the entry at `position` of the index; `None` past the last one.
     pub fn offset_at(&self, position: u32) -> Option<u64> {
         if position >= self.index.num_objects() {
             return None;
@@ -279,15 +279,15 @@ impl PackFile {
         search::position_by_halving(range, id_at, id)
     }
 
-    /// An error about this pack at `offset`.
+    /// The error for damage at `offset` of this pack.
     pub fn corrupt(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> ReaderError {
         ReaderError::corrupt(&self.path, Place::Offset(offset), expected, found)
     }
 
-    /// Makes sure that the payload of the entry at `offset`, which is to be decoded, is not too long to be held.
+    /// Checks that the payload of the entry at `offset` may be held in memory.
     ///
     /// # Errors
-    /// It is.
+    /// It is too long.
     #[inline]
     pub fn check_size(&self, offset: u64, payload_len: u64) -> Result<()> {
         memory::check(payload_len).map_err(|excess| self.too_large(offset, "a payload", excess))
@@ -297,7 +297,7 @@ impl PackFile {
         ReaderError::too_large(&self.path, Place::Offset(offset), what, excess)
     }
 
-    /// The error for a delta, that of the entry at `offset`, which cannot be applied.
+    /// The error for the delta at `offset`, which cannot be applied.
     pub fn bad_delta(&self, offset: u64, error: DeltaError) -> ReaderError {
         match error {
             DeltaError::TooLarge(excess) => self.too_large(offset, "an object", excess),
@@ -310,7 +310,7 @@ impl PackFile {
     }
 }
 
-/// Says why a file cannot be opened before the mapping does, whose errors hide the operating system's.
+/// Fails with the operating system's error if the file cannot be opened. Mapping it would hide that error.
 fn check_readable(path: &Path) -> Result<()> {
     std::fs::File::open(path).map(drop).map_err(|e| ReaderError::io("open", path, e))
 }

@@ -1,22 +1,24 @@
 //! Searching a sorted list of object ids.
 //!
-//! Ids are hashes, so they are evenly spread, and where one lies can be computed from its value, off by the square root of
-//! the number of entries. A binary search would touch a dozen far-apart places of a large index, each likely a cache miss.
+//! Ids are hashes and so evenly spread. The position of an id can be estimated from its value, with an error of about
+//! the square root of the number of entries. A binary search would touch a dozen distant places of a large index, each
+//! probably a cache miss.
 //!
-//! git does that binary search, between the bounds that the fan-out gives for the first byte. It is here for traces that are to show what
-//! git reads.
+//! git does a binary search within the bounds that the fan-out gives for the first byte. It is implemented here too,
+//! for traces of what git reads.
 
 use std::{cmp::Ordering, ops::Range};
 
 use gix_hash::oid;
 
-/// After so many steps the list is not evenly spread, and is halved at each further one.
+/// After this many steps the ids are considered unevenly spread, and each further step halves the range.
 const INTERPOLATIONS: u32 = 8;
 
-/// The position of `id` in a sorted list of `len` ids, which `id_at` gives. Of equal ones it is any, always the same.
+/// The position of `id` in a sorted list of `len` ids, which `id_at` returns. Of equal ids it is any one, but always
+/// the same.
 pub(super) fn position<'a>(len: u32, id_at: impl Fn(u32) -> &'a oid, id: &oid) -> Option<u32> {
     let wanted = leading(id);
-    // The id lies in low..high, and the leading bytes of those between lie between these two.
+    // The id is in low..high. The leading bytes of all ids in that range are between low_key and high_key.
     let (mut low, mut high) = (0, len);
     let (mut low_key, mut high_key) = (0, u64::MAX);
     let mut steps = 0;
@@ -41,7 +43,7 @@ pub(super) fn position<'a>(len: u32, id_at: impl Fn(u32) -> &'a oid, id: &oid) -
     None
 }
 
-/// The position of `id` among those at `range`, looked at in the order in which git does it (`bsearch_hash` in its hash-lookup.c).
+/// The position of `id` within `range`, by a binary search in git's order (`bsearch_hash` in its hash-lookup.c).
 pub(super) fn position_by_halving<'a>(range: Range<u32>, id_at: impl Fn(u32) -> &'a oid, id: &oid) -> Option<u32> {
     let Range { start: mut low, end: mut high } = range;
     while low < high {
@@ -55,7 +57,8 @@ pub(super) fn position_by_halving<'a>(range: Range<u32>, id_at: impl Fn(u32) -> 
     None
 }
 
-/// What the fan-out of a sorted list of `len` ids says of `first_byte`: the positions of the ids that begin with it.
+/// The range that the fan-out of a sorted list of `len` ids gives for `first_byte`: the positions of the ids that begin
+/// with it.
 pub(super) fn fan_out<'a>(len: u32, id_at: impl Fn(u32) -> &'a oid, first_byte: u8) -> Range<u32> {
     let first_beyond = |is_before: &dyn Fn(u8) -> bool| {
         let (mut low, mut high) = (0, len);
@@ -91,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn git_looks_at_the_middle_of_those_with_the_same_first_byte() {
+    fn halving_visits_ids_in_the_order_of_git() {
         let id = |first: u8, last: u8| {
             let mut bytes = [0; 20];
             (bytes[0], bytes[19]) = (first, last);
@@ -121,9 +124,9 @@ mod tests {
     }
 
     proptest! {
-        /// Few different bytes, so that many ids share their beginnings, and some are equal.
+        /// With few different bytes, many ids have common prefixes and some are equal.
         #[test]
-        fn what_is_there_is_found(mut ids: Vec<(u8, u8, u8)>, absent: (u8, u8, u8)) {
+        fn both_searches_find_the_same_ids(mut ids: Vec<(u8, u8, u8)>, absent: (u8, u8, u8)) {
             let id = |(first, eighth, last): (u8, u8, u8)| {
                 let mut bytes = [0; 20];
                 (bytes[0], bytes[7], bytes[19]) = (if first < 128 { 0 } else { first }, eighth % 8, last % 4);
@@ -138,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn evenly_spread_ids_take_few_looks_and_others_no_more_than_halving() {
+    fn number_of_comparisons_is_bounded() {
         let looks_for = |ids: &[ObjectId], wanted: &oid| {
             let looks = std::cell::Cell::new(0u32);
             let id_at = |at: u32| -> &oid {

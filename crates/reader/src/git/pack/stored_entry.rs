@@ -1,4 +1,4 @@
-//! An entry as it lies in a pack, and what can be checked of it.
+//! An entry as stored in a pack, and its checks.
 
 use repackbench_codec::{BaseUse, ChunkDecoder, CodecError};
 
@@ -8,18 +8,18 @@ use crate::{
     git::chunk::{decode_delta_to_vec, decode_to_vec},
 };
 
-/// An entry of a pack, found but not decoded.
+/// An entry of a pack that has been located but not decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredEntry<'a> {
-    /// Where it starts.
+    /// Its offset.
     pub offset: u64,
-    /// Where the index lists it.
+    /// Its position in the index.
     pub index_position: u32,
     /// Its header.
     pub header: PackEntryHeader,
     /// Header and chunk, up to the next entry.
     pub bytes: &'a [u8],
-    /// The chunk alone.
+    /// Only the chunk.
     pub stored: &'a [u8],
 }
 
@@ -40,7 +40,7 @@ impl EntryTable {
 }
 
 impl StoredEntry<'_> {
-    /// Compares the entry with the CRC-32 that the index records, if the index is of a version that has one.
+    /// Compares the entry with the CRC-32 in the index, if the version of the index has one.
     pub fn check_crc(&self, pack: &PackFile) -> Result<()> {
         let Some(expected) = pack.index().crc32_at_index(self.index_position) else { return Ok(()) };
         let found = crc32fast::hash(self.bytes);
@@ -51,14 +51,14 @@ impl StoredEntry<'_> {
         Err(pack.corrupt(self.offset, expected, format!("{found:08x}")))
     }
 
-    /// Decodes the chunk into `payload`, replacing what is there. It has to reach right up to the next entry.
+    /// Replaces `payload` by that of the chunk, which has to end exactly at the next entry.
     pub fn decode(&self, pack: &PackFile, decoder: &mut ChunkDecoder, payload: &mut Vec<u8>) -> Result<()> {
         pack.check_size(self.offset, self.header.payload_len)?;
         self.check_consumed(pack, decode_to_vec(decoder, self.stored, self.header.payload_len, payload))
     }
 
-    /// As [`decode`](StoredEntry::decode), for a delta whose base has the content `base`; says whether the payload is the
-    /// delta or, in its place, the object.
+    /// As [`decode`](StoredEntry::decode), for a delta whose base has the content `base`. The result says whether the
+    /// payload is the delta or, instead, the object.
     pub fn decode_on_base(
         &self,
         pack: &PackFile,
@@ -72,8 +72,7 @@ impl StoredEntry<'_> {
         Ok(ChunkDecoder::base_use(self.stored))
     }
 
-    /// Checks that the chunk was sound and reached right up to the next entry, where `result` is what a decoder says of
-    /// it.
+    /// Checks `result`, which decoding returned: the chunk has to be valid and end exactly at the next entry.
     pub fn check_consumed(&self, pack: &PackFile, result: std::result::Result<u64, CodecError>) -> Result<()> {
         let (expected, found) = match result {
             Ok(consumed) if consumed == self.stored.len() as u64 => return Ok(()),

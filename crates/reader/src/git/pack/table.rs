@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::{PACK_HEADER_LEN, entry::EntryKind, file::PackFile};
 use crate::{ObjectKind, Place, ReaderError, Result};
 
-/// What an entry's payload depends on, as a position in file order.
+/// The base of an entry's payload, as a position in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeltaBase {
     /// The payload is the object.
@@ -14,7 +14,7 @@ pub enum DeltaBase {
     Position(u32),
 }
 
-/// The entries of one pack sorted by offset: 12 bytes an entry.
+/// The entries of one pack sorted by offset. Takes 12 bytes per entry.
 #[derive(Debug)]
 pub struct EntryTable {
     offsets: Vec<u64>,
@@ -23,8 +23,8 @@ pub struct EntryTable {
 }
 
 impl EntryTable {
-    /// Sorts the index of `pack` by offset and checks that the entries tile the pack: the first starts behind the
-    /// header, no two at one offset, none in the trailer. Checks too that the index is sorted by id.
+    /// Sorts the index of `pack` by offset and checks that the entries tile the pack: the first starts after the
+    /// header, no two start at the same offset, none starts in the trailer. Also checks that the index is sorted by id.
     pub fn new(pack: &PackFile) -> Result<Self> {
         let index = pack.index();
         let mut order: Vec<(u64, u32)> = Vec::with_capacity(index.num_objects() as usize);
@@ -63,7 +63,7 @@ impl EntryTable {
         Some((start, self.offsets.get(position + 1).copied().unwrap_or(self.end)))
     }
 
-    /// Where the entry at `position` stands in the index, which is sorted by id.
+    /// The index position of the entry at `position`. The index is sorted by id.
     pub fn index_position(&self, position: usize) -> Option<u32> {
         self.index_positions.get(position).copied()
     }
@@ -73,12 +73,12 @@ impl EntryTable {
         self.offsets.binary_search(&offset).ok()
     }
 
-    /// Start offsets in file order.
+    /// Start offsets, in file order.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
 
-    /// Positions in the index, in file order.
+    /// Index positions, in file order.
     pub fn index_positions(&self) -> &[u32] {
         &self.index_positions
     }
@@ -100,22 +100,22 @@ impl EntryTable {
     }
 }
 
-/// How the entries of a pack hang together: bases and object kinds by position in file order, 5 bytes an entry, and 4
-/// more once chains are counted.
+/// The delta structure of a pack: bases and object kinds by position in file order. Takes 5 bytes per entry, and 4 more
+/// once chain lengths are computed.
 #[derive(Debug)]
 pub struct DeltaForest {
-    /// The position of each entry's base; its own for a whole entry.
+    /// The position of each entry's base. For a whole entry it is its own.
     bases: Vec<u32>,
     kinds: Vec<ObjectKind>,
-    /// Made when first asked for.
+    /// Computed on first use.
     chain_lengths: OnceLock<Vec<u32>>,
 }
 
 impl DeltaForest {
-    /// Reads the header of every entry of `pack`, whose table is `table`.
+    /// Reads the header of every entry of `pack`, which has this `table`.
     ///
     /// # Errors
-    /// A header is damaged, a base is not an entry of this pack, or a chain leads back to itself.
+    /// A header is damaged, a base is not an entry of this pack, or a chain is a cycle.
     pub fn new(pack: &PackFile, table: &EntryTable) -> Result<Self> {
         let mut bases = Vec::with_capacity(table.len());
         let mut kinds = vec![None; table.len()];
@@ -133,7 +133,7 @@ impl DeltaForest {
         Ok(DeltaForest { bases, kinds, chain_lengths: OnceLock::new() })
     }
 
-    /// The kind of the object at `position`, that of its chain's whole entry.
+    /// The kind of the object at `position`, which is that of the whole entry of its chain.
     pub fn kind(&self, position: usize) -> Option<ObjectKind> {
         self.kinds.get(position).copied()
     }
@@ -148,7 +148,7 @@ impl DeltaForest {
         self.bases.get(position).map(|base| *base as usize).filter(|base| *base != position)
     }
 
-    /// How many deltas lie between the object at each position and its chain's whole entry, itself counted.
+    /// Number of deltas from the whole entry of the chain to the object at each position, including its own.
     pub fn chain_lengths(&self) -> &[u32] {
         self.chain_lengths.get_or_init(|| self.count_chain_lengths())
     }
@@ -183,13 +183,13 @@ impl DeltaForest {
         lengths.into_iter().map(Option::unwrap_or_default).collect()
     }
 
-    /// Every position with its base's; a whole entry's base is itself.
+    /// The position of the base of every position. A whole entry is its own base.
     pub fn bases(&self) -> &[u32] {
         &self.bases
     }
 }
 
-/// Carries the kinds of whole entries along the chains.
+/// Propagates the kinds of whole entries along the chains.
 fn resolve_kinds(
     pack: &PackFile,
     table: &EntryTable,

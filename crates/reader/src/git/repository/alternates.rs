@@ -2,8 +2,8 @@
 //!
 //! Each line of `<object directory>/info/alternates` names another object directory: absolute, or relative to the one
 //! that names it. Empty lines and lines that begin with `#` are skipped; a path in double quotes is unescaped as in C.
-//! Git follows the files depth first, five levels below the first, and skips with a message what is not there. So does this module, which tells
-//! what that was: without it a repository may lack any part of its objects.
+//! Git follows the files depth first, up to five levels below the first, and skips missing directories with a message.
+//! This module does the same and lists the missing ones: without them a repository may lack any of its objects.
 
 use std::{
     collections::HashSet,
@@ -18,26 +18,26 @@ use crate::{
     error::{ReaderError, Result},
 };
 
-/// How far below the repository's own `info/alternates` (level 0) further files are read.
+/// The deepest level of alternates files that are read. The repository's own `info/alternates` is level 0.
 const MAX_DEPTH: usize = 5;
 
-/// An object directory that an alternates file names, and that cannot be read.
+/// An object directory that an alternates file names but that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingAlternate {
     /// The alternates file.
     pub file: PathBuf,
     /// The directory that it names.
     pub named: PathBuf,
-    /// What is there instead.
+    /// Why the directory cannot be read.
     pub found: String,
 }
 
 /// The object directories of a repository.
 pub(super) struct ObjectDirs {
-    /// The repository's own as it was given, then every one that it reaches, in git's search order and without duplicates, symbolic
-    /// links resolved.
+    /// The repository's own as it was given, then every one that it reaches, in git's search order, without duplicates
+    /// and with symbolic links resolved.
     pub(super) dirs: Vec<PathBuf>,
-    /// Those that cannot be read.
+    /// The directories that cannot be read.
     pub(super) missing: Vec<MissingAlternate>,
 }
 
@@ -52,13 +52,13 @@ pub(super) fn object_dirs(own: &Path, notes: &mut Vec<String>) -> Result<ObjectD
 
 struct Chain<'notes> {
     found: ObjectDirs,
-    /// The directories that were found, symbolic links resolved.
+    /// The directories that were found, with symbolic links resolved.
     seen: HashSet<PathBuf>,
     notes: &'notes mut Vec<String>,
 }
 
 impl Chain<'_> {
-    /// Adds what the alternates file of `object_dir` names, and what those name in turn.
+    /// Adds the directories that the alternates file of `object_dir` names, and those that they reach.
     fn follow(&mut self, object_dir: &Path, depth: usize) -> Result<()> {
         let file = object_dir.join("info/alternates");
         let Some(content) = read_regular_file(&file)? else { return Ok(()) };
@@ -87,14 +87,14 @@ impl Chain<'_> {
     }
 }
 
-/// The folder at `path`, links resolved, if it can be listed.
+/// The folder at `path` with links resolved, if it can be listed.
 fn readable_folder(path: &Path) -> io::Result<PathBuf> {
     let resolved = fs::canonicalize(path)?;
     fs::read_dir(&resolved)?;
     Ok(resolved)
 }
 
-/// The paths that an alternates file holds.
+/// The paths in an alternates file.
 fn parse(content: &[u8]) -> Vec<Vec<u8>> {
     let mut rest = content;
     let mut entries = Vec::new();
@@ -110,14 +110,14 @@ fn parse(content: &[u8]) -> Vec<Vec<u8>> {
         if !entry.is_empty() {
             entries.push(entry);
         }
-        // The separator; git skips one byte here even if something else follows a closing quote.
+        // The separator. Git skips one byte here even if something else follows a closing quote.
         rest = rest.get(consumed.saturating_add(1)..).unwrap_or_default();
     }
     entries
 }
 
-/// Undoes git's C-style quoting at the start of `input`: the bytes meant, and how many bytes of `input` they took,
-/// closing quote included. `None` when the quoting is broken; git then takes the line as it stands.
+/// Undoes git's C-style quoting at the start of `input`. Returns the unquoted bytes, and the number of bytes of `input`
+/// up to and including the closing quote. `None` if the quoting is broken: then git takes the line literally.
 fn unquote_c_style(input: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut bytes = input.iter().copied().enumerate().skip(1);
     let mut out = Vec::new();
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_blank_lines_and_quotes_are_read_as_git_reads_them() {
+    fn alternates_file_is_parsed_as_in_git() {
         let content = b"# a comment\n\n/plain path\n\"/quoted\\t\\303\\244\"\n\"/broken\n../relative";
         let expected: Vec<Vec<u8>> = vec![
             b"/plain path".to_vec(),

@@ -10,15 +10,15 @@ pub const BTREE_FILE: &str = "repackbench.btree";
 /// The B-tree file of the repository's own object directory, the first of `object_dirs`.
 ///
 /// # Errors
-/// It is no file. Another object directory has one. Its variant's dictionaries and its guard against other programs lie elsewhere, and an
-/// alternate looks at neither.
+/// It is no regular file, or another object directory has one. The dictionaries of that directory's variant and its
+/// guard against other programs are elsewhere, and a repository that uses it as an alternate sees neither.
 pub(super) fn find(object_dirs: &[PathBuf]) -> Result<Option<PathBuf>> {
     let mut found = None;
     for (number, path) in object_dirs.iter().enumerate() {
         let file = path.join(BTREE_FILE);
         let is_there = match fs::metadata(&file) {
             Ok(metadata) if metadata.is_file() => true,
-            // Opening a pipe would wait for somebody to write into it.
+            // Opening a pipe would block until somebody writes to it.
             Ok(_) => return Err(ReaderError::corrupt(&file, Place::Whole, "a file", "something else")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(ReaderError::io("inspect", &file, error)),

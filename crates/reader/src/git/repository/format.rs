@@ -1,11 +1,13 @@
-//! The repository's format version and extensions, understood as git's `setup.c` understands them.
+//! The repository's format version and extensions, interpreted as in git's `setup.c`.
 //!
 //! | `core.repositoryformatversion` | meaning of `extensions.*` |
 //! |---|---|
-//! | absent (or no `config` at all) | none is looked at; SHA-1 |
-//! | 0 | `noop`, `preciousObjects`, `partialClone`, `worktreeConfig` hold; a version-1-only one is an error; unknown ones are ignored |
-//! | 1 | all hold; an unknown one is an error |
-//! | above 1 | refused |
+//! | absent (or no `config` at all) | all are ignored; SHA-1 |
+//! | 0 | `noop`, `preciousObjects`, `partialClone`, `worktreeConfig` count; one that needs version 1 is an error |
+//! | 1 | all count; an unknown one is an error |
+//! | above 1 | rejected |
+//!
+//! Version 0 ignores unknown extensions.
 
 use std::path::Path;
 
@@ -16,36 +18,36 @@ use crate::{
     error::{Place, ReaderError, Result},
 };
 
-/// The format of one repository: version, hash function and the extensions that a copy has to carry on.
+/// The format of one repository: version, hash function and the extensions that a copy has to keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryFormat {
-    /// `core.repositoryformatversion`; 0 when absent.
+    /// `core.repositoryformatversion`; 0 if absent.
     pub version: i64,
-    /// `extensions.objectFormat`; SHA-1 when absent.
+    /// `extensions.objectFormat`; SHA-1 if absent.
     pub object_hash: gix_hash::Kind,
-    /// `extensions.partialClone`: the remote that promises missing objects.
+    /// `extensions.partialClone`: the remote that can supply missing objects.
     pub partial_clone: Option<BString>,
     /// `extensions.preciousObjects`: nothing may be pruned.
     pub precious_objects: bool,
-    /// `extensions.noop` is present. It means nothing, in any version.
+    /// Whether `extensions.noop` is present. It has no effect in any version.
     pub noop: bool,
-    /// `extensions.noop-v1` is present. It means nothing, in version 1.
+    /// Whether `extensions.noop-v1` is present. It has no effect and needs version 1.
     pub noop_v1: bool,
-    /// `extensions.repackbench`: this is a variant of ours that stock git cannot read.
+    /// `extensions.repackbench`: the repository is a variant that stock git cannot read.
     pub variant: Option<VariantMark>,
 }
 
 /// The value of `extensions.repackbench`, written as `<format version>;<codec spec>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariantMark {
-    /// The version of the container format; never newer than the one this program writes.
+    /// The version of the container format, never newer than the one that this program writes.
     pub format_version: u32,
     /// The codec spec in its canonical spelling.
     pub spec: String,
 }
 
 impl RepositoryFormat {
-    /// Reads format and extensions out of `config`, which was read from `path`.
+    /// Reads the format and the extensions from `config`, which was read from `path`.
     pub(super) fn from_config(config: &gix_config::File, path: &Path) -> Result<Self> {
         let mut format = RepositoryFormat {
             version: 0,
@@ -63,10 +65,10 @@ impl RepositoryFormat {
         let mut version_1_only = None;
         for (name, value) in extensions(config) {
             match format.apply(&name, value.as_ref().map(|value| value.as_bstr()), path)? {
-                Standing::AnyVersion => {}
-                Standing::Version1Only => version_1_only = Some(name),
-                Standing::Unknown if version == 0 => {}
-                Standing::Unknown => return Err(ReaderError::unsupported(path, format!("extensions.{name}"))),
+                ExtensionScope::AnyVersion => {}
+                ExtensionScope::Version1Only => version_1_only = Some(name),
+                ExtensionScope::Unknown if version == 0 => {}
+                ExtensionScope::Unknown => return Err(ReaderError::unsupported(path, format!("extensions.{name}"))),
             }
         }
         match version_1_only {
@@ -80,20 +82,20 @@ impl RepositoryFormat {
         }
     }
 
-    /// Takes over one extension, its `name` in lower case.
-    fn apply(&mut self, name: &str, value: Option<&BStr>, path: &Path) -> Result<Standing> {
+    /// Applies one extension. `name` is in lower case.
+    fn apply(&mut self, name: &str, value: Option<&BStr>, path: &Path) -> Result<ExtensionScope> {
         match name {
             "noop" => self.noop = true,
             "preciousobjects" => self.precious_objects = parse_boolean(value, path, "extensions.preciousObjects")?,
             "partialclone" => self.partial_clone = Some(required(value, path, "extensions.partialClone")?.to_owned()),
-            // Concerns the index and the checkout of work trees only; a bare copy has neither.
+            // It only affects the index and the checkout of work trees. A bare copy has neither.
             "worktreeconfig" => {}
             _ => return self.apply_version_1_only(name, value, path),
         }
-        Ok(Standing::AnyVersion)
+        Ok(ExtensionScope::AnyVersion)
     }
 
-    fn apply_version_1_only(&mut self, name: &str, value: Option<&BStr>, path: &Path) -> Result<Standing> {
+    fn apply_version_1_only(&mut self, name: &str, value: Option<&BStr>, path: &Path) -> Result<ExtensionScope> {
         match name {
             "noop-v1" => self.noop_v1 = true,
             "objectformat" => self.object_hash = object_hash(required(value, path, "extensions.objectFormat")?, path)?,
@@ -101,25 +103,25 @@ impl RepositoryFormat {
                 storage if storage == "files" => {}
                 storage => return Err(ReaderError::unsupported(path, format!("extensions.refStorage = {storage}"))),
             },
-            // How the links between work trees are spelled; a bare copy has none.
+            // It affects how links between work trees are written. A bare copy has none.
             "relativeworktrees" => {}
             "repackbench" => {
                 self.variant = Some(variant_mark(required(value, path, "extensions.repackbench")?, path)?);
             }
-            _ => return Ok(Standing::Unknown),
+            _ => return Ok(ExtensionScope::Unknown),
         }
-        Ok(Standing::Version1Only)
+        Ok(ExtensionScope::Version1Only)
     }
 }
 
-/// In which format versions an extension counts.
-enum Standing {
+/// The format versions in which an extension counts.
+enum ExtensionScope {
     AnyVersion,
     Version1Only,
     Unknown,
 }
 
-/// Reads the configuration file at `path`, includes not followed (git does not follow them for the format either).
+/// Reads the configuration file at `path` without following includes (git does not follow them for the format either).
 /// A missing file is an empty configuration.
 pub(super) fn read_config(path: &Path) -> Result<gix_config::File> {
     let content = read_regular_file(path)?.unwrap_or_default();
@@ -134,7 +136,7 @@ pub(super) fn read_config(path: &Path) -> Result<gix_config::File> {
     )
 }
 
-/// The boolean `key` of `config`, which was read from `path`; `default` when it is not set.
+/// The boolean `key` of `config`, which was read from `path`; `default` if it is not set.
 pub(super) fn boolean(config: &gix_config::File, path: &Path, key: &str, default: bool) -> Result<bool> {
     match config.boolean(key) {
         Ok(value) => Ok(value.unwrap_or(default)),
@@ -151,25 +153,26 @@ pub(super) fn has_promisor_remote(config: &gix_config::File) -> bool {
     })
 }
 
-/// `core.repositoryformatversion`, the last one when given several times.
+/// `core.repositoryformatversion`. If it is given several times, the last one counts.
 fn version(config: &gix_config::File, path: &Path) -> Result<Option<i64>> {
     let key = "core.repositoryformatversion";
     let found = || config.string(key).unwrap_or_default().to_string();
     match config.integer(key) {
         Ok(Some(version)) if version > 1 => Err(ReaderError::unsupported(path, format!("{key} = {version}"))),
-        // Git takes a negative version for an absent one.
+        // Git treats a negative version like an absent one.
         Ok(Some(version)) if version < 0 => Ok(None),
         Ok(version) => Ok(version),
         Err(_) => Err(ReaderError::corrupt(path, Place::Whole, format!("a number for {key}"), found())),
     }
 }
 
-/// Every `extensions.<name>` with its value, in file order, names in lower case (with a subsection: `<subsection>.<name>`).
+/// Every `extensions.<name>` with its value, in file order. Names are in lower case, and `<subsection>.<name>` with a
+/// subsection.
 fn extensions(config: &gix_config::File) -> Vec<(String, Option<BString>)> {
     let mut found = Vec::new();
     for section in config.sections_by_name("extensions").into_iter().flatten() {
         for name in section.value_names() {
-            // Of a name that is given twice in one section the last value holds, as it does in git.
+            // If a name is given twice in one section, the last value counts, as in git.
             let value = section.value_implicit(&name).flatten();
             let name = name.to_ascii_lowercase();
             found.push(match section.header().subsection_name() {
@@ -186,7 +189,7 @@ fn required<'value>(value: Option<&'value BStr>, path: &Path, key: &str) -> Resu
 }
 
 fn parse_boolean(value: Option<&BStr>, path: &Path, key: &str) -> Result<bool> {
-    // A key without '=' means true.
+    // A key without '=' is true.
     let Some(value) = value else { return Ok(true) };
     gix_config::Boolean::try_from(value)
         .map(|value| value.0)
@@ -201,7 +204,7 @@ fn object_hash(name: &BStr, path: &Path) -> Result<gix_hash::Kind> {
     }
 }
 
-/// Parses `<format version>;<codec spec>`; a newer version is refused by name.
+/// Parses `<format version>;<codec spec>`. A newer version is an error of its own.
 fn variant_mark(value: &BStr, path: &Path) -> Result<VariantMark> {
     let malformed = || {
         let expected = "'<format version>;<codec spec>' for extensions.repackbench";

@@ -13,7 +13,7 @@ use crate::{
     error::{Place, ReaderError, Result},
 };
 
-/// Reads `shallow`: one commit id per line. Git dies on a line that does not parse.
+/// Reads `shallow`: one commit id per line. A line that does not parse is a fatal error in git.
 pub(super) fn read_shallow(path: &Path, hash: gix_hash::Kind) -> Result<Vec<ObjectId>> {
     let Some(content) = read_regular_file(path)? else { return Ok(Vec::new()) };
     let mut commits = Vec::new();
@@ -27,8 +27,8 @@ pub(super) fn read_shallow(path: &Path, hash: gix_hash::Kind) -> Result<Vec<Obje
     Ok(commits)
 }
 
-/// Reads `info/grafts`: a commit id and the ids of its parents per line, separated by single spaces; `#` begins a
-/// comment line. As git does, skips a line that does not parse, and of a commit named twice takes the first line.
+/// Reads `info/grafts`: a commit id and the ids of its parents per line, separated by single spaces. `#` begins a
+/// comment line. As in git, a line that does not parse is skipped, and the first line for a commit counts.
 pub(super) fn read_grafts(
     path: &Path,
     hash: gix_hash::Kind,
@@ -56,7 +56,7 @@ pub(super) fn read_grafts(
     Ok(grafts)
 }
 
-/// Parses one id of exactly the length that `hash` has.
+/// Parses an id that has exactly the length of `hash`.
 fn parse_id(hex: &[u8], hash: gix_hash::Kind) -> Option<ObjectId> {
     ObjectId::from_hex(hex).ok().filter(|id| id.kind() == hash)
 }

@@ -1,4 +1,4 @@
-//! Finding a repository's directories from a path that a user typed.
+//! Finding a repository's directories from a path given by the user.
 
 use std::{
     fs, io,
@@ -12,7 +12,7 @@ use crate::{
     error::{ReaderError, Result},
 };
 
-/// What a git directory holds directly, and a common directory.
+/// Files and folders whose links are checked, in a git directory and in a common directory.
 const OF_GIT_DIR: [&str; 3] = ["commondir", "logs", "refs"];
 const OF_COMMON_DIR: [&str; 11] = [
     "config",
@@ -31,14 +31,14 @@ const OF_COMMON_DIR: [&str; 11] = [
 /// The two directories that make up a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
-    /// Holds `HEAD` and what belongs to one work tree.
+    /// The directory with `HEAD` and everything that belongs to one work tree.
     pub(super) git_dir: PathBuf,
-    /// Holds what linked work trees share; the same directory unless this is a linked work tree.
+    /// The directory that linked work trees share. It is the same one unless this is a linked work tree.
     pub(super) common_dir: PathBuf,
 }
 
 impl Location {
-    /// Finds the repository at `path`: `path/.git` (a folder or a gitfile), else `path` itself.
+    /// Finds the repository at `path`: `path/.git` (a folder or a gitfile), otherwise `path` itself.
     pub(super) fn find(path: &Path) -> Result<Self> {
         let dot_git = path.join(".git");
         let candidate = if exists(&dot_git)? { dot_git } else { path.to_owned() };
@@ -54,28 +54,28 @@ impl Location {
         Ok(location)
     }
 
-    /// What its folders may hold.
+    /// The bounds of its folders.
     pub(super) fn bounds(&self) -> Bounds<'_> {
         Bounds::of_both(&self.git_dir, &self.common_dir)
     }
 
-    /// Makes sure that the files and folders that every repository has lie in it.
+    /// Checks that the usual files and folders are within the repository.
     ///
     /// # Errors
-    /// One is a link out of it, or neither a file nor a folder.
+    /// One is a link that leads out of it, or neither a file nor a folder.
     pub(super) fn check_bounds(&self) -> Result<()> {
         let own = OF_GIT_DIR.map(|name| self.git_dir.join(name));
         let shared = OF_COMMON_DIR.map(|name| self.common_dir.join(name));
         own.into_iter().chain(shared).try_for_each(|path| self.bounds().check(&path).map(drop))
     }
 
-    /// Whether refs, objects and configuration lie in another directory than `HEAD`.
+    /// Whether refs, objects and configuration are in another directory than `HEAD`.
     pub(super) fn is_linked_work_tree(&self) -> bool {
         self.git_dir != self.common_dir
     }
 }
 
-/// Whether there is anything at `path`, a dangling symbolic link included.
+/// Whether anything is at `path`, even a dangling symbolic link.
 fn exists(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
@@ -84,16 +84,16 @@ fn exists(path: &Path) -> Result<bool> {
     }
 }
 
-/// The git directory that a `gitdir: <path>` file (linked work tree, submodule) names.
+/// The git directory that a `gitdir: <path>` file names, as in a linked work tree or a submodule.
 fn follow_gitfile(gitfile: &Path) -> Result<PathBuf> {
     gix_discover::path::from_gitdir_file(gitfile)
         .map_err(|_| not_a_repository(gitfile, "expected a git directory or a file that reads 'gitdir: <path>'"))
 }
 
-/// The directory that the file `commondir` of a linked work tree's git directory names, else `git_dir`.
+/// The directory that the file `commondir` of a linked work tree's git directory names, otherwise `git_dir`.
 fn common_dir_of(git_dir: &Path) -> Result<PathBuf> {
     let commondir = git_dir.join("commondir");
-    // A named pipe is not waited for.
+    // Rejects a named pipe, which would block.
     read_regular_file(&commondir)?;
     match gix_discover::path::from_plain_file(&commondir) {
         None => Ok(git_dir.to_owned()),
@@ -118,7 +118,7 @@ fn require_git_directory(git_dir: &Path, common_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether `head` is a symbolic link into `refs/`, or says `ref: refs/...`, or starts with an object id.
+/// Whether `head` is a symbolic link into `refs/`, contains `ref: refs/...`, or starts with an object id.
 fn head_is_plausible(head: &Path) -> Result<bool> {
     if let Ok(link) = fs::read_link(head)
         && link.starts_with("refs")

@@ -1,7 +1,7 @@
-//! The loose objects of all object directories, by name only.
+//! The loose objects of all object directories, by name.
 //!
-//! A loose object lies at `<object directory>/<two hex digits>/<the other digits>`, lower case. Whatever else lies there
-//! (`tmp_obj_*`, editors' droppings) is left aside, as git does.
+//! A loose object is at `<object directory>/<two hex digits>/<the other digits>`, in lower case. Other files there
+//! (`tmp_obj_*`, editors' leftovers) are ignored, as in git.
 
 use std::{
     fs, io,
@@ -18,13 +18,13 @@ use crate::{
 /// One loose object: its id and the object directory that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LooseObject {
-    /// The id, from the file's name; the content is not looked at here.
+    /// The id from the file's name. The content is not read here.
     pub id: ObjectId,
-    /// Which of [`super::GitRepository::object_dirs`] holds it.
+    /// The position of its directory in [`super::GitRepository::object_dirs`].
     pub object_dir: u32,
 }
 
-/// The loose objects of a repository, sorted by id, each once.
+/// The loose objects of a repository, sorted by id, once each.
 #[derive(Debug, Clone)]
 pub struct LooseObjects {
     objects: Vec<LooseObject>,
@@ -32,7 +32,7 @@ pub struct LooseObjects {
 }
 
 impl LooseObjects {
-    /// Lists those of `object_dirs`; `own` are the bounds of the first.
+    /// Lists the loose objects of `object_dirs`. `own` are the bounds of the first directory.
     pub(super) fn list(object_dirs: &[PathBuf], own: Bounds<'_>, hash: gix_hash::Kind) -> Result<Self> {
         let mut objects = Vec::new();
         for (position, path) in object_dirs.iter().enumerate() {
@@ -49,13 +49,13 @@ impl LooseObjects {
         Ok(LooseObjects { objects, object_dirs: object_dirs.to_owned() })
     }
 
-    /// How many there are.
+    /// Number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
@@ -79,7 +79,7 @@ impl LooseObjects {
         self.objects.get(position).copied()
     }
 
-    /// The file that holds the object at `position`, or `None` past the end.
+    /// The file of the object at `position`, or `None` past the end.
     #[must_use]
     pub fn path(&self, position: usize) -> Option<PathBuf> {
         let object = self.get(position)?;
@@ -90,7 +90,8 @@ impl LooseObjects {
     }
 }
 
-/// Calls `visit` with the id of every loose object below `object_dir` that begins with `first_byte`, in no particular order.
+/// Calls `visit` with the id of every loose object below `object_dir` that begins with `first_byte`, in no particular
+/// order.
 pub(super) fn visit_fan_out(
     object_dir: &Path,
     bounds: Bounds<'_>,

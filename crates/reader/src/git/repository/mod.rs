@@ -1,9 +1,9 @@
-//! A Git repository as files: where everything lies, before any object is read.
+//! A Git repository as files: where everything is, before any object is read.
 //!
 //! Git spreads one repository over several folders (a work tree's `.git`, the common directory of linked work trees,
-//! the object directories of alternates) and lets small text files change the meaning of what is stored (`config`,
-//! `shallow`, `info/grafts`, `refs/replace`). [`GitRepository`] resolves all of that once, with git's own rules, and
-//! hands out plain paths and ids. It never writes, and follows nothing that git would not follow.
+//! the object directories of alternates). Small text files change the meaning of what is stored (`config`, `shallow`,
+//! `info/grafts`, `refs/replace`). [`GitRepository`] resolves all of that once by git's own rules and provides plain
+//! paths and ids. It never writes, and follows nothing that git would not follow.
 //!
 //! The rules are those of git 2.47: `setup.c` for layout and format, `object-file.c` for alternates, `packfile.c` for
 //! packs, `refs/files-backend.c` for refs, `commit.c` and `shallow.c` for grafts.
@@ -49,8 +49,8 @@ use crate::{
 
 /// An opened, read-only view of a Git repository's layout.
 ///
-/// Opening reads the small files that decide how the rest is understood (configuration, alternates, pack listings,
-/// `shallow`, grafts); refs and loose objects are listed when they are asked for.
+/// Opening reads the small files that decide how the rest is interpreted (configuration, alternates, pack listings,
+/// `shallow`, grafts). Refs and loose objects are listed on demand.
 #[derive(Debug)]
 pub struct GitRepository {
     location: Location,
@@ -69,8 +69,9 @@ impl GitRepository {
     /// Opens the repository at `path`: the root of a work tree (plain, linked or a submodule's), or a git directory.
     ///
     /// # Errors
-    /// [`ReaderError::NotARepository`] where git would not see one either, [`ReaderError::Unsupported`] for a format
-    /// version, extension or ref storage that is not handled, [`ReaderError::Corrupt`] for a file that git would die on.
+    /// [`ReaderError::NotARepository`] if git would not find one either, [`ReaderError::Unsupported`] for a format
+    /// version, extension or ref storage that is not supported, [`ReaderError::Corrupt`] for a file on which git would
+    /// fail.
     pub fn open(path: &Path) -> Result<Self> {
         let location = Location::find(path)?;
         location.check_bounds()?;
@@ -85,7 +86,7 @@ impl GitRepository {
         let btree = btree_listing::find(&object_dirs)?;
         let shallow = grafts::read_shallow(&location.common_dir.join("shallow"), format.object_hash)?;
         let grafts = grafts::read_grafts(&location.common_dir.join("info/grafts"), format.object_hash, &mut notes)?;
-        note_left_aside(&location, &config, &mut notes)?;
+        note_unused(&location, &config, &mut notes)?;
         Ok(GitRepository {
             location,
             config,
@@ -100,7 +101,7 @@ impl GitRepository {
         })
     }
 
-    /// The git directory proper: holds `HEAD` and, for a linked work tree, its private refs.
+    /// The git directory proper, with `HEAD` and, for a linked work tree, its private refs.
     #[must_use]
     pub fn git_dir(&self) -> &Path {
         &self.location.git_dir
@@ -113,14 +114,14 @@ impl GitRepository {
         &self.location.common_dir
     }
 
-    /// Whether it says that the folder around the git directory is its work tree: it is not bare, and names no other one.
+    /// Whether the folder around the git directory is its work tree: the repository is not bare and names no other one.
     #[must_use]
     pub fn has_work_tree_around(&self) -> bool {
         let is_bare = matches!(self.config.boolean("core.bare"), Ok(Some(true)));
         !is_bare && self.config.string("core.worktree").is_none() && !self.is_linked_work_tree()
     }
 
-    /// Whether it is that of a linked work tree, for which `core.bare` and `core.worktree` do not count.
+    /// Whether it belongs to a linked work tree, for which `core.bare` and `core.worktree` do not count.
     #[must_use]
     pub fn is_linked_work_tree(&self) -> bool {
         self.git_dir() != self.common_dir()
@@ -132,7 +133,7 @@ impl GitRepository {
         self.format.object_hash
     }
 
-    /// The format version and the extensions in force.
+    /// The format version and the extensions in effect.
     #[must_use]
     pub fn format(&self) -> &RepositoryFormat {
         &self.format
@@ -144,7 +145,8 @@ impl GitRepository {
         &self.object_dirs
     }
 
-    /// Object directories that alternates files name and that cannot be read. Git goes on without them, with a message.
+    /// Object directories that alternates files name but that cannot be read. Git continues without them, with a
+    /// message.
     #[must_use]
     pub fn missing_alternates(&self) -> &[MissingAlternate] {
         &self.missing_alternates
@@ -152,40 +154,40 @@ impl GitRepository {
 
     /// Every pack that git would open, ordered by object directory and then by file name.
     ///
-    /// Two object directories may each hold a pack of the same file name; both are listed, as git reads both.
+    /// Two object directories may each have a pack with the same file name. Both are listed, as git reads both.
     #[must_use]
     pub fn packs(&self) -> &[PackFiles] {
         &self.packs
     }
 
-    /// The B-tree file that a variant has in place of packs and loose objects.
+    /// The B-tree file of a variant that has one instead of packs and loose objects.
     #[must_use]
     pub fn btree(&self) -> Option<&Path> {
         self.btree.as_deref()
     }
 
-    /// Lists the loose objects of all object directories, sorted by id; of an object stored twice, the first
-    /// directory's file is listed.
+    /// Lists the loose objects of all object directories, sorted by id. For an object that is stored twice, the file in
+    /// the first directory is listed.
     ///
     /// # Errors
-    /// [`ReaderError::Io`] when a fan-out directory cannot be listed.
+    /// [`ReaderError::Io`] if a fan-out directory cannot be listed.
     pub fn loose_objects(&self) -> Result<LooseObjects> {
         LooseObjects::list(&self.object_dirs, self.location.bounds(), self.object_hash())
     }
 
-    /// `HEAD` and every ref, loose over packed, sorted by name. Other pseudo-refs (`FETCH_HEAD`, `ORIG_HEAD`) are not refs
-    /// that `git for-each-ref` shows and are not listed.
+    /// `HEAD` and every ref, sorted by name. A loose ref overrides a packed one. Other pseudo-refs (`FETCH_HEAD`,
+    /// `ORIG_HEAD`), which `git for-each-ref` does not show, are not listed.
     ///
     /// # Errors
-    /// [`ReaderError::Corrupt`] when a ref file or `packed-refs` does not parse.
+    /// [`ReaderError::Corrupt`] if a ref file or `packed-refs` does not parse.
     pub fn references(&self) -> Result<Vec<Reference>> {
         references::read_all(&self.location, self.object_hash())
     }
 
-    /// The target that one file of [`Self::reference_files`] (or `HEAD`) holds, symbolic links read as git reads them.
+    /// The target in one file of [`Self::reference_files`] (or `HEAD`). Symbolic links are read as in git.
     ///
     /// # Errors
-    /// [`ReaderError::Corrupt`] when it does not parse, [`ReaderError::Changed`] when it is gone.
+    /// [`ReaderError::Corrupt`] if it does not parse, [`ReaderError::Changed`] if it is gone.
     pub fn read_reference(&self, file: &TreeFile) -> Result<Target> {
         references::read_loose(file, self.object_hash())
     }
@@ -193,44 +195,45 @@ impl GitRepository {
     /// `HEAD` itself, as a file.
     ///
     /// # Errors
-    /// [`ReaderError::Io`] when it cannot be inspected.
+    /// [`ReaderError::Io`] if it cannot be inspected.
     pub fn head_file(&self) -> Result<TreeFile> {
         TreeFile::inspect("HEAD".into(), self.location.git_dir.join("HEAD"))
     }
 
-    /// The files of loose refs, sorted by name: shared ones from the common directory, and what belongs to one work tree
+    /// The files of loose refs, sorted by name: shared refs from the common directory, and those of one work tree
     /// (`refs/bisect`, `refs/worktree`, `refs/rewritten`) from the git directory.
     ///
     /// # Errors
-    /// [`ReaderError::Io`] when a folder cannot be listed.
+    /// [`ReaderError::Io`] if a folder cannot be listed.
     pub fn reference_files(&self) -> Result<Vec<TreeFile>> {
         references::reference_files(&self.location)
     }
 
-    /// The files of reflogs (`logs/HEAD`, `logs/refs/...`), sorted by name and chosen as in [`Self::reference_files`].
+    /// The files of reflogs (`logs/HEAD`, `logs/refs/...`), sorted by name and selected as in
+    /// [`Self::reference_files`].
     ///
     /// # Errors
-    /// [`ReaderError::Io`] when a folder cannot be listed.
+    /// [`ReaderError::Io`] if a folder cannot be listed.
     pub fn reflog_files(&self) -> Result<Vec<TreeFile>> {
         references::reflog_files(&self.location)
     }
 
-    /// The commits whose parents are cut off, from the file `shallow`, in file order.
+    /// The commits whose parents are cut off: those in the file `shallow`, in file order.
     #[must_use]
     pub fn shallow(&self) -> &[ObjectId] {
         &self.shallow
     }
 
-    /// Commits whose parents `info/grafts` replaces, with the parents it gives them.
+    /// The commits whose parents `info/grafts` replaces, with their new parents.
     #[must_use]
     pub fn grafts(&self) -> &HashMap<ObjectId, Vec<ObjectId>> {
         &self.grafts
     }
 
-    /// Objects that `refs/replace/<id>` replaces, with their replacement; empty under `core.useReplaceRefs = false`.
+    /// The objects that `refs/replace/<id>` replaces, with their replacements. Empty if `core.useReplaceRefs` is false.
     ///
     /// # Errors
-    /// As [`Self::references`].
+    /// As for [`Self::references`].
     pub fn replacements(&self) -> Result<HashMap<ObjectId, ObjectId>> {
         if !self.uses_replacements()? {
             return Ok(HashMap::new());
@@ -241,24 +244,24 @@ impl GitRepository {
     /// Whether there are refs under `refs/replace/`, in effect or not.
     ///
     /// # Errors
-    /// As [`Self::references`].
+    /// As for [`Self::references`].
     pub fn has_replace_refs(&self) -> Result<bool> {
         Ok(!references::replacements(&self.references()?, self.object_hash()).is_empty())
     }
 
-    /// Whether `refs/replace/` takes effect: the value of `core.useReplaceRefs`, true by default.
+    /// Whether `refs/replace/` is in effect: the value of `core.useReplaceRefs`, true by default.
     ///
     /// # Errors
-    /// [`ReaderError::Corrupt`] when the value is no boolean.
+    /// [`ReaderError::Corrupt`] if the value is no boolean.
     pub fn uses_replacements(&self) -> Result<bool> {
         format::boolean(&self.config, &self.location.common_dir.join("config"), "core.useReplaceRefs", true)
     }
 
-    /// The dictionaries that its chunks may name: those of a variant of ours.
+    /// The dictionaries that its chunks may use. Only a variant has some.
     ///
     /// # Errors
-    /// They cannot be read, or an alternate object directory has some: chunks name them by numbers that only hold in
-    /// their own repository.
+    /// They cannot be read, or an alternate object directory has some: chunks refer to dictionaries by numbers that are
+    /// only valid in their own repository.
     pub fn dictionaries(&self) -> Result<Dictionaries> {
         let folder = |objects: &PathBuf| objects.join("info").join(DICTIONARY_FOLDER);
         for alternate in self.object_dirs.iter().skip(1).map(folder) {
@@ -272,54 +275,54 @@ impl GitRepository {
     /// A decoder for its chunks.
     ///
     /// # Errors
-    /// As [`dictionaries`](GitRepository::dictionaries).
+    /// As for [`dictionaries`](GitRepository::dictionaries).
     pub fn decoder(&self, decoders: impl Into<Decoders>) -> Result<ChunkDecoder> {
         Ok(ChunkDecoder::new(decoders).with_dictionaries(&self.dictionaries()?))
     }
 
-    /// Whether objects may be missing on purpose: `extensions.partialClone` is set, a remote is a promisor, or a pack has a
-    /// `.promisor` file.
+    /// Whether objects may be missing deliberately: `extensions.partialClone` is set, a remote is a promisor, or a pack
+    /// has a `.promisor` file.
     #[must_use]
     pub fn is_partial_clone(&self) -> bool {
         self.is_partial_by_configuration() || self.packs.iter().any(|pack| pack.promisor.is_some())
     }
 
-    /// Whether the configuration alone says so.
+    /// Whether the configuration allows missing objects.
     #[must_use]
     pub fn is_partial_by_configuration(&self) -> bool {
         self.format.partial_clone.is_some() || format::has_promisor_remote(&self.config)
     }
 
-    /// The codec spec that `extensions.repackbench` names, when this repository is a variant that stock git cannot read.
+    /// The codec spec in `extensions.repackbench`, if this repository is a variant that stock git cannot read.
     #[must_use]
     pub fn extension_spec(&self) -> Option<&str> {
         self.format.variant.as_ref().map(|mark| mark.spec.as_str())
     }
 
-    /// The repository's own configuration file, includes not followed; empty when there is none.
+    /// The repository's own configuration file, without includes. Empty if there is no file.
     #[must_use]
     pub fn config(&self) -> &gix_config::File {
         &self.config
     }
 
-    /// What was found and left aside, one sentence each, for the summary.
+    /// What was found and not used, one sentence each, for the summary.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Records the state of every file that a conversion reads. Take it before reading, check it after.
+    /// Records the state of every file that a conversion reads. Take a snapshot before reading and check it afterwards.
     ///
     /// # Errors
-    /// [`ReaderError::Changed`] when the repository has already changed since it was opened, [`ReaderError::Io`] when a
+    /// [`ReaderError::Changed`] if the repository has already changed since it was opened, [`ReaderError::Io`] if a
     /// folder cannot be listed.
     pub fn snapshot(&self) -> Result<SourceSnapshot> {
         SourceSnapshot::take(self)
     }
 }
 
-/// Makes sure that what lies in the object directories but loose objects is files and folders. `own` are the bounds of the first;
-/// each of the others is a repository's of its own.
+/// Checks that the object directories only hold files and folders within their bounds. Loose objects are checked when
+/// they are listed. `own` are the bounds of the first directory; each of the others belongs to a repository of its own.
 fn check_object_dirs(object_dirs: &[PathBuf], own: Bounds<'_>) -> Result<()> {
     for (number, path) in object_dirs.iter().enumerate() {
         let bounds = if number == 0 { own } else { Bounds::of(path) };
@@ -331,8 +334,8 @@ fn check_object_dirs(object_dirs: &[PathBuf], own: Bounds<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Notes what a bare copy leaves behind although git takes it into account.
-fn note_left_aside(location: &Location, config: &gix_config::File, notes: &mut Vec<String>) -> Result<()> {
+/// Notes everything that git takes into account and that a bare copy does not have.
+fn note_unused(location: &Location, config: &gix_config::File, notes: &mut Vec<String>) -> Result<()> {
     let worktrees = location.common_dir.join("worktrees");
     let linked = match fs::read_dir(&worktrees) {
         Ok(entries) => entries.count(),

@@ -9,7 +9,7 @@ use std::{
 
 use crate::error::{ReaderError, Result};
 
-/// The files that belong to one pack, all in the folder `pack/` of one object directory.
+/// The files of one pack, all in the folder `pack/` of one object directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackFiles {
     /// The entries: `.pack`.
@@ -18,26 +18,26 @@ pub struct PackFiles {
     pub index: PathBuf,
     /// Index positions in pack order: `.rev`.
     pub reverse_index: Option<PathBuf>,
-    /// The mark that says not to repack it: `.keep`, possibly with a reason in it.
+    /// The mark that the pack must not be repacked: `.keep`, possibly with a reason in it.
     pub keep: Option<PathBuf>,
     /// The mark of a pack that came from a promisor remote: `.promisor`.
     pub promisor: Option<PathBuf>,
-    /// The mark and the object times of a cruft pack: `.mtimes`.
+    /// The mark of a cruft pack, with the times of its objects: `.mtimes`.
     pub mtimes: Option<PathBuf>,
-    /// Which of [`super::GitRepository::object_dirs`] it lies in.
+    /// The position of its directory in [`super::GitRepository::object_dirs`].
     pub object_dir: usize,
 }
 
 impl PackFiles {
-    /// Every file of the pack that is there.
+    /// All existing files of the pack.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let side_files = [&self.reverse_index, &self.keep, &self.promisor, &self.mtimes];
         [&self.pack, &self.index].into_iter().chain(side_files.into_iter().flatten()).map(PathBuf::as_path)
     }
 }
 
-/// Lists the packs of `object_dirs`, ordered by directory and file name. A pack or an index that is alone is left aside,
-/// as git does, and noted.
+/// Lists the packs of `object_dirs`, ordered by directory and file name. A pack without an index, or an index without a
+/// pack, is noted and ignored, as in git.
 pub(super) fn list(object_dirs: &[PathBuf], notes: &mut Vec<String>) -> Result<Vec<PackFiles>> {
     let mut packs = Vec::new();
     for (object_dir, path) in object_dirs.iter().enumerate() {
@@ -73,7 +73,7 @@ pub(super) fn list(object_dirs: &[PathBuf], notes: &mut Vec<String>) -> Result<V
     Ok(packs)
 }
 
-/// The file names in `folder` that name a pack or belong to one, sorted; empty when there is no such folder.
+/// The names of the files in `folder` that belong to packs, sorted. Empty if the folder does not exist.
 pub(super) fn names_in(folder: &Path) -> Result<BTreeSet<OsString>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

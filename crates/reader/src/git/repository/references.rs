@@ -1,9 +1,9 @@
 //! Refs of the files backend: one loose file per ref, and `packed-refs`.
 //!
-//! `packed-refs` is decoded by `gix-ref`. Loose refs are decoded here, byte for byte as git's
-//! `parse_loose_ref_contents` does: `gix-ref` wants one space after `ref:`, and reads refs that git takes for broken.
-//! Which files count is decided here too, because git follows symbolic links in `refs/` (and reads a link whose text
-//! is a ref name as a symbolic ref) where `gix-ref` passes over them.
+//! `gix-ref` decodes `packed-refs`. Loose refs are decoded here exactly as in git's `parse_loose_ref_contents`:
+//! `gix-ref` requires one space after `ref:`, and accepts refs that git considers broken. This module also decides
+//! which files count, because git follows symbolic links in `refs/` (and reads a link whose text is a ref name as a
+//! symbolic ref), while `gix-ref` skips them.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -23,16 +23,16 @@ use crate::{
     error::{Place, ReaderError, Result},
 };
 
-/// A ref and what it says.
+/// A ref and its target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
     /// The full name, `refs/heads/main` or `HEAD`.
     pub name: BString,
-    /// Where it points, one step, tags not peeled.
+    /// Its direct target. Tags are not peeled.
     pub target: Target,
 }
 
-/// What a ref points to.
+/// The target of a ref.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// An object.
@@ -46,7 +46,7 @@ pub(super) fn read_all(location: &Location, hash: gix_hash::Kind) -> Result<Vec<
     let mut targets = BTreeMap::new();
     read_packed(&location.common_dir.join("packed-refs"), hash, &mut targets)?;
     let head = TreeFile::inspect("HEAD".into(), location.git_dir.join("HEAD"))?;
-    // Git passes over files whose name is no ref name, and over symbolic links that lead to no file, save `HEAD`.
+    // Except for `HEAD`, git skips files whose name is no ref name, and symbolic links that lead to no file.
     let listed = reference_files(location)?
         .into_iter()
         .filter(|file| is_reference_name(file.name.as_bstr()) && (file.link.is_none() || file.path.is_file()));
@@ -57,14 +57,14 @@ pub(super) fn read_all(location: &Location, hash: gix_hash::Kind) -> Result<Vec<
     Ok(targets.into_iter().map(|(name, target)| Reference { name, target }).collect())
 }
 
-/// The replacements that `references` hold under `refs/replace/`.
+/// The replacements under `refs/replace/` in `references`.
 pub(super) fn replacements(references: &[Reference], hash: gix_hash::Kind) -> HashMap<ObjectId, ObjectId> {
     let by_name: HashMap<&BStr, &Target> =
         references.iter().map(|reference| (reference.name.as_bstr(), &reference.target)).collect();
     let mut replacements = HashMap::new();
     for reference in references {
         let Some(below) = reference.name.strip_prefix(b"refs/replace/") else { continue };
-        // Git takes the last part of the name, whatever folders lie between, and warns of one that is no id.
+        // Git takes the last part of the name, ignores folders before it, and warns if it is no id.
         let hex = below.rsplit_str("/").next().unwrap_or_default();
         let Some(replaced) = ObjectId::from_hex(hex).ok().filter(|id| id.kind() == hash) else { continue };
         if let Some(id) = resolve(&reference.target, &by_name) {
@@ -74,7 +74,7 @@ pub(super) fn replacements(references: &[Reference], hash: gix_hash::Kind) -> Ha
     replacements
 }
 
-/// Follows symbolic refs, five steps at most as git does.
+/// Follows symbolic refs, at most five steps as in git.
 fn resolve(target: &Target, by_name: &HashMap<&BStr, &Target>) -> Option<ObjectId> {
     let mut target = target;
     for _ in 0..=5 {
@@ -99,7 +99,7 @@ pub(super) fn reflog_files(location: &Location) -> Result<Vec<TreeFile>> {
     })
 }
 
-/// Lists `folder` of the common directory, and for a linked work tree takes from the git directory what `is_private`.
+/// Lists `folder` of the common directory. For a linked work tree, names that are private come from the git directory.
 fn merge(location: &Location, folder: &str, is_private: impl Fn(&BStr) -> bool) -> Result<Vec<TreeFile>> {
     let mut files = tree_files::list(&location.common_dir, folder, location.bounds())?;
     if location.is_linked_work_tree() {
@@ -137,11 +137,11 @@ pub(super) fn read_loose(file: &TreeFile, hash: gix_hash::Kind) -> Result<Target
     })
 }
 
-/// What the content of a loose ref says; `None` where git says that the ref is broken.
+/// The target in the content of a loose ref; `None` if the ref is broken in git's view.
 fn decode_loose(content: &[u8], hash: gix_hash::Kind) -> Option<Target> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     let kept = content.iter().rposition(|byte| !is_space(byte)).map_or(0, |last| last + 1);
-    // A string ends at its first NUL.
+    // As in C, a string ends at its first NUL.
     let text = content.get(..kept)?.split(|byte| *byte == 0).next()?;
     if let Some(target) = text.strip_prefix(b"ref:") {
         let start = target.iter().position(|byte| !is_space(byte))?;
@@ -161,7 +161,7 @@ fn read_packed(path: &Path, hash: gix_hash::Kind, targets: &mut BTreeMap<BString
         ReaderError::corrupt(path, Place::Line(line), "'<object id> <ref name>'", found)
     };
     let packed = gix_ref::packed::Iter::new(&content, hash).map_err(|_| damaged(1))?;
-    // The iterator passes over one header line.
+    // The iterator skips one header line.
     let mut line = if content.starts_with(b"#") { 2 } else { 1 };
     for reference in packed {
         let reference = reference.map_err(|_| damaged(line))?;
@@ -171,7 +171,7 @@ fn read_packed(path: &Path, hash: gix_hash::Kind, targets: &mut BTreeMap<BString
     Ok(())
 }
 
-/// The first bytes of `content`, fit for a message.
+/// The first bytes of `content`, quoted for a message.
 fn quoted(content: &[u8]) -> String {
     const SHOWN: usize = 40;
     if content.is_empty() {

@@ -1,11 +1,12 @@
-//! Noticing that a repository changed while it was read.
+//! Detecting that a repository changed while it was read.
 //!
-//! Git replaces files by renaming and only ever adds objects, so a reader that looks at many files one after another may
-//! see half of a commit or of a repack. A snapshot taken before reading and checked afterwards turns that into an error.
+//! Git replaces files by renaming and only adds objects. So a reader of many files, one after another, may see half of
+//! a commit or of a repack. A snapshot taken before reading and checked afterwards turns that into an error.
 //!
-//! Small files are compared by inode, length and times (of content and of inode, in nanoseconds). Files beside packs are
-//! compared by name, inode and length alone: git never rewrites them in place, but touches a pack whose object it was to
-//! write again, and a local clone hard-links them, which changes their inodes' times. Loose objects are compared by name.
+//! Small files are compared by inode, length and times (of content and inode, in nanoseconds). Packs and the files
+//! beside them are only compared by name, inode and length: git never rewrites them in place, but it touches a pack
+//! when it would write one of its objects again, and a local clone hard-links the files, which changes the times of
+//! their inodes. Loose objects are compared by name.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -16,17 +17,17 @@ use super::{BTREE_FILE, GitRepository, location::Location, loose_listing, pack_l
 use crate::{
     bounds::Bounds,
     error::{ReaderError, Result},
-    file_state::{FileState, Seen, first_difference, look_at_file},
+    file_state::{FileState, PathState, add_file_state, first_difference},
 };
 
-/// The state of every file that a conversion reads, at one moment.
+/// The state of every file that a conversion reads, at one point in time.
 #[derive(Debug, Clone)]
 pub struct SourceSnapshot {
     scope: Scope,
-    seen: Vec<(PathBuf, Seen)>,
+    states: Vec<(PathBuf, PathState)>,
 }
 
-/// What has to be looked at again.
+/// Everything that is compared.
 #[derive(Debug, Clone)]
 struct Scope {
     location: Location,
@@ -35,29 +36,29 @@ struct Scope {
 }
 
 impl SourceSnapshot {
-    /// Records the state of `repository`, and makes sure that it still is what was opened.
+    /// Records the state of `repository` and checks that it has not changed since it was opened.
     pub(super) fn take(repository: &GitRepository) -> Result<Self> {
         let scope = Scope {
             location: repository.location.clone(),
             object_dirs: repository.object_dirs.clone(),
             hash: repository.object_hash(),
         };
-        let seen = scope.look()?;
-        // Opening came before this look: read the same small files again, so that nothing falls between the two.
+        let states = scope.states()?;
+        // The repository was opened before. Reading the small files again detects changes since then.
         let again = GitRepository::open(&repository.location.git_dir)?;
         match difference(repository, &again) {
             Some(path) => Err(ReaderError::Changed { path }),
-            None => Ok(SourceSnapshot { scope, seen }),
+            None => Ok(SourceSnapshot { scope, states }),
         }
     }
 
-    /// Looks again.
+    /// Fails if a file has changed since the snapshot.
     ///
     /// # Errors
-    /// [`ReaderError::Changed`] that names the first file, in path order, that changed, appeared or vanished;
-    /// [`ReaderError::Io`] when a folder cannot be listed.
+    /// [`ReaderError::Changed`] names the first file, in path order, that changed, appeared or vanished.
+    /// [`ReaderError::Io`] if a folder cannot be listed.
     pub fn check(&self) -> Result<()> {
-        match first_difference(&self.seen, &self.scope.look()?) {
+        match first_difference(&self.states, &self.scope.states()?) {
             Some(path) => Err(ReaderError::Changed { path: path.to_owned() }),
             None => Ok(()),
         }
@@ -65,45 +66,45 @@ impl SourceSnapshot {
 }
 
 impl Scope {
-    /// The state of everything in scope, sorted by path.
-    fn look(&self) -> Result<Vec<(PathBuf, Seen)>> {
+    /// The states of all files in scope, sorted by path.
+    fn states(&self) -> Result<Vec<(PathBuf, PathState)>> {
         let Location { git_dir, common_dir } = &self.location;
-        let mut seen = Vec::new();
+        let mut states = Vec::new();
         for name in ["HEAD", "commondir"] {
-            look_at_file(git_dir.join(name), FileState::of_small_file, &mut seen)?;
+            add_file_state(git_dir.join(name), FileState::of_small_file, &mut states)?;
         }
         for name in ["config", "packed-refs", "shallow", "info/grafts"] {
-            look_at_file(common_dir.join(name), FileState::of_small_file, &mut seen)?;
+            add_file_state(common_dir.join(name), FileState::of_small_file, &mut states)?;
         }
         for file in
             references::reference_files(&self.location)?.into_iter().chain(references::reflog_files(&self.location)?)
         {
-            look_at_file(file.path, FileState::of_small_file, &mut seen)?;
+            add_file_state(file.path, FileState::of_small_file, &mut states)?;
         }
         for (number, object_dir) in self.object_dirs.iter().enumerate() {
             let bounds = if number == 0 { self.location.bounds() } else { Bounds::of(object_dir) };
-            look_at_file(object_dir.join("info/alternates"), FileState::of_small_file, &mut seen)?;
-            look_at_file(object_dir.join(BTREE_FILE), FileState::of_pack_file, &mut seen)?;
+            add_file_state(object_dir.join("info/alternates"), FileState::of_small_file, &mut states)?;
+            add_file_state(object_dir.join(BTREE_FILE), FileState::of_pack_file, &mut states)?;
             let packs = object_dir.join("pack");
             for name in pack_listing::names_in(&packs)? {
-                look_at_file(packs.join(name), FileState::of_pack_file, &mut seen)?;
+                add_file_state(packs.join(name), FileState::of_pack_file, &mut states)?;
             }
             for first_byte in 0..=u8::MAX {
-                seen.push(look_at_fan_out(object_dir, bounds, first_byte, self.hash)?);
+                states.push(fan_out_state(object_dir, bounds, first_byte, self.hash)?);
             }
         }
-        // Stable: a symbolic link and what it leads to share a path and stay in this order.
-        seen.sort_by(|left, right| left.0.cmp(&right.0));
-        Ok(seen)
+        // The sort is stable: a symbolic link and its target have the same path and stay in this order.
+        states.sort_by(|left, right| left.0.cmp(&right.0));
+        Ok(states)
     }
 }
 
-fn look_at_fan_out(
+fn fan_out_state(
     object_dir: &Path,
     bounds: Bounds<'_>,
     first_byte: u8,
     hash: gix_hash::Kind,
-) -> Result<(PathBuf, Seen)> {
+) -> Result<(PathBuf, PathState)> {
     let (mut count, mut digest) = (0_u64, 0_u64);
     loose_listing::visit_fan_out(object_dir, bounds, first_byte, hash, |id| {
         let mut hasher = DefaultHasher::new();
@@ -111,10 +112,10 @@ fn look_at_fan_out(
         count += 1;
         digest = digest.wrapping_add(hasher.finish());
     })?;
-    Ok((object_dir.join(format!("{first_byte:02x}")), Seen::Names { count, digest }))
+    Ok((object_dir.join(format!("{first_byte:02x}")), PathState::Names { count, digest }))
 }
 
-/// The file whose content makes two openings of one repository differ.
+/// The file that has changed between two openings of one repository.
 fn difference(opened: &GitRepository, again: &GitRepository) -> Option<PathBuf> {
     let common_dir = opened.common_dir();
     let config_differs = opened.format != again.format || opened.config.to_bstring() != again.config.to_bstring();

@@ -1,4 +1,4 @@
-//! Listing a folder of named files, as `refs/` and `logs/` are.
+//! Listing a folder of named files, such as `refs/` or `logs/`.
 
 use std::{
     fs, io,
@@ -13,27 +13,27 @@ use crate::{
     error::{ReaderError, Result},
 };
 
-/// Deeper folders than this are taken for a loop of symbolic links. A path component takes two bytes at least, and
-/// the longest path that Linux opens has 4096.
+/// Deeper folders are considered a loop of symbolic links. A path component takes at least two bytes, and the longest
+/// path that Linux opens has 4096.
 const MAX_DEPTH: usize = 2048;
 
-/// A file that has a name inside the repository, `refs/heads/main` or `logs/HEAD`.
+/// A file with a name in the repository, such as `refs/heads/main` or `logs/HEAD`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TreeFile {
-    /// The name: the path below the git directory, parts separated by `/`.
+    /// The name: the path below the git directory, with parts separated by `/`.
     pub name: BString,
-    /// Where it lies.
+    /// The path of the file.
     pub path: PathBuf,
-    /// If it is a symbolic link, what the link says. (Git once wrote symbolic refs that way, and still reads them.)
+    /// The text of the link, if it is a symbolic link. (Git once wrote symbolic refs that way and still reads them.)
     pub link: Option<PathBuf>,
 }
 
 impl TreeFile {
-    /// The file at `path`, which a listing has named, looked at without following a symbolic link.
+    /// The file at `path`, which was found in a listing. A symbolic link is not followed.
     pub(super) fn inspect(name: BString, path: PathBuf) -> Result<Self> {
         let link = match fs::read_link(&path) {
             Ok(link) => Some(link),
-            // What `readlink` answers for a file that is no link.
+            // The answer of `readlink` for a file that is no link.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => None,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ReaderError::Changed { path }),
             Err(error) => return Err(ReaderError::io("inspect", path, error)),
@@ -42,9 +42,9 @@ impl TreeFile {
     }
 }
 
-/// Lists all files below `root/folder`, in no particular order, except those that git itself never looks at there:
-/// names that begin with a dot, and lock files. Folders are entered through symbolic links, as git does, but for those that lead out of
-/// `bounds`. A folder that is not there is empty.
+/// Lists all files below `root/folder`, in no particular order, except those that git itself ignores: names that begin
+/// with a dot, and lock files. As in git, symbolic links to folders are followed, but not out of `bounds`. A missing
+/// folder is empty.
 pub(super) fn list(root: &Path, folder: &str, bounds: Bounds<'_>) -> Result<Vec<TreeFile>> {
     let mut files = Vec::new();
     let mut pending = vec![(BString::from(folder), root.join(folder), 0)];

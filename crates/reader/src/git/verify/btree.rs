@@ -1,4 +1,4 @@
-//! Every value of a B-tree.
+//! Verifying every value of a B-tree.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -63,10 +63,10 @@ impl Worker<'_> {
             hasher.finish()
         } else {
             let (mut value, mut content) = (self.buffer(), self.buffer());
-            self.turn.expect(head.payload_len);
+            self.turn.reserve(head.payload_len);
             let kind = btree.read(place, &mut self.decoder, &mut value, &mut content);
             let found = kind.map(|kind| object_id(hash, kind, &content));
-            self.turn.end([&mut value, &mut content]);
+            self.turn.finish([&mut value, &mut content]);
             self.recycle(value);
             self.recycle(content);
             found?

@@ -1,15 +1,15 @@
-//! Holds two repositories against each other: same references, same objects, all of them sound, and the same of what
-//! changes how git reads them.
+//! Compares two repositories: references, objects, the validity of all objects, and settings that change how git reads
+//! them.
 //!
-//! | what | compared as git reads it |
+//! | what | how |
 //! |---|---|
 //! | `HEAD`, refs | by name and target, whether loose, packed or a symbolic link; replace refs are among them |
-//! | `core.useReplaceRefs` | where there are replace refs |
+//! | `core.useReplaceRefs` | if there are replace refs |
 //! | `shallow` | as a set |
-//! | `info/grafts` | the parents of each commit; of a commit that is named twice the first line holds |
+//! | `info/grafts` | the parents of each commit; for a commit that is listed twice, the first line counts |
 //! | whether objects may be missing | `extensions.partialClone`, promisor remotes and packs |
 //!
-//! Reflogs, and what is derived from objects such as a commit-graph, are not compared.
+//! Reflogs, and data derived from objects such as a commit-graph, are not compared.
 
 use std::{
     cmp::Ordering,
@@ -27,52 +27,52 @@ use crate::{
     git::{GitRepository, repository::Target},
 };
 
-/// One thing in which two repositories differ, or which is damaged in one of them.
+/// A difference between two repositories, or damage in one of them.
 #[derive(Debug)]
 pub enum Difference {
-    /// A reference that one has and the other has not, or that leads elsewhere.
+    /// A reference that only one repository has, or that has different targets.
     Reference {
         /// Its name.
         name: BString,
-        /// Where it leads in the first.
+        /// Its target in the first repository.
         first: Option<Target>,
-        /// Where it leads in the second.
+        /// Its target in the second.
         second: Option<Target>,
     },
-    /// A commit that only one of the two files `shallow` names.
+    /// A commit that only one of the two `shallow` files lists.
     Shallow {
-        /// The file of the first.
+        /// The file of the first repository.
         path: PathBuf,
         /// The commit.
         commit: ObjectId,
-        /// Whether the first has it.
+        /// Whether it is in the first.
         in_first: bool,
     },
-    /// A commit to which the two files `info/grafts` give other parents.
+    /// A commit that has different parents in the two `info/grafts` files.
     Graft {
-        /// The file of the first.
+        /// The file of the first repository.
         path: PathBuf,
         /// The commit.
         commit: ObjectId,
-        /// The parents that the first gives it; none where it leaves the commit as it is stored.
+        /// Its parents in the first file; `None` if the file does not list the commit.
         first: Option<Vec<ObjectId>>,
-        /// Those that the second gives it.
+        /// Its parents in the second file.
         second: Option<Vec<ObjectId>>,
     },
     /// A setting that changes how git reads a repository.
     Setting {
-        /// The configuration file of the first.
+        /// The configuration file of the first repository.
         path: PathBuf,
-        /// What it decides.
+        /// The setting.
         name: &'static str,
-        /// Whether it is on in the first, and off in the second.
+        /// Whether it is on in the first and off in the second.
         in_first: bool,
     },
-    /// An object that only one of them has.
+    /// An object that only one repository has.
     Object {
         /// Its id.
         id: ObjectId,
-        /// Whether the first has it.
+        /// Whether it is in the first.
         in_first: bool,
     },
     /// An object that cannot be read, or whose content does not have its id.
@@ -134,11 +134,11 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Reads every object of both repositories on `threads` threads and calls `found` on each difference. Returns how many
-/// different objects the first one has.
+/// Reads every object of both repositories on `threads` threads and calls `found` with each difference. Returns the
+/// number of different objects in the first repository.
 ///
 /// # Errors
-/// What prevents reading a repository at all; damage of single objects is a difference.
+/// A repository cannot be read at all. Damage of single objects is a difference.
 pub fn compare(
     first: &GitRepository,
     second: &GitRepository,
@@ -215,7 +215,7 @@ fn compare_settings(first: &GitRepository, second: &GitRepository, found: &mut d
     Ok(())
 }
 
-/// Both lists ascend and hold no id twice.
+/// Compares two ascending lists of ids without duplicates.
 fn compare_sorted(first: &[ObjectId], second: &[ObjectId], found: &mut dyn FnMut(Difference)) {
     let (mut first, mut second) = (first.iter().peekable(), second.iter().peekable());
     loop {
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_of_one_side_are_found() {
+    fn finds_ids_of_only_one_side() {
         let id = |byte| ObjectId::Sha1([byte; 20]);
         let mut found = Vec::new();
         compare_sorted(&[id(1), id(2), id(4)], &[id(2), id(3), id(4), id(5)], &mut |difference| match difference {

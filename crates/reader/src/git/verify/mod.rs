@@ -13,20 +13,20 @@ use super::{
 };
 use crate::{ReaderError, Result};
 
-/// What reading a whole repository found.
+/// The result of reading a whole repository.
 #[derive(Debug, Default)]
 pub struct Verification {
-    /// The ids of all entries, values and loose objects, ascending. One stored twice is listed twice.
+    /// The ids of all entries, values and loose objects, ascending. An object that is stored twice is listed twice.
     pub ids: Vec<ObjectId>,
-    /// Every object that cannot be read or whose content does not have its id.
+    /// One error for each object that cannot be read or whose content does not have its id.
     pub damage: Vec<ReaderError>,
 }
 
 impl Verification {
-    /// Adds what a walk found.
+    /// Adds the damage that a walk found.
     ///
     /// # Errors
-    /// An object is too large for the memory that there is, so that nothing can be said of it.
+    /// An object is too large for the memory ceiling, so that it could not be verified.
     fn add_damage(&mut self, mut damage: Vec<ReaderError>) -> Result<()> {
         let is_too_large = |error: &ReaderError| matches!(error, ReaderError::TooLarge { .. });
         if let Some(at) = damage.iter().position(is_too_large) {
@@ -40,8 +40,8 @@ impl Verification {
 /// Reads every object of `repository` on `threads` threads.
 ///
 /// # Errors
-/// Only what prevents looking at objects one by one: an unreadable file, an index that does not fit its pack, a damaged
-/// delta structure, an object that is too large for the memory that there is. Damaged objects are listed in the result.
+/// Objects cannot be verified one by one: a file is unreadable, an index does not fit its pack, a delta structure is
+/// damaged, or an object is too large for the memory ceiling. Damaged objects are listed in the result.
 pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Verification> {
     let mut found = Verification::default();
     let dictionaries = repository.dictionaries()?;

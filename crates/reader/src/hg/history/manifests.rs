@@ -1,4 +1,4 @@
-//! Comparing manifests, of the whole repository or of one directory each.
+//! Comparing manifests: of the whole repository, or one per directory.
 
 use gix_hash::ObjectId;
 
@@ -11,14 +11,14 @@ use crate::{
     },
 };
 
-/// Compares manifests, in memory that is reused.
+/// Compares manifests and reuses its memory.
 #[derive(Debug, Default)]
 pub(super) struct Manifests {
     path: Vec<u8>,
     spare: Vec<Vec<u8>>,
 }
 
-/// Why manifests cannot be compared. Which of them has a bad line is known further out.
+/// Why manifests cannot be compared. The caller adds which of them has the bad line.
 enum Failure {
     BadLine(BadLine),
     Reader(ReaderError),
@@ -31,7 +31,7 @@ impl From<BadLine> for Failure {
 }
 
 impl Manifests {
-    /// Puts what differs between two root manifests, of which the older may be nothing, into `changes`.
+    /// Adds the differences between two root manifests to `changes`. There may be no old one.
     pub(super) fn compare(
         &mut self,
         old: Option<&ObjectId>,
@@ -97,7 +97,7 @@ impl Manifests {
         Ok(())
     }
 
-    /// Puts the manifest `node` of the directory `self.path` into `text`; nothing for none.
+    /// Replaces `text` by the manifest `node` of the directory `self.path`, or clears it without a node.
     fn read(
         &self,
         node: Option<&ObjectId>,
@@ -106,7 +106,7 @@ impl Manifests {
         text: &mut Vec<u8>,
     ) -> Result<()> {
         text.clear();
-        // The manifest of a changeset without files is null.
+        // A changeset without files has the null manifest.
         let Some(node) = node.filter(|node| !node.is_null()) else { return Ok(()) };
         let missing = |logs: &OpenLogs| ReaderError::Missing { path: logs.store_dir().to_owned(), id: *node };
         let Some(number) = logs.manifest(&self.path) else { return Err(missing(logs)) };

@@ -1,6 +1,6 @@
 //! A Mercurial repository as revisions and content.
 //!
-//! Hidden changesets count as all others do: what is seen is what `hg --hidden` sees.
+//! Hidden changesets count like all others, as with `hg --hidden`.
 
 mod manifests;
 mod open_logs;
@@ -22,7 +22,7 @@ use crate::{
     access::{Access, AccessLog, AccessPart},
 };
 
-/// The number by which the changelog is known; every other revlog's is its place among [`HgRepository::revlogs`].
+/// The number of the changelog. The number of any other revlog is its position in [`HgRepository::revlogs`].
 const CHANGELOG: usize = usize::MAX;
 
 /// The history of a Mercurial repository.
@@ -37,27 +37,27 @@ pub struct HgHistory {
     log: Log,
     text: Vec<u8>,
     missing: BTreeSet<ObjectId>,
-    /// Where accesses are recorded, while they are. Open revlogs have it too.
+    /// The access log while accesses are recorded. Open revlogs have it too.
     log_of_accesses: Option<Arc<AccessLog>>,
 }
 
-/// A log under way: the revisions that are still to be listed, each reachable from where it started.
+/// The state of a log: the revisions still to be listed, all reachable from the start of the log.
 #[derive(Debug, Default)]
 struct Log {
     is_reached: Vec<bool>,
-    /// One above the next revision to look at.
+    /// One above the next revision to check.
     next: usize,
 }
 
 impl HgHistory {
-    /// The history of `repository`, whose chunks are decoded by the implementations that `decoders` names.
+    /// The history of `repository`. `decoders` names the implementations that decode chunks.
     ///
     /// # Errors
-    /// When the changelog or the manifest cannot be opened, or a dictionary not be read.
+    /// The changelog cannot be opened, or a dictionary cannot be read.
     pub fn new(repository: &HgRepository, decoders: impl Into<Decoders>) -> Result<Self> {
         let changelog = match repository.revlogs().iter().find(|files| files.kind == ObjectKind::Changelog) {
             Some(files) => Revlog::open(files)?,
-            // A repository without a commit.
+            // The repository has no commits.
             None => Revlog::empty(),
         };
         Ok(HgHistory {
@@ -89,9 +89,9 @@ impl HgHistory {
         changeset::manifest(&self.text).ok_or_else(|| self.changelog.corrupt(revision, "a changeset", "another text"))
     }
 
-    /// Puts the content that the pointer in `content` leads to in its place; `false` if it is not in this repository.
+    /// Replaces the pointer in `content` by the content that it refers to; `false` if that is not in this repository.
     ///
-    /// Source: `hg help -e lfs`; a pointer is as Git LFS has it, a line of it `oid sha256:` and 64 digits.
+    /// Source: `hg help -e lfs`. A pointer has the format of Git LFS: one line is `oid sha256:` and 64 digits.
     fn follow_pointer(&self, content: &mut Vec<u8>) -> Result<bool> {
         let id = content.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"oid sha256:"));
         let Some((first, rest)) = id.and_then(|id| std::str::from_utf8(id).ok()?.split_at_checked(2)) else {
@@ -114,7 +114,8 @@ impl HgHistory {
         Ok(true)
     }
 
-    /// Lists every revision of every revlog but the changelog as (changeset, revlog, revision), in the order of changesets.
+    /// Lists every revision of every revlog except the changelog as (changeset, revlog, revision), ordered by
+    /// changeset.
     fn introductions(&mut self) -> Result<Vec<(u32, u32, u32)>> {
         let mut introductions = Vec::new();
         for number in self.logs.numbers() {
@@ -139,7 +140,7 @@ impl History for HgHistory {
         self.revision_named(name)
     }
 
-    /// Visits every changeset, its manifest, and every file revision that it introduced, and decodes them all.
+    /// Visits and decodes every changeset, with the manifests and file revisions that it introduced.
     fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()> {
         let introductions = self.introductions()?;
         let mut rest = introductions.as_slice();
@@ -191,7 +192,7 @@ impl History for HgHistory {
         Ok(())
     }
 
-    /// The next ancestor, by descending revision number: as `hg log -r 'reverse(::START)'` lists them.
+    /// The next ancestor by descending revision number, as `hg log -r 'reverse(::START)'` lists them.
     fn next_revision(&mut self) -> Result<Option<Revision>> {
         let Log { is_reached, next } = &mut self.log;
         let Some(at) = is_reached.get(..*next).and_then(|left| left.iter().rposition(|reached| *reached)) else {
@@ -200,7 +201,7 @@ impl History for HgHistory {
         *next = at;
         let entry = *self.changelog.entry(at)?;
         for parent in entry.parents.into_iter().filter_map(|parent| usize::try_from(parent).ok()) {
-            // A parent is an earlier revision; one that is not would never be listed.
+            // A parent is an earlier revision. A later one would never be listed.
             if let Some(reached) = is_reached.get_mut(parent).filter(|_| parent < at) {
                 *reached = true;
             }
@@ -227,7 +228,8 @@ impl History for HgHistory {
         manifests.compare(None, &manifest, logs, texts, files)
     }
 
-    /// As hg writes it into a work tree: without metadata, and with what a pointer leads to. A censored file is missing.
+    /// The content as hg writes it to a work tree: without metadata, and with pointers resolved. A censored file is
+    /// missing.
     fn content(&mut self, path: &[u8], file: &FileVersion, content: &mut Vec<u8>) -> Result<bool> {
         let Some(number) = self.logs.filelog(path) else {
             self.missing.insert(file.id);
@@ -253,8 +255,8 @@ impl History for HgHistory {
         Ok(is_here)
     }
 
-    fn forget(&mut self) {
-        self.texts.forget();
+    fn clear_caches(&mut self) {
+        self.texts.clear_caches();
         self.logs.close();
         self.missing.clear();
     }

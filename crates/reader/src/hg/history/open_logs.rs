@@ -1,4 +1,4 @@
-//! The revlogs besides the changelog, opened when they are needed.
+//! The revlogs other than the changelog, opened on demand.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,24 +18,24 @@ use crate::{
     },
 };
 
-/// How much memory revlogs that are open take at most, in bytes, as [`OpenLog::memory`] counts it.
-const MOST_MEMORY: usize = 128 << 20;
+/// Limit on the memory of all open revlogs in bytes, as counted by [`OpenLog::memory`].
+const MAX_MEMORY: usize = 128 << 20;
 
-/// How many revlogs with a file handle are open at once at most. Systems give a process about a thousand; inline revlogs need
-/// none.
-const MOST_HANDLES: usize = 500;
+/// Limit on the number of open revlogs with a file handle. Systems allow a process about a thousand handles. Inline
+/// revlogs need none.
+const MAX_HANDLES: usize = 500;
 
-/// What a delta of an inline revlog counts for, in bytes.
-const COMMON_DELTA: usize = 512;
+/// The assumed length of a delta in an inline revlog, in bytes.
+const TYPICAL_DELTA_LEN: usize = 512;
 
-/// A revlog with more revisions than this that was asked for [this many](WORTH_ASKING) nodes gets a map of them: making it
-/// costs as much as looking through all entries some tens of times.
-const WORTH_A_MAP: usize = 256;
+/// A revlog with more revisions than this gets a map of its nodes after [some look-ups](LOOKUPS_BEFORE_MAP). Building
+/// the map costs as much as a few dozen scans of all entries.
+const REVISIONS_WITHOUT_MAP: usize = 256;
 
-/// See [`WORTH_A_MAP`].
-const WORTH_ASKING: u32 = 16;
+/// See [`REVISIONS_WITHOUT_MAP`].
+const LOOKUPS_BEFORE_MAP: u32 = 16;
 
-/// Revlogs by number and by what they belong to.
+/// Revlogs by number and by the file or directory that they belong to.
 #[derive(Debug)]
 pub(super) struct OpenLogs {
     files: Vec<RevlogFiles>,
@@ -43,15 +43,15 @@ pub(super) struct OpenLogs {
     manifests: FxHashMap<Vec<u8>, usize>,
     encoding: NameEncoding,
     store_dir: PathBuf,
-    /// Used since the generation began.
+    /// Revlogs that were used since the current generation began.
     recent: Generation,
-    /// Where accesses are recorded, while they are.
+    /// The access log while accesses are recorded.
     log: Option<Arc<AccessLog>>,
-    /// Used in the generation before, and not since: closed all together when another generation begins.
+    /// Revlogs that were used in the previous generation, but not since. All are closed when the next one begins.
     older: Generation,
 }
 
-/// Open revlogs by number, with what they take together.
+/// Open revlogs by number, and their total memory and handles.
 #[derive(Debug, Default)]
 struct Generation {
     open: FxHashMap<usize, OpenLog>,
@@ -63,25 +63,26 @@ struct Generation {
 #[derive(Debug)]
 struct OpenLog {
     revlog: Revlog,
-    /// How often it was asked for a node, until there is a map.
-    asked: u32,
+    /// Number of look-ups of nodes before there was a map.
+    lookups: u32,
     nodes: Option<NodeMap>,
 }
 
 impl OpenLog {
     fn new(files: &RevlogFiles) -> Result<Self> {
-        Ok(OpenLog { revlog: Revlog::open(files)?, asked: 0, nodes: None })
+        Ok(OpenLog { revlog: Revlog::open(files)?, lookups: 0, nodes: None })
     }
 
-    /// About what it takes: entries, a map of nodes even where none was made yet, and all of an inline revlog's file. The same
-    /// under every codec, so that as many are open: a snapshot counts as its text, a delta as a common one.
+    /// Its approximate memory in bytes: entries, a map of nodes even if there is none yet, and the whole file of an
+    /// inline revlog. It is the same under every codec, so that the same number of revlogs is open: a snapshot counts
+    /// with the length of its text, a delta with a typical length.
     fn memory(&self) -> usize {
         let entries = self.revlog.len() * (size_of::<Entry>() + size_of::<(ObjectId, u32)>());
         if self.handles() > 0 {
             return entries;
         }
         let chunk = |(revision, entry): (usize, &Entry)| match self.revlog.delta_base(revision) {
-            Some(_) => COMMON_DELTA,
+            Some(_) => TYPICAL_DELTA_LEN,
             None => entry.text_len as usize,
         };
         let chunks: usize = self.revlog.entries().iter().enumerate().map(chunk).sum();
@@ -96,8 +97,8 @@ impl OpenLog {
         if let Some(nodes) = &self.nodes {
             return nodes.get(node);
         }
-        self.asked += 1;
-        if self.revlog.len() <= WORTH_A_MAP || self.asked < WORTH_ASKING {
+        self.lookups += 1;
+        if self.revlog.len() <= REVISIONS_WITHOUT_MAP || self.lookups < LOOKUPS_BEFORE_MAP {
             return self.revlog.find(node);
         }
         self.nodes.insert(NodeMap::new(&self.revlog)).get(node)
@@ -111,9 +112,9 @@ impl Generation {
         self.open.insert(number, log);
     }
 
-    /// Half of each limit, since there are two generations.
+    /// Whether it reaches half of a limit. There are two generations.
     fn is_full(&self) -> bool {
-        self.memory >= MOST_MEMORY / 2 || self.handles >= MOST_HANDLES / 2
+        self.memory >= MAX_MEMORY / 2 || self.handles >= MAX_HANDLES / 2
     }
 }
 
@@ -135,8 +136,8 @@ impl OpenLogs {
         }
     }
 
-    /// Records accesses in `log` from now on, and names every file to it; `None` ends that. All revlogs are closed, so that
-    /// their indexes are read again.
+    /// Starts recording accesses in `log` and adds every file to it; `None` ends the recording. All revlogs are closed,
+    /// so that their indexes are read again.
     pub(super) fn set_log(&mut self, log: Option<Arc<AccessLog>>) {
         self.close();
         if let Some(log) = &log {
@@ -151,18 +152,18 @@ impl OpenLogs {
         self.log = log;
     }
 
-    /// The numbers of all of them and of the changelog.
+    /// The numbers of all revlogs, including the changelog.
     pub(super) fn all_numbers(&self) -> std::ops::Range<usize> {
         0..self.files.len()
     }
 
-    /// The numbers of all of them.
+    /// The numbers of all revlogs except the changelog.
     pub(super) fn numbers(&self) -> Vec<usize> {
         let numbers = self.files.iter().enumerate().filter(|(_, files)| files.kind != ObjectKind::Changelog);
         numbers.map(|(number, _)| number).collect()
     }
 
-    /// The filelog of the tracked file `path`.
+    /// The number of the filelog of the tracked file `path`.
     pub(super) fn filelog(&mut self, path: &[u8]) -> Option<usize> {
         if let Some(number) = self.filelogs.get(path) {
             return Some(*number);
@@ -170,7 +171,7 @@ impl OpenLogs {
         self.find_hashed(ObjectKind::Filelog, &[b"data/", path, b".i"].concat(), path)
     }
 
-    /// The manifest of the directory `path`, which is empty or ends with a slash.
+    /// The number of the manifest of the directory `path`, which is empty or ends with a slash.
     pub(super) fn manifest(&mut self, path: &[u8]) -> Option<usize> {
         if let Some(number) = self.manifests.get(path) {
             return Some(*number);
@@ -178,7 +179,7 @@ impl OpenLogs {
         self.find_hashed(ObjectKind::Manifest, &[b"meta/", path, b"00manifest.i"].concat(), path)
     }
 
-    /// Finds a revlog by the name that the store gives it: a hashed one of which no fncache says what it stands for.
+    /// Finds a revlog by its encoded name. It is needed for a hashed name that is in no fncache.
     fn find_hashed(&mut self, kind: ObjectKind, name: &[u8], path: &[u8]) -> Option<usize> {
         use std::os::unix::ffi::OsStrExt;
         let index = self.store_dir.join(std::ffi::OsStr::from_bytes(&self.encoding.encode(name)));
@@ -188,12 +189,12 @@ impl OpenLogs {
         Some(number)
     }
 
-    /// The revlog of that number.
+    /// The revlog with this number.
     pub(super) fn open(&mut self, number: usize) -> Result<&Revlog> {
         self.open_log(number).map(|log| &log.revlog)
     }
 
-    /// The revision of `node` in the revlog of that number.
+    /// The revision of `node` in the revlog with this number.
     pub(super) fn find(&mut self, number: usize, node: &oid) -> Result<Option<usize>> {
         Ok(self.open_log(number)?.find(node))
     }
@@ -221,12 +222,12 @@ impl OpenLogs {
         recent.open.get_mut(&number).ok_or_else(unknown)
     }
 
-    /// The folder that they lie in.
+    /// The folder of the revlogs.
     pub(super) fn store_dir(&self) -> &Path {
         &self.store_dir
     }
 
-    /// Closes all of them.
+    /// Closes all revlogs.
     pub(super) fn close(&mut self) {
         self.recent = Generation::default();
         self.older = Generation::default();
@@ -239,7 +240,7 @@ mod tests {
 
     use super::*;
 
-    /// A revlog's index of `count` empty revisions with the nodes 1, 2, ... in the first four bytes.
+    /// The index of a revlog with `count` empty revisions. Their nodes have 1, 2, ... in the first four bytes.
     fn index(count: u32, is_inline: bool) -> Vec<u8> {
         let mut index = Vec::new();
         for revision in 0..count {
@@ -256,7 +257,7 @@ mod tests {
         ObjectId::Sha1([(revision + 1).to_be_bytes().as_slice(), &[0; 16]].concat().try_into().unwrap())
     }
 
-    /// The revlogs of a repository of `count` tracked files with these indexes. Their folder can be removed.
+    /// The revlogs of a repository with `count` tracked files that have this index. The folder can be removed.
     fn logs(count: usize, index: &[u8]) -> (tempfile::TempDir, OpenLogs) {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join(".hg/store/data");
@@ -272,7 +273,7 @@ mod tests {
 
     #[test]
     fn inline_revlogs_are_opened_once() {
-        let (folder, mut logs) = logs(MOST_HANDLES * 3, &index(2, true));
+        let (folder, mut logs) = logs(MAX_HANDLES * 3, &index(2, true));
         for number in logs.numbers() {
             assert_eq!(logs.open(number).unwrap().len(), 2);
         }
@@ -285,17 +286,17 @@ mod tests {
     }
 
     #[test]
-    fn handles_are_limited_and_what_was_used_last_stays_open() {
-        let (folder, mut logs) = logs(MOST_HANDLES * 3, &index(2, false));
+    fn handles_are_limited_and_recently_used_stay_open() {
+        let (folder, mut logs) = logs(MAX_HANDLES * 3, &index(2, false));
         let numbers = logs.numbers();
         for number in &numbers {
             logs.open(*number).unwrap();
-            // Asked for again and again, so never closed.
+            // Used again and again, so it is never closed.
             logs.open(numbers[0]).unwrap();
-            assert!(logs.recent.open.len() + logs.older.open.len() <= MOST_HANDLES);
+            assert!(logs.recent.open.len() + logs.older.open.len() <= MAX_HANDLES);
         }
         drop(folder);
-        let last = &numbers[numbers.len() - MOST_HANDLES / 2 + 1..];
+        let last = &numbers[numbers.len() - MAX_HANDLES / 2 + 1..];
         for number in last.iter().chain([&numbers[0]]) {
             assert!(logs.open(*number).is_ok(), "revlog {number} was closed");
         }
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revlog_that_is_asked_often_gets_a_map() {
+    fn node_map_is_built_after_many_lookups() {
         for count in [1, 20, 1000] {
             let (_folder, mut logs) = logs(1, &index(count, true));
             for asked in 0..100 {
@@ -312,7 +313,7 @@ mod tests {
                 assert_eq!(logs.find(0, &node(count)).unwrap(), None);
             }
             let has_map = logs.recent.open.values().any(|log| log.nodes.is_some());
-            assert_eq!(has_map, count as usize > WORTH_A_MAP);
+            assert_eq!(has_map, count as usize > REVISIONS_WITHOUT_MAP);
         }
     }
 }

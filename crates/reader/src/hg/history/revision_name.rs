@@ -1,14 +1,14 @@
-//! From the name of a revision to its changeset.
+//! Resolving the name of a revision.
 //!
-//! As hg does, in this order: `tip`, a revision number, a full node, a bookmark, a tag, a branch, the start of a node.
-//! Revsets are not understood.
+//! The precedence is that of hg: `tip`, a revision number, a full node, a bookmark, a tag, a branch, an abbreviated
+//! node. Revsets are not supported.
 
 use gix_hash::{ObjectId, Prefix};
 
 use super::HgHistory;
 use crate::{
     Changes, History, ReaderError, Result,
-    hg::{changeset, read_if_there},
+    hg::{changeset, read_or_empty},
 };
 
 impl HgHistory {
@@ -49,7 +49,7 @@ impl HgHistory {
         }
     }
 
-    /// `tip`, or a number, which counts from the end if it is negative.
+    /// The changeset of `tip` or a number. A negative number counts from the end.
     fn by_number(&self, name: &str) -> Option<ObjectId> {
         let revision = match name {
             "tip" => self.changelog.len().checked_sub(1)?,
@@ -64,10 +64,11 @@ impl HgHistory {
         self.changelog.entries().get(revision).map(|entry| entry.node)
     }
 
-    /// Source: `bookmarks`, lines of a node, a space and a name; in the store if `bookmarksinstore` is required.
+    /// The changeset of a bookmark. The file `bookmarks` has lines of a node, a space and a name. It is in the store if
+    /// `bookmarksinstore` is required.
     fn bookmark(&self, name: &str) -> Result<Option<ObjectId>> {
         for file in ["store/bookmarks", "bookmarks"] {
-            let content = read_if_there(&self.hg_dir.join(file))?;
+            let content = read_or_empty(&self.hg_dir.join(file))?;
             if let Some(id) = all_named(&content, name).next_back() {
                 return Ok(self.nodes.get(&id).map(|_| id));
             }
@@ -75,7 +76,7 @@ impl HgHistory {
         Ok(None)
     }
 
-    /// The tag as the heads' `.hgtags`, oldest head first, and `localtags` say together.
+    /// The changeset of a tag, according to the `.hgtags` of all heads, oldest head first, and `localtags`.
     fn tag(&mut self, name: &str) -> Result<Option<ObjectId>> {
         let (mut tag, mut files, mut content) = (TagHistory::default(), Changes::default(), Vec::new());
         for head in self.heads() {
@@ -88,8 +89,8 @@ impl HgHistory {
                 tag.merge(all_named(&content, name).collect());
             }
         }
-        tag.merge(all_named(&read_if_there(&self.hg_dir.join("localtags"))?, name).collect());
-        // A tag that was removed names the null node.
+        tag.merge(all_named(&read_or_empty(&self.hg_dir.join("localtags"))?, name).collect());
+        // A removed tag names the null node.
         Ok(tag.0.last().copied().filter(|id| self.nodes.get(id).is_some()))
     }
 
@@ -106,7 +107,7 @@ impl HgHistory {
         is_head.iter().enumerate().filter(|(_, is_head)| **is_head).map(|(at, _)| at).collect()
     }
 
-    /// The last head of the branch `name` that does not close it, or the last one.
+    /// The last head of the branch `name` that does not close it; if there is none, the last head.
     fn branch_tip(&mut self, name: &str) -> Result<Option<ObjectId>> {
         // Whether a changeset has descendants on the branch.
         let mut is_passed = vec![false; self.changelog.len()];
@@ -132,15 +133,15 @@ impl HgHistory {
     }
 }
 
-/// What a tag has named, one changeset after another; the last counts.
+/// The changesets that a tag has named, oldest first. The last one counts.
 #[derive(Default)]
 struct TagHistory(Vec<ObjectId>);
 
 impl TagHistory {
-    /// Takes in what one more list of tags says. It counts unless what is known comes later: it was the other before and the
-    /// list does not know that, or knows less.
+    /// Merges another list of changesets of the tag. The last one of the list counts, unless the known one is newer:
+    /// the known one replaced it before, and the list does not contain the known one or has a shorter history.
     ///
-    /// Source: hg 7.2's `mercurial.tags`.
+    /// Source: `mercurial.tags` of hg 7.2.
     fn merge(&mut self, listed: Vec<ObjectId>) {
         let Some((listed_now, listed_before)) = listed.split_last() else { return };
         let known = std::mem::take(&mut self.0);
@@ -157,7 +158,7 @@ impl TagHistory {
     }
 }
 
-/// The nodes of all lines that say `name`.
+/// The nodes of all lines for `name`.
 fn all_named<'a>(lines: &'a [u8], name: &'a str) -> impl DoubleEndedIterator<Item = ObjectId> + 'a {
     let named = |line: &[u8]| {
         let (node, rest) = line.split_at_checked(40)?;
@@ -178,9 +179,10 @@ mod tests {
         tag.0.last().and_then(|node| node.as_bytes().first().copied())
     }
 
-    /// What `hg log -r TAG` of hg 7.2 says where one head's `.hgtags` after another names these changesets.
+    /// The results of `hg log -r TAG` of hg 7.2 for heads whose `.hgtags` name these changesets, one head after
+    /// another.
     #[test]
-    fn the_list_that_knows_of_the_others_counts() {
+    fn tag_lists_are_merged_as_in_hg() {
         for (lists, expected) in [
             (&[&[1][..]][..], Some(1)),
             (&[&[1], &[2]], Some(2)),

@@ -1,4 +1,4 @@
-//! Which files a store holds, found by walking it: an `fncache` may list too much or too little.
+//! The files of a store, found by walking it. An `fncache` may list too much or too little.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -16,13 +16,13 @@ use crate::{
     bounds::Bounds,
     dictionaries::DICTIONARY_FOLDER,
     hg::{
-        file_index, read_if_there,
+        file_index, read_or_empty,
         revlog::RevlogFiles,
         store_names::{self, NameEncoding},
     },
 };
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) revlogs: Vec<RevlogFiles>,
@@ -38,15 +38,15 @@ const REVLOG_FOLDERS: [&str; 3] = ["data", "dh", "meta"];
 const ROOT_REVLOGS: [(&str, ObjectKind); 2] =
     [("00changelog", ObjectKind::Changelog), ("00manifest", ObjectKind::Manifest)];
 
-/// Whether the file at `path` below the store is not copied. Of those directly in it that are locks, what is written anew, and
-/// what undoes the last transaction.
+/// Whether the file at `path` below the store is not copied. These are files directly in the store: locks, `requires`,
+/// which is written again, and those that undo the last transaction.
 fn is_left_out(path: &OsStr) -> bool {
     let name = path.as_bytes();
     let by_name = name == b"requires" || name == b"lock" || name.starts_with(b"undo") || name.starts_with(b"journal");
     by_name && !name.contains(&b'/')
 }
 
-/// Walks `store`, which belongs to a repository of these `bounds`.
+/// Walks `store`, which belongs to a repository with these `bounds`.
 pub(super) fn list(store: &Path, bounds: Bounds<'_>, encoding: NameEncoding) -> Result<Listing> {
     let mut paths = Vec::new();
     walk(store, bounds, Found { path: PathBuf::new(), is_directory: true, is_link: false }, &mut paths)?;
@@ -81,7 +81,7 @@ pub(super) fn list(store: &Path, bounds: Bounds<'_>, encoding: NameEncoding) -> 
 }
 
 struct Found {
-    /// Below the store.
+    /// Its path below the store.
     path: PathBuf,
     is_directory: bool,
     is_link: bool,
@@ -95,7 +95,7 @@ fn list_folder(store: &Path, bounds: Bounds<'_>, folder: &Path) -> Result<Vec<Fo
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;
         let path = folder.join(entry.file_name());
-        // Its lock is a link that leads nowhere.
+        // The lock of a store is a dangling link.
         let target = bounds.check_listed(&entry.path(), kind)?;
         let is_directory = target.is_some_and(|kind| kind.is_dir());
         found.push(Found { path, is_directory, is_link: kind.is_symlink() });
@@ -103,7 +103,7 @@ fn list_folder(store: &Path, bounds: Bounds<'_>, folder: &Path) -> Result<Vec<Fo
     Ok(found)
 }
 
-/// Adds the files below `folder` to `paths`, sorted.
+/// Appends the files below `folder` to `paths`, sorted.
 fn walk(store: &Path, bounds: Bounds<'_>, folder: Found, paths: &mut Vec<PathBuf>) -> Result<()> {
     let (mut rest, mut linked) = (vec![folder], HashSet::new());
     while let Some(found) = rest.pop() {
@@ -119,14 +119,15 @@ fn walk(store: &Path, bounds: Bounds<'_>, folder: Found, paths: &mut Vec<PathBuf
             }
         }
         let mut entries = list_folder(store, bounds, &found.path)?;
-        // The next one is taken from the end. Names in one folder are cheaper to sort than whole paths are.
+        // The next one is taken from the end. Sorting the names in one folder is cheaper than sorting whole paths.
         entries.sort_unstable_by(|left, right| right.path.as_os_str().cmp(left.path.as_os_str()));
         rest.append(&mut entries);
     }
     Ok(())
 }
 
-/// Adds `name` in `folder`, or the files below it, sorted, to `files` as paths below `folder`; nothing if it is not there.
+/// Appends the file `name` in `folder`, or the sorted files below it, to `files` as paths below `folder`. Appends
+/// nothing if it does not exist.
 pub(super) fn files_at(folder: &Path, bounds: Bounds<'_>, name: &str, files: &mut Vec<PathBuf>) -> Result<()> {
     let path = folder.join(name);
     let Some(kind) = bounds.check(&path)? else { return Ok(()) };
@@ -138,7 +139,7 @@ fn in_revlog_folder(path: &Path) -> bool {
     path.iter().next().is_some_and(|first| REVLOG_FOLDERS.iter().any(|folder| first == *folder))
 }
 
-/// What the revlog whose index lies at `path` is for; `None` if that is no revlog's index.
+/// The kind of the revlog with the index `path`; `None` if it is no index of a revlog.
 fn kind_of(path: &Path) -> Option<ObjectKind> {
     let stem = path.file_stem()?;
     path.extension().filter(|extension| *extension == "i")?;
@@ -148,7 +149,7 @@ fn kind_of(path: &Path) -> Option<ObjectKind> {
     if !in_revlog_folder(path) {
         return None;
     }
-    // A directory's manifest has this name; hashed ones do too, at the start.
+    // A directory's manifest has this name. A hashed name starts with it.
     let is_manifest = path.starts_with("meta")
         || path.starts_with("dh") && stem.as_bytes().starts_with(b"00manifest.i") && stem.len() > 40;
     Some(if is_manifest { ObjectKind::Manifest } else { ObjectKind::Filelog })
@@ -158,17 +159,17 @@ fn is_hashed(name: &[u8]) -> bool {
     name.starts_with(b"dh/")
 }
 
-/// Finds out which tracked files names of the store stand for.
+/// Finds the tracked files for names in the store.
 struct TrackedPaths<'a> {
     store: &'a Path,
     encoding: NameEncoding,
-    /// Made when the first hashed name is met.
+    /// Built when the first hashed name is found.
     hashed: Option<HashMap<Vec<u8>, Vec<u8>>>,
 }
 
 impl TrackedPaths<'_> {
-    /// The path behind `path`, a revlog's index below the store. One that nothing explains, such as a hashed one without
-    /// an fncache, is given as it lies on disk.
+    /// The tracked path of the revlog with the index `path` below the store. If it is unknown, as for a hashed name
+    /// without an fncache, it is the name on disk.
     fn of(&mut self, path: &Path, kind: ObjectKind) -> Result<Vec<u8>> {
         let name = path.as_os_str().as_bytes();
         let decoded = if is_hashed(name) { self.hashed()?.get(name).cloned() } else { store_names::decode(name) };
@@ -182,8 +183,8 @@ impl TrackedPaths<'_> {
         })
     }
 
-    /// Where the chunks lie of the revlog whose index lies at `path`, should it be split. The whole name is hashed with its
-    /// ending, so that a hashed index does not have its data file beside it.
+    /// The data file of the revlog with the index `path`, if it is not inline. A hash covers the ending of a name, so a
+    /// hashed index does not have the same stem as its data file.
     fn data_file(&mut self, path: &Path) -> Result<PathBuf> {
         let (name, encoding) = (path.as_os_str().as_bytes(), self.encoding);
         if is_hashed(name)
@@ -196,7 +197,7 @@ impl TrackedPaths<'_> {
 
     fn hashed(&mut self) -> Result<&HashMap<Vec<u8>, Vec<u8>>> {
         if self.hashed.is_none() {
-            let mut names = store_names::hashed_names(&read_if_there(&self.store.join("fncache"))?, self.encoding);
+            let mut names = store_names::hashed_names(&read_or_empty(&self.store.join("fncache"))?, self.encoding);
             names.extend(store_names::hashed_tracked_paths(&file_index::listed_paths(self.store)?, self.encoding));
             self.hashed = Some(names);
         }
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_come_in_the_order_of_their_paths() {
+    fn files_are_listed_in_order_of_their_paths() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path();
         let names = [
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_directly_in_the_store_are_left_out_by_name() {
+    fn only_files_directly_in_store_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
         let nested = Path::new("undo.kept/file");
         fs::create_dir(folder.path().join("undo.kept")).unwrap();

@@ -1,4 +1,4 @@
-//! A Mercurial repository on disk: where its store is, what it demands, which revlogs it holds.
+//! A Mercurial repository on disk: its store, its requirements and its revlogs.
 
 mod listing;
 mod requirements;
@@ -19,13 +19,14 @@ use crate::{
     dictionaries::{DICTIONARY_FOLDER, read_dictionaries},
 };
 
-/// Names directly in `.hg` that a bare copy holds; the rest serves the work tree, is derived, is another program's, or is configuration,
-/// which can name programs that hg runs: hg trusts that of a stranger's repository less than that of the user's own copy.
+/// Names directly in `.hg` that a bare copy keeps. All others serve the work tree, are derived, belong to another
+/// program, or are configuration. Configuration can name programs that hg runs, and hg trusts that of the user's own
+/// copy more than that of a stranger's repository.
 pub const KEPT_IN_HG_DIR: [&str; 6] =
     ["00changelog.i", "bookmarks", "largefiles", "localtags", "remotenames", "sparse"];
 
-/// Names directly in `.hg` that hold somebody's work and are not copied: worth a note.
-const WORK_LEFT_ASIDE: [(&str, &str); 7] = [
+/// Names directly in `.hg` that may hold somebody's work but are not copied, so that they are noted.
+const NOTED_NAMES: [(&str, &str); 7] = [
     ("git", "hg-git's copy in Git's format"),
     ("git-mapfile", "hg-git's pairs of changesets and commits"),
     ("hgrc", "configuration, which can name programs that hg runs"),
@@ -48,9 +49,10 @@ pub struct HgRepository {
 }
 
 impl HgRepository {
-    /// The `.hg` folder that `path`, a work tree's root or `.hg` itself, names; `None` if it is no Mercurial repository.
+    /// The `.hg` folder for `path`, which is the root of a work tree or `.hg` itself; `None` if there is no Mercurial
+    /// repository.
     pub fn locate(path: &Path) -> Option<PathBuf> {
-        // The very first ones had no requirements and no store.
+        // The oldest repositories have no requirements and no store.
         let is_hg_dir = |path: &Path| {
             path.join("requires").is_file() || path.join("store").is_dir() || path.join("00changelog.i").is_file()
         };
@@ -65,8 +67,8 @@ impl HgRepository {
     /// Opens the repository at `path`: a work tree's root, or its `.hg`.
     ///
     /// # Errors
-    /// [`ReaderError::NotARepository`], [`ReaderError::Unsupported`] for what is not handled, by name,
-    /// [`ReaderError::Locked`] when another program is writing to it, [`ReaderError::Io`].
+    /// [`ReaderError::NotARepository`], [`ReaderError::Unsupported`] with the name of an unsupported feature,
+    /// [`ReaderError::Locked`] while another program is writing to it, [`ReaderError::Io`].
     pub fn open(path: &Path) -> Result<Self> {
         let Some(hg_dir) = Self::locate(path) else {
             let why = "there is no .hg in it".to_owned();
@@ -77,14 +79,14 @@ impl HgRepository {
             bounds.check(&hg_dir.join(name))?;
         }
         let requirements = Requirements::read(&hg_dir)?;
-        refuse_writers(&hg_dir)?;
+        check_not_writing(&hg_dir)?;
         let listing = listing::list(&hg_dir.join("store"), bounds, requirements.name_encoding())?;
         let mut kept_files = Vec::new();
         for name in KEPT_IN_HG_DIR {
             listing::files_at(&hg_dir, bounds, name, &mut kept_files)?;
         }
         let mut notes = listing.notes;
-        for (name, what) in WORK_LEFT_ASIDE {
+        for (name, what) in NOTED_NAMES {
             let path = hg_dir.join(name);
             if path.exists() {
                 notes.push(format!("{}: left aside: {what}", path.display()));
@@ -115,40 +117,40 @@ impl HgRepository {
         &self.hg_dir
     }
 
-    /// The folder of its revlogs.
+    /// The folder with its revlogs.
     pub fn store_dir(&self) -> PathBuf {
         self.hg_dir.join("store")
     }
 
-    /// What it demands of a program that reads it.
+    /// Its requirements.
     pub fn requirements(&self) -> &Requirements {
         &self.requirements
     }
 
-    /// Its revlogs: the changelog, the manifests, then the filelogs, each sorted by the name of its file.
+    /// Its revlogs: the changelog, the manifests, then the filelogs, each group sorted by file name.
     pub fn revlogs(&self) -> &[RevlogFiles] {
         &self.revlogs
     }
 
-    /// The files outside of the store that a bare copy holds, those that [`KEPT_IN_HG_DIR`] names or that lie in folders that it names, as
-    /// paths below [`hg_dir`](HgRepository::hg_dir).
+    /// The files outside of the store that a bare copy keeps, as paths below [`hg_dir`](HgRepository::hg_dir): those
+    /// that [`KEPT_IN_HG_DIR`] names, and those in folders that it names.
     pub fn kept_files(&self) -> &[PathBuf] {
         &self.kept_files
     }
 
-    /// Every other file of the store, as paths below [`store_dir`](HgRepository::store_dir), sorted. Leftovers of finished
-    /// transactions (`undo*`) are left out, and so are `requires`, locks and dictionaries.
+    /// Every other file of the store as a path below [`store_dir`](HgRepository::store_dir), sorted. Files of finished
+    /// transactions (`undo*`), `requires`, locks and dictionaries are left out.
     pub fn other_store_files(&self) -> &[PathBuf] {
         &self.other_files
     }
 
-    /// The files of its dictionaries, as paths below [`store_dir`](HgRepository::store_dir), sorted. They belong to its chunks: no
-    /// other variant has a use for them.
+    /// The files of its dictionaries, as paths below [`store_dir`](HgRepository::store_dir), sorted. They belong to its
+    /// chunks and are useless in any other variant.
     pub fn dictionary_files(&self) -> &[PathBuf] {
         &self.dictionary_files
     }
 
-    /// The dictionaries that its chunks may name.
+    /// The dictionaries that its chunks may use.
     ///
     /// # Errors
     /// See [`read_dictionaries`].
@@ -159,15 +161,15 @@ impl HgRepository {
     /// A decoder for its chunks.
     ///
     /// # Errors
-    /// As [`dictionaries`](HgRepository::dictionaries).
+    /// As for [`dictionaries`](HgRepository::dictionaries).
     pub fn decoder(&self, decoders: impl Into<Decoders>) -> Result<RevlogDecoder> {
         Ok(RevlogDecoder::new(decoders).with_dictionaries(&self.dictionaries()?))
     }
 
-    /// Every file that belongs to the stored repository, what a copy of it holds, `requires` included, and its length in bytes.
+    /// Every file that a copy of the repository has, including `requires`, with its length in bytes.
     ///
     /// # Errors
-    /// [`ReaderError::Io`] when a folder cannot be listed or a file not be inspected.
+    /// [`ReaderError::Io`] if a file cannot be inspected.
     pub fn files(&self) -> Result<Vec<(PathBuf, u64)>> {
         let store = self.store_dir();
         let mut files = vec![self.hg_dir.join("requires"), store.join("requires")];
@@ -178,7 +180,7 @@ impl HgRepository {
         for file in files {
             match fs::metadata(&file) {
                 Ok(metadata) if metadata.is_file() => found.push((file, metadata.len())),
-                // What a repository need not have, such as the data file of an inline revlog.
+                // Not every repository has each file, such as the data file of an inline revlog.
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(ReaderError::io("inspect", file, error)),
@@ -187,25 +189,25 @@ impl HgRepository {
         Ok(found)
     }
 
-    /// What was found and left aside, one sentence each, for the summary.
+    /// What was found and not used, one sentence each, for the summary.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Records the state of every file that a conversion reads. Take it before reading, check it after.
+    /// Records the state of every file that a conversion reads. Take a snapshot before reading and check it afterwards.
     ///
     /// # Errors
-    /// [`ReaderError::Io`] when a file cannot be inspected.
+    /// [`ReaderError::Io`] if a file cannot be inspected.
     pub fn snapshot(&self) -> Result<HgSnapshot> {
         HgSnapshot::take(self)
     }
 }
 
-/// Refuses a repository that somebody is writing to, or that somebody stopped writing to half-way.
-fn refuse_writers(hg_dir: &Path) -> Result<()> {
+/// Fails if another program is writing to the repository, or if a transaction was interrupted.
+fn check_not_writing(hg_dir: &Path) -> Result<()> {
     for lock in ["store/lock", "wlock"] {
         let path = hg_dir.join(lock);
-        // A symbolic link that leads nowhere: its target names host and process.
+        // A lock is a dangling symbolic link. Its target names host and process.
         match fs::symlink_metadata(&path) {
             Ok(_) => return Err(ReaderError::Locked { path }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -1,4 +1,4 @@
-//! What a repository demands of a program that reads it: `requires`.
+//! The requirements of a repository on programs that read it: `requires`.
 //!
 //! Source: `hg help internals.requirements`.
 
@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use crate::{Place, ReaderError, Result, bounds::read_regular_file, hg::store_names::NameEncoding};
 
-/// What conversion and replay handle, or what concerns only a work tree and is copied.
+/// The supported requirements. Those that only concern a work tree are copied.
 const KNOWN: &[&str] = &[
     "bookmarksinstore",
     "delta-info-revlog",
@@ -44,18 +44,18 @@ const KNOWN: &[&str] = &[
     "treemanifest",
 ];
 
-/// Without these nothing is where this program looks for it.
+/// Requirements without which files are not where this program expects them.
 const NEEDED: [&str; 2] = ["store", "revlogv1"];
 
-/// The requirement that moves those of the store into a file of their own.
+/// With this requirement, those of the store are in a file of their own.
 const SHARE_SAFE: &str = "share-safe";
 
-/// The requirements of a repository, by the file that they stand in.
+/// The requirements of a repository, by file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requirements {
-    /// In `.hg/requires`.
+    /// Those in `.hg/requires`.
     pub work_tree: BTreeSet<String>,
-    /// In `.hg/store/requires`, which is only read and written if [`is_share_safe`](Requirements::is_share_safe).
+    /// Those in `.hg/store/requires`, which only counts if [`is_share_safe`](Requirements::is_share_safe).
     pub store: BTreeSet<String>,
 }
 
@@ -63,13 +63,13 @@ impl Requirements {
     /// Reads the requirements of the repository whose `.hg` is `hg_dir`.
     ///
     /// # Errors
-    /// [`ReaderError::Unsupported`] names a requirement that is not handled, or one that is needed and absent.
+    /// [`ReaderError::Unsupported`] names a requirement that is not supported, or one that is needed and absent.
     pub(super) fn read(hg_dir: &Path) -> Result<Self> {
         let file = hg_dir.join("requires");
         let work_tree = read_lines(&file)?;
         let is_share_safe = work_tree.contains(SHARE_SAFE);
         let store_file = hg_dir.join("store/requires");
-        // A share has its store elsewhere, so this comes first.
+        // The store of a share is elsewhere, so this check comes first.
         check(&file, &work_tree)?;
         let store = if is_share_safe { read_lines(&store_file)? } else { BTreeSet::new() };
         check(&store_file, &store)?;
@@ -83,12 +83,12 @@ impl Requirements {
         }
     }
 
-    /// Whether `name` is among them.
+    /// Whether `name` is one of them.
     pub fn contains(&self, name: &str) -> bool {
         self.work_tree.contains(name) || self.store.contains(name)
     }
 
-    /// Whether the store's requirements stand in a file of their own.
+    /// Whether the requirements of the store are in a file of their own.
     pub fn is_share_safe(&self) -> bool {
         self.work_tree.contains(SHARE_SAFE)
     }
@@ -102,7 +102,7 @@ impl Requirements {
         }
     }
 
-    /// The requirements with those of compression replaced by `compression`, in the file where hg would look for it.
+    /// The requirements, with those on compression replaced by `compression` in the file where hg expects them.
     #[must_use]
     pub fn with_compression<'a>(&self, compression: impl IntoIterator<Item = &'a str>) -> Self {
         const PREFIXES: [&str; 3] = ["revlog-compression-", "exp-compression-", "exp-repackbench-"];
@@ -117,7 +117,7 @@ impl Requirements {
 }
 
 fn read_lines(file: &Path) -> Result<BTreeSet<String>> {
-    // The oldest repositories have no such file, and thus none of what is needed.
+    // The oldest repositories have no such file, and so none of the needed requirements.
     let Some(content) = read_regular_file(file)? else { return Ok(BTreeSet::new()) };
     let mut lines = BTreeSet::new();
     for (number, line) in (1..).zip(content.split(|byte| *byte == b'\n')) {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_is_read_where_it_counts() {
+    fn store_requirements_count_only_with_share_safe() {
         let safe =
             read("share-safe\n", Some("revlogv1\nstore\nfncache\ndotencode\nrevlog-compression-zstd\n")).unwrap();
         assert!(safe.is_share_safe() && safe.contains("fncache"));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_handled_is_refused_by_name() {
+    fn unsupported_requirements_are_named_in_the_error() {
         for (work_tree, store, expected) in [
             ("revlogv1\nstore\nexp-revlogv2.2\n", None, "exp-revlogv2.2"),
             ("share-safe\n", Some("revlogv1\nstore\nnew-thing\n"), "new-thing"),

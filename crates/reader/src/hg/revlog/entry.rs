@@ -1,21 +1,32 @@
 //! The entries of a revlog's index.
 //!
-//! Source: `hg help internals.revlogs`, version 1. An entry is 64 bytes, numbers big-endian: offset of the chunk (48 bits) and
-//! flags (16), length of the chunk, length of the full text, base, linked changeset, parents, node (32 bytes, of which
-//! SHA-1 takes 20). The first four bytes of entry 0, whose offset is 0, hold the header instead.
+//! Source: `hg help internals.revlogs`, version 1. An entry takes 64 bytes. Numbers are big-endian.
+//!
+//! | field | at | width |
+//! |---|---|---|
+//! | offset of the chunk | 0 | 6 |
+//! | flags | 6 | 2 |
+//! | length of the chunk | 8 | 4 |
+//! | length of the full text | 12 | 4 |
+//! | base revision | 16 | 4 |
+//! | linked changeset | 20 | 4 |
+//! | parents | 24 | 4 each |
+//! | node, of which SHA-1 takes 20 bytes | 32 | 32 |
+//!
+//! The offset of entry 0 is 0. Its first four bytes hold the header of the revlog instead.
 
 use gix_hash::ObjectId;
 
 /// Length of an entry in bytes.
 pub const ENTRY_LEN: usize = 64;
 
-/// The version that is read here.
+/// The supported version.
 const VERSION: u32 = 1;
 
-/// Chunks lie between the entries, in the index file.
+/// Chunks are between the entries, in the index file.
 const INLINE: u32 = 1 << 16;
 
-/// Deltas name their base; without it, each is based on the revision before it.
+/// Deltas name their base. Without this flag, each is based on the previous revision.
 const GENERAL_DELTA: u32 = 1 << 17;
 
 /// Metadata of file revisions is flagged.
@@ -26,23 +37,23 @@ const DELTA_INFO: u32 = 1 << 19;
 
 const KNOWN: u32 = 0xffff | INLINE | GENERAL_DELTA | FILELOG_META | DELTA_INFO;
 
-/// The content was removed; the full text is a tombstone and does not hash to the node.
+/// The content was removed. The full text is a tombstone and does not hash to the node.
 const CENSORED: u16 = 1 << 15;
 
-/// A revision that stands for several (a narrow clone's).
+/// The revision represents several (in a narrow clone).
 const ELLIPSIS: u16 = 1 << 14;
 
 /// The full text is a pointer to content elsewhere (largefiles' successor, lfs).
 const EXTERNALLY_STORED: u16 = 1 << 13;
 
-/// Flags that describe the delta and not the revision: they change with the choice of deltas.
+/// Flags of the delta, not of the revision: they change with the choice of deltas.
 const OF_DELTA: u16 = 0b1_1111 << 6;
 
-/// What the first bytes of a revlog say of the rest.
+/// The header of a revlog: its version and flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RevlogHeader(u32);
 
-/// Why a header is refused.
+/// Why a header is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BadHeader {
     Version(u32),
@@ -50,7 +61,7 @@ pub(super) enum BadHeader {
 }
 
 impl RevlogHeader {
-    /// The header of a revlog whose index starts with `entry`.
+    /// Parses the header of a revlog.
     pub(super) fn new(number: u32) -> Result<Self, BadHeader> {
         if number & 0xffff != VERSION {
             return Err(BadHeader::Version(number & 0xffff));
@@ -61,7 +72,7 @@ impl RevlogHeader {
         Ok(RevlogHeader(number))
     }
 
-    /// Whether chunks lie between the entries.
+    /// Whether chunks are between the entries.
     pub fn is_inline(self) -> bool {
         self.0 & INLINE != 0
     }
@@ -75,26 +86,27 @@ impl RevlogHeader {
 /// One revision, as the index describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Where its chunk starts among all chunks, in bytes.
+    /// The start of its chunk among all chunks, in bytes.
     pub offset: u64,
-    /// What is special about it.
+    /// Its flags.
     pub flags: u16,
     /// Length of its chunk in bytes.
     pub stored_len: u32,
     /// Length of its full text in bytes.
     pub text_len: u32,
-    /// The revision itself if its chunk is a full text; otherwise see [`Revlog::delta_base`](super::Revlog::delta_base).
+    /// The revision itself if its chunk is a full text. Otherwise see
+    /// [`Revlog::delta_base`](super::Revlog::delta_base).
     pub base: i32,
     /// The changeset that introduced it.
     pub link: i32,
-    /// Its parents; -1 for none.
+    /// Its parents; -1 stands for none.
     pub parents: [i32; 2],
     /// Its node.
     pub node: ObjectId,
 }
 
 impl Entry {
-    /// Parses an entry. Of revision 0 the first four bytes are not its own.
+    /// Parses an entry. The first four bytes of revision 0 belong to the header.
     pub(super) fn parse(bytes: &[u8; ENTRY_LEN], is_first: bool) -> Self {
         let number = |at: usize| {
             let bytes = bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
@@ -116,17 +128,18 @@ impl Entry {
         }
     }
 
-    /// Where its chunk ends among all chunks, in bytes.
+    /// The end of its chunk among all chunks, in bytes.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.stored_len)
     }
 
-    /// Its flags, but for those that describe its delta.
+    /// Its flags without those that describe its delta.
     pub fn flags_of_revision(&self) -> u16 {
         self.flags & !OF_DELTA
     }
 
-    /// Whether its full text hashes to its node. That of a censored, elliptical or externally stored revision does not.
+    /// Whether its full text hashes to its node. The text of a censored, ellipsis or externally stored revision does
+    /// not.
     pub fn is_hashed(&self) -> bool {
         self.flags & (CENSORED | ELLIPSIS | EXTERNALLY_STORED) == 0
     }
@@ -136,7 +149,7 @@ impl Entry {
         self.flags & CENSORED != 0
     }
 
-    /// Whether its full text is a pointer to content that lies elsewhere.
+    /// Whether its full text is a pointer to content stored elsewhere.
     pub fn is_stored_externally(&self) -> bool {
         self.flags & EXTERNALLY_STORED != 0
     }

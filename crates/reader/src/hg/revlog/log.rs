@@ -1,7 +1,7 @@
 //! Recording what is read of a revlog.
 //!
-//! An index is read whole when it is opened, and with it all chunks of an inline revlog. Of others each run of chunks is read
-//! in one go, gaps included.
+//! An index is read as a whole when it is opened, and with it all chunks of an inline revlog. In other revlogs each run
+//! of chunks is read in one call, including gaps.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use crate::{
     access::{Access, AccessLog, AccessPart, FileRole, TracedDecode},
 };
 
-/// A log, and what it knows the files of a revlog as.
+/// A log, and the numbers of the files of a revlog in it.
 #[derive(Debug)]
 pub(crate) struct RevlogLog {
     log: Arc<AccessLog>,
     index: u32,
-    /// The file that chunks lie in.
+    /// The number of the file with the chunks.
     chunks: u32,
 }
 
 impl RevlogLog {
-    /// Records in `log`, beginning with the index of `revlog`.
+    /// Starts recording in `log`, beginning with the index of `revlog`.
     pub(super) fn new(revlog: &Revlog, log: Arc<AccessLog>) -> Self {
         let files = revlog.files();
         let len = revlog.index_len();
@@ -37,11 +37,11 @@ impl RevlogLog {
         RevlogLog { log, index, chunks }
     }
 
-    /// The chunks of `revisions` of `revlog`, which ascend, were read in one go.
+    /// Records that the chunks of the ascending `revisions` of `revlog` were read in one call.
     #[cold]
     pub(super) fn run(&self, revlog: &Revlog, revisions: &[usize]) {
         if self.chunks == self.index {
-            // They were in memory.
+            // The chunks are in memory.
             return;
         }
         let mut end = None;
@@ -59,8 +59,8 @@ impl RevlogLog {
         self.log.access(Access { file: self.chunks, part, kind, offset, len });
     }
 
-    /// The chunk of `revision` is decoded, into a payload of at most `limit` bytes and, if it is given, with the full text
-    /// `base` of its base.
+    /// Records that the chunk of `revision` is decoded into a payload of at most `limit` bytes. `base` is the full text
+    /// of its base, if the chunk is decoded with it.
     #[cold]
     pub(in crate::hg) fn decode(&self, revlog: &Revlog, revision: usize, limit: usize, base: Option<&[u8]>) {
         let (_, offset) = revlog.place(revision);

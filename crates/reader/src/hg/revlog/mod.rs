@@ -30,24 +30,24 @@ use crate::{
     memory::{self, TooLarge},
 };
 
-/// The files of a revlog, and what it is for.
+/// The files of a revlog, and what it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RevlogFiles {
     /// The entries, and the chunks of an inline revlog: `.i`.
     pub index: PathBuf,
-    /// The chunks of a revlog that is not inline: `.d`. There is no such file otherwise.
+    /// The chunks of a revlog that is not inline: `.d`. Other revlogs have no such file.
     pub data: PathBuf,
-    /// Whether `data` was there when the store was listed.
+    /// Whether `data` existed when the store was listed.
     pub has_data: bool,
-    /// What its revisions are.
+    /// The kind of its revisions.
     pub kind: ObjectKind,
-    /// The tracked file that it belongs to, or the directory of a manifest with a slash at the end; empty for the whole
-    /// repository's.
+    /// The tracked file that it belongs to, or the directory of a manifest with a trailing slash. Empty for the
+    /// changelog and the root manifest.
     pub path: Vec<u8>,
 }
 
 impl RevlogFiles {
-    /// For people: the tracked file or directory that it belongs to.
+    /// A name for messages: the tracked file or directory that it belongs to.
     pub fn name(&self) -> String {
         match (self.kind, self.path.as_slice()) {
             (ObjectKind::Changelog, _) => "changelog".to_owned(),
@@ -65,9 +65,9 @@ pub struct Revlog {
     header: Option<RevlogHeader>,
     entries: Vec<Entry>,
     chunks: Chunks,
-    /// Made when first asked for.
+    /// Computed on first use.
     chain_lengths: OnceLock<Vec<u32>>,
-    /// Where accesses are recorded, while they are.
+    /// The access log while accesses are recorded.
     log: Option<RevlogLog>,
 }
 
@@ -75,7 +75,7 @@ pub struct Revlog {
 enum Chunks {
     /// The whole index file.
     Inline(Vec<u8>),
-    /// The data file; an empty revlog has none.
+    /// The data file. An empty revlog has none.
     Split(Option<File>),
 }
 
@@ -104,7 +104,7 @@ impl Revlog {
         Ok(revlog)
     }
 
-    /// A revlog of no revisions, which no file needs to hold.
+    /// A revlog without revisions and without files.
     pub fn empty() -> Self {
         let files = RevlogFiles {
             index: PathBuf::new(),
@@ -125,7 +125,7 @@ impl Revlog {
         &self.files
     }
 
-    /// What its header says; `None` if it is empty.
+    /// Its header; `None` if it is empty.
     pub fn header(&self) -> Option<RevlogHeader> {
         self.header
     }
@@ -135,20 +135,20 @@ impl Revlog {
         &self.entries
     }
 
-    /// The number of its revisions.
+    /// Number of revisions.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether it has no revision.
+    /// Whether it has no revisions.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The revision `revision`.
+    /// The entry of `revision`.
     ///
     /// # Errors
-    /// [`ReaderError::Corrupt`] if there is none: what was asked for came from a file.
+    /// [`ReaderError::Corrupt`] if there is no such revision: its number came from a file.
     pub fn entry(&self, revision: usize) -> Result<&Entry> {
         self.entries.get(revision).ok_or_else(|| {
             let expected = format!("at least {} revisions", revision.saturating_add(1));
@@ -156,17 +156,17 @@ impl Revlog {
         })
     }
 
-    /// Records accesses in `log` from now on, beginning with the index, which opening reads; `None` ends that.
+    /// Starts recording accesses in `log`, beginning with the index, which opening reads; `None` ends the recording.
     pub(crate) fn set_log(&mut self, log: Option<&Arc<AccessLog>>) {
         self.log = log.map(|log| RevlogLog::new(self, Arc::clone(log)));
     }
 
-    /// Where accesses are recorded, while they are.
+    /// The access log while accesses are recorded.
     pub(crate) fn log(&self) -> Option<&RevlogLog> {
         self.log.as_ref()
     }
 
-    /// Length of the index file when it was read.
+    /// Length of the index file when it was read, in bytes.
     fn index_len(&self) -> u64 {
         match &self.chunks {
             Chunks::Inline(index) => index.len() as u64,
@@ -174,10 +174,11 @@ impl Revlog {
         }
     }
 
-    /// The index as it lies on disk: entries, and chunks between them if it is inline. Read again if it is not.
+    /// The index as stored on disk: entries, and chunks between them if it is inline. Reads the file again if it is
+    /// not.
     ///
     /// # Errors
-    /// [`ReaderError::Io`] when it can no longer be read.
+    /// [`ReaderError::Io`] if it can no longer be read.
     pub fn index_bytes(&self) -> Result<Cow<'_, [u8]>> {
         match &self.chunks {
             Chunks::Inline(index) => Ok(Cow::Borrowed(index)),
@@ -200,12 +201,12 @@ impl Revlog {
         }
     }
 
-    /// How many deltas lead from a full text to `revision`, its own among them.
+    /// Number of deltas from a full text to `revision`, including its own.
     pub fn chain_length(&self, revision: usize) -> u32 {
         let lengths = self.chain_lengths.get_or_init(|| {
             let mut lengths: Vec<u32> = Vec::with_capacity(self.entries.len());
             for revision in 0..self.entries.len() {
-                // A base is an earlier revision, which was checked.
+                // A base is an earlier revision. This was checked on opening.
                 let base = self.delta_base(revision).and_then(|base| lengths.get(base));
                 lengths.push(base.map_or(0, |length| length.saturating_add(1)));
             }
@@ -214,7 +215,7 @@ impl Revlog {
         lengths.get(revision).copied().unwrap_or_default()
     }
 
-    /// Where the chunk of `revision` starts, and in which file.
+    /// The file and the offset of the chunk of `revision`.
     pub fn place(&self, revision: usize) -> (&Path, u64) {
         let offset = self.entries.get(revision).map_or(0, |entry| entry.offset);
         match self.chunks {
@@ -223,16 +224,17 @@ impl Revlog {
         }
     }
 
-    /// The chunks of consecutive revisions, of which `buffer` may come to hold the bytes: they lie end to end.
+    /// The chunks of the revisions from `first` to `last`, which are consecutive in the file. `buffer` holds their
+    /// bytes unless the revlog is inline.
     ///
     /// # Errors
-    /// [`ReaderError::Io`] when the data file cannot be read, [`ReaderError::Corrupt`] for revisions that are not there.
+    /// [`ReaderError::Io`] if the data file cannot be read, [`ReaderError::Corrupt`] if there is no such revision.
     pub fn chunks<'a>(&'a self, first: usize, last: usize, buffer: &'a mut Vec<u8>) -> Result<ChunkRun<'a>> {
         let (start, end) = (self.entry(first)?.offset, self.entry(last)?.end());
         match &self.chunks {
             Chunks::Inline(_) => Ok(ChunkRun { revlog: self, start, bytes: &[] }),
             Chunks::Split(file) => {
-                // Checked against the file's length when it was opened.
+                // This was checked against the length of the file on opening.
                 let len = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
                 let failed = |e| ReaderError::io("read", &self.files.data, e);
                 buffer.clear();
@@ -249,12 +251,12 @@ impl Revlog {
 
     /// The revision of `node`.
     ///
-    /// Searches from the end, where revisions are asked for most; use [`NodeMap`] for many.
+    /// Searches from the end, where most wanted revisions are. Use [`NodeMap`] for many look-ups.
     pub fn find(&self, node: &oid) -> Option<usize> {
         self.entries.iter().rposition(|entry| entry.node == node)
     }
 
-    /// Every delta is against an earlier revision, and full texts lie within what an index can say.
+    /// Checks that every delta is against an earlier revision, and that lengths and parents are within their limits.
     fn check_bases(&self) -> Result<()> {
         for (revision, entry) in self.entries.iter().enumerate() {
             let fails = |expected: &str, found: i64| {
@@ -277,11 +279,11 @@ impl Revlog {
         Ok(())
     }
 
-    /// The most bytes that the chunk of `revision` may decode to, if its base, or what else its delta is applied to, has
-    /// `base_len`, and there is room for `room`.
+    /// Limit in bytes for the payload of `revision`. `base_len` is the length of its base, or an upper bound of it.
+    /// `room` is the limit for any text or payload.
     ///
     /// # Errors
-    /// There is no room for its full text.
+    /// The full text of `revision` exceeds `room`.
     pub(crate) fn payload_limit(&self, revision: usize, base_len: usize, room: usize) -> Result<usize> {
         let text_len = self.entry(revision)?.text_len;
         let too_large = |excess| self.too_large(revision, "a full text", excess);
@@ -292,11 +294,11 @@ impl Revlog {
         })
     }
 
-    /// Replaces `payload` by that of `revision`, whose chunk is `chunk`, if there is room for it and for the full text: `room`
-    /// bytes.
+    /// Replaces `payload` by that of `revision`, whose chunk is `chunk`. `room` is the limit in bytes for the payload
+    /// and for the full text.
     ///
     /// # Errors
-    /// The chunk is damaged, or there is no room.
+    /// The chunk is damaged, or the limit is exceeded.
     pub fn decode(
         &self,
         decoder: &mut RevlogDecoder,
@@ -316,7 +318,7 @@ impl Revlog {
         Ok(())
     }
 
-    /// The error for the chunk of `revision`, which does not decode where there is room for `room` bytes.
+    /// The error for the chunk of `revision`, which cannot be decoded within `room` bytes.
     pub(crate) fn undecodable(&self, revision: usize, error: &CodecError, room: usize) -> ReaderError {
         match memory::excess_of(error, room) {
             Some(excess) => self.too_large(revision, "a delta", excess),
@@ -324,13 +326,13 @@ impl Revlog {
         }
     }
 
-    /// The error for `revision`, of which something takes more memory than there is.
+    /// The error for `revision` if `what` takes more memory than it may.
     pub fn too_large(&self, revision: usize, what: &'static str, excess: TooLarge) -> ReaderError {
         let (path, offset) = self.place(revision);
         ReaderError::too_large(path, Place::RevisionAt { revision, offset }, what, excess)
     }
 
-    /// Damage of the chunk of `revision`.
+    /// The error for damage of the chunk of `revision`.
     pub fn corrupt(&self, revision: usize, expected: impl Into<String>, found: impl Into<String>) -> ReaderError {
         let (path, offset) = self.place(revision);
         ReaderError::corrupt(path, Place::RevisionAt { revision, offset }, expected, found)
@@ -346,7 +348,7 @@ pub struct ChunkRun<'a> {
 }
 
 impl<'a> ChunkRun<'a> {
-    /// The stored bytes of `revision`, which is one of them.
+    /// The stored bytes of `revision`, one of these revisions.
     pub fn get(&self, revision: usize) -> Result<&'a [u8]> {
         let entry = self.revlog.entry(revision)?;
         let (bytes, start) = match &self.revlog.chunks {
@@ -358,7 +360,7 @@ impl<'a> ChunkRun<'a> {
     }
 }
 
-/// Reads an index, and the chunks of one that is inline.
+/// Reads an index, with the chunks of an inline revlog.
 fn read_index(path: &Path) -> Result<Vec<u8>> {
     let failed = |error| ReaderError::io("read", path, error);
     let len = std::fs::metadata(path).map_err(failed)?.len();
@@ -366,7 +368,7 @@ fn read_index(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(failed)
 }
 
-/// How many bytes of entries lie before the chunk of `revision` in an inline revlog.
+/// Number of bytes of entries before the chunk of `revision` in an inline revlog.
 fn inline_header_bytes(revision: usize) -> u64 {
     (revision as u64 + 1) * ENTRY_LEN as u64
 }
@@ -414,7 +416,7 @@ fn inline_entries(files: &RevlogFiles, index: &[u8]) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The entries, and how long the data file has to be.
+/// The entries, and the minimum length of the data file.
 fn split_entries(files: &RevlogFiles, index: &[u8]) -> Result<(Vec<Entry>, u64)> {
     let mut entries = Vec::with_capacity(index.len() / ENTRY_LEN);
     let mut rest = index;
@@ -422,7 +424,7 @@ fn split_entries(files: &RevlogFiles, index: &[u8]) -> Result<(Vec<Entry>, u64)>
     while !rest.is_empty() {
         let at = (index.len() - rest.len()) as u64;
         let entry = take_entry(files, &mut rest, entries.len(), at)?;
-        // Chunks may leave gaps, in theory, but never overlap: a conversion puts them end to end.
+        // Gaps between chunks are possible in theory. Overlaps are not: a conversion writes chunks one after another.
         if entry.offset < data_len {
             let (expected, found) = (format!("the chunk's offset {data_len} or more"), entry.offset.to_string());
             return Err(ReaderError::corrupt(&files.index, Place::Offset(at), expected, found));
@@ -445,7 +447,7 @@ fn take_entry(files: &RevlogFiles, rest: &mut &[u8], revision: usize, at: u64) -
 fn open_data(files: &RevlogFiles, data_len: u64) -> Result<Option<File>> {
     let file = match File::open(&files.data) {
         Ok(file) => file,
-        // Revisions without any bytes need no file.
+        // Revisions without stored bytes need no file.
         Err(error) if error.kind() == io::ErrorKind::NotFound && data_len == 0 => return Ok(None),
         Err(error) => return Err(ReaderError::io("open", &files.data, error)),
     };
@@ -457,14 +459,14 @@ fn open_data(files: &RevlogFiles, data_len: u64) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Revisions by node, for a revlog that is asked often.
+/// Revisions by node, for many look-ups in one revlog.
 #[derive(Debug, Default)]
 pub struct NodeMap {
     sorted: Vec<(ObjectId, u32)>,
 }
 
 impl NodeMap {
-    /// The nodes of `revlog`. Of a node that occurs twice the first revision counts.
+    /// The nodes of `revlog`. If a node occurs twice, the first revision counts.
     pub fn new(revlog: &Revlog) -> Self {
         let mut sorted: Vec<_> = revlog.entries().iter().zip(0..).map(|(entry, at)| (entry.node, at)).collect();
         sorted.sort_unstable();
@@ -477,7 +479,7 @@ impl NodeMap {
         self.sorted.get(at).filter(|(other, _)| other.as_ref() == node).map(|(_, revision)| *revision as usize)
     }
 
-    /// The revisions whose nodes start with the hexadecimal `prefix`; at most two are looked for.
+    /// Up to two revisions whose nodes start with the hexadecimal `prefix`.
     pub fn with_prefix(&self, prefix: &gix_hash::Prefix) -> impl Iterator<Item = usize> {
         let start = self.sorted.partition_point(|(node, _)| prefix.cmp_oid(node).is_gt());
         let found = self.sorted.get(start..).unwrap_or_default().iter().take(2);

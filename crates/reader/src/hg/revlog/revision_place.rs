@@ -1,4 +1,4 @@
-//! A revision by its place in its revlog, for those who need its base.
+//! A revision by its place in its revlog, for callers that need its base.
 
 use super::Revlog;
 use crate::{DeltaLinks, Result};

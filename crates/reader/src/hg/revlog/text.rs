@@ -1,4 +1,4 @@
-//! Full texts: a snapshot and the deltas of its chain.
+//! Reading full texts: a snapshot and the deltas of its chain.
 
 use gix_hash::ObjectId;
 use repackbench_codec::{BaseUse, RevlogDecoder};
@@ -12,32 +12,32 @@ use crate::{
     memory,
 };
 
-/// A chain with this many deltas or more leaves texts on its way in the cache. Logs go backwards, from the end of a chain to
-/// its start: without those, each of its texts would be made from the snapshot anew.
-const WORTH_STOPS: usize = 8;
+/// From this many deltas on, intermediate texts of a chain are cached. Logs go backwards, from the end of a chain to
+/// its start. Without intermediate texts, each text would be rebuilt from the snapshot.
+const MIN_DELTAS_FOR_STOPS: usize = 8;
 
-/// When deltas that wait to be applied take more than this, in bytes, they are.
-const MOST_WAITING: usize = 16 << 20;
+/// Pending deltas are applied when they take more than this many bytes.
+const MAX_PENDING: usize = 16 << 20;
 
-/// The most stored bytes that are read in one go, unless one chunk alone has more.
-const MOST_STORED: u64 = 16 << 20;
+/// Limit on the stored bytes that are read in one call. A longer chunk is read on its own.
+const MAX_READ: u64 = 16 << 20;
 
-/// Chunks this many bytes apart are read in one go, with what lies between.
-const WORTH_READING: u64 = 16 << 10;
+/// Gaps up to this many bytes between chunks are read with the chunks, in one call.
+const MAX_GAP: u64 = 16 << 10;
 
-/// Reads full texts, with contexts and buffers that are reused, through a cache of texts that is the same for every codec.
+/// Reads full texts, reusing contexts and buffers. Its cache of texts is the same for every codec.
 pub struct TextReader {
     decoder: RevlogDecoder,
-    /// Texts, and whether they were found to hash to their node.
+    /// Texts, and whether their hash has been checked.
     cache: DeltaBaseCache<bool>,
     applier: DeltaApplier,
     chain: Vec<usize>,
     stored: Vec<u8>,
     payloads: Vec<u8>,
     ends: Vec<usize>,
-    /// How many revisions of `chain` the text holds already; the rest of those decoded wait in `payloads`.
+    /// Number of revisions of `chain` that the text already includes. Other decoded ones are pending in `payloads`.
     applied: usize,
-    /// How many bytes one text or delta may take.
+    /// Limit in bytes for one text or delta.
     room: usize,
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for TextReader {
 }
 
 impl TextReader {
-    /// Reads chunks with `decoder`.
+    /// A reader with an empty cache that decodes chunks with `decoder`.
     pub fn new(decoder: RevlogDecoder) -> Self {
         TextReader {
             decoder,
@@ -63,30 +63,29 @@ impl TextReader {
         }
     }
 
-    /// Allows each text and delta `room` bytes from now on, which are no more than [`memory::largest`].
-    /// Says whether that is more than before.
+    /// Sets the limit for each text and delta to `room` bytes, at most [`memory::largest`]. Returns whether it has
+    /// grown.
     pub(crate) fn set_room(&mut self, room: usize) -> bool {
         let before = std::mem::replace(&mut self.room, room);
         room > before
     }
 
-    /// Empties the cache of texts, and gives back what large ones took.
-    pub fn forget(&mut self) {
+    /// Clears the cache of texts and frees large buffers.
+    pub fn clear_caches(&mut self) {
         self.cache.clear();
-        self.applier.shrink(MOST_WAITING);
+        self.applier.shrink(MAX_PENDING);
         for buffer in [&mut self.stored, &mut self.payloads] {
             buffer.clear();
-            buffer.shrink_to(MOST_WAITING);
+            buffer.shrink_to(MAX_PENDING);
         }
     }
 
-    /// Empties the cache of texts, which holds at most so many bytes from now on; `None` for as many as
-    /// the ceiling of memory leaves for it.
+    /// Clears the cache of texts and sets its limit; `None` for as much as the memory ceiling allows.
     pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
         self.cache.set_limit(limit_bytes);
     }
 
-    /// How often the cache was asked since it was last emptied.
+    /// The look-ups in the cache since it was last cleared.
     pub fn cache_lookups(&self) -> CacheLookups {
         self.cache.lookups()
     }
@@ -108,10 +107,11 @@ impl TextReader {
         decoded.map(drop).map_err(|error| corrupt(error.to_string()))
     }
 
-    /// Puts the full text of `revision` into `text`. `number` tells `revlog` from others in the cache.
+    /// Replaces `text` by the full text of `revision`. `number` identifies `revlog` in the cache.
     ///
     /// # Errors
-    /// [`ReaderError::Corrupt`](crate::ReaderError::Corrupt) names the chunk that cannot be decoded or applied, or the text that does not hash to its node.
+    /// [`ReaderError::Corrupt`] names the chunk that cannot be decoded or applied, or the text that does not hash to
+    /// its node.
     pub fn read(&mut self, revlog: &Revlog, number: usize, revision: usize, text: &mut Vec<u8>) -> Result<()> {
         let entry = revlog.entry(revision)?;
         text.clear();
@@ -130,8 +130,8 @@ impl TextReader {
         Ok(())
     }
 
-    /// Lists in `self.chain` the revisions whose chunks make `revision`, oldest first, on top of `text`, which is the
-    /// longest start of the chain that the cache holds. `true` if that is all of it and was checked.
+    /// Puts the nearest cached text of the chain of `revision` into `text`, and lists the later revisions of the chain
+    /// in `self.chain`, oldest first. `true` if the cached text is that of `revision` and was checked.
     fn find_chain(&mut self, revlog: &Revlog, number: usize, revision: usize, text: &mut Vec<u8>) -> bool {
         self.chain.clear();
         let mut at = revision;
@@ -143,7 +143,7 @@ impl TextReader {
                 break;
             }
             self.chain.push(at);
-            // Bases are earlier revisions, which was checked: this comes to an end.
+            // Bases are earlier revisions, which was checked on opening, so the loop ends.
             match revlog.delta_base(at) {
                 Some(base) => at = base,
                 None => break,
@@ -161,7 +161,7 @@ impl TextReader {
         decoded
     }
 
-    /// As `decode_chain`, with room for stored bytes.
+    /// As `decode_chain`, with a buffer for stored bytes.
     fn decode_runs(&mut self, revlog: &Revlog, number: usize, stored: &mut Vec<u8>, text: &mut Vec<u8>) -> Result<()> {
         self.payloads.clear();
         self.ends.clear();
@@ -181,7 +181,7 @@ impl TextReader {
                 self.decode_next(revlog, number, (at, revision), chunks.get(revision)?, longest, text)?;
                 longest = longest.max(revlog.entry(revision)?.text_len as usize);
                 at += 1;
-                if self.payloads.len() > MOST_WAITING {
+                if self.payloads.len() > MAX_PENDING {
                     self.apply(revlog, number, longest, text)?;
                 }
             }
@@ -189,8 +189,8 @@ impl TextReader {
         self.apply(revlog, number, longest, text)
     }
 
-    /// Decodes the chunk of the revision `at` in `self.chain`. A delta then waits in `self.payloads`; a full text is put into
-    /// `text`, and so is what a chunk needs as its base.
+    /// Decodes the chunk of the revision `at` in `self.chain`. A delta is then pending in `self.payloads`. A full text
+    /// replaces `text`. If the chunk needs the content of its base, pending deltas are applied first.
     fn decode_next(
         &mut self,
         revlog: &Revlog,
@@ -236,8 +236,8 @@ impl TextReader {
         Ok(())
     }
 
-    /// Makes `text` that of the revision before the one `at` in `self.chain`, which is compressed with it. It stays in the cache:
-    /// neighbours are mostly based on the same.
+    /// Applies pending deltas so that `text` is that of the base of the revision `at` in `self.chain`, which was
+    /// compressed with it. Caches the text, because neighbours mostly have the same base.
     fn make_base(
         &mut self,
         revlog: &Revlog,
@@ -256,12 +256,12 @@ impl TextReader {
         Ok(())
     }
 
-    /// Applies the deltas that wait to `text`. A long chain is halved again and again on the way, and what the text is at those
-    /// stops goes into the cache.
+    /// Applies the pending deltas to `text`. A long chain is halved again and again, and the texts at these stops are
+    /// cached.
     fn apply(&mut self, revlog: &Revlog, number: usize, longest: usize, text: &mut Vec<u8>) -> Result<()> {
         let mut rest = Deltas::new(&self.payloads, &self.ends);
         while !rest.is_empty() {
-            let stop = if rest.len() >= WORTH_STOPS { rest.len() / 2 } else { rest.len() };
+            let stop = if rest.len() >= MIN_DELTAS_FOR_STOPS { rest.len() / 2 } else { rest.len() };
             let (now, later) = rest.split_at(stop);
             rest = later;
             self.applied += stop;
@@ -285,13 +285,13 @@ fn keep(cache: &mut DeltaBaseCache<bool>, key: (usize, u64), text: &[u8], is_che
     cache.put(key, is_checked, kept);
 }
 
-/// How many chunks at the start of `chain` are read in one go.
+/// Number of chunks at the start of `chain` that are read in one call.
 fn run_len(revlog: &Revlog, chain: &[usize]) -> Result<usize> {
     let mut run: Option<(u64, u64)> = None;
     for (len, revision) in chain.iter().enumerate() {
         let entry = revlog.entry(*revision)?;
         if run.is_some_and(|(start, end)| {
-            entry.offset.saturating_sub(end) > WORTH_READING || entry.end().saturating_sub(start) > MOST_STORED
+            entry.offset.saturating_sub(end) > MAX_GAP || entry.end().saturating_sub(start) > MAX_READ
         }) {
             return Ok(len);
         }
@@ -300,7 +300,7 @@ fn run_len(revlog: &Revlog, chain: &[usize]) -> Result<usize> {
     Ok(chain.len())
 }
 
-/// The node of a revision with these parents' nodes and this full text: SHA-1 of the parents, smaller first, and the text.
+/// The node of a revision: SHA-1 of the nodes of its parents, the smaller one first, and its full text.
 pub fn node_of(first: &ObjectId, second: &ObjectId, text: &[u8]) -> ObjectId {
     let (low, high) = if first <= second { (first, second) } else { (second, first) };
     let mut hasher = Sha1::new();
@@ -310,7 +310,8 @@ pub fn node_of(first: &ObjectId, second: &ObjectId, text: &[u8]) -> ObjectId {
     ObjectId::Sha1(hasher.finalize().into())
 }
 
-/// Holds a full text against what its entry says: no chunk but zlib's has a checksum, and hg checks this on every read.
+/// Checks the length and the hash of a full text against its entry. Only zlib chunks have a checksum, and hg also
+/// checks the hash on every read.
 fn check_text(revlog: &Revlog, revision: usize, entry: &Entry, text: &[u8]) -> Result<()> {
     if text.len() != entry.text_len as usize {
         let expected = format!("a full text of {} bytes", entry.text_len);
@@ -329,7 +330,7 @@ fn check_text(revlog: &Revlog, revision: usize, entry: &Entry, text: &[u8]) -> R
 }
 
 impl Revlog {
-    /// The nodes of the parents of `entry`; null where there is none.
+    /// The nodes of the parents of `entry`; null for no parent.
     pub fn parent_nodes(&self, entry: &Entry) -> [ObjectId; 2] {
         entry.parents.map(|parent| {
             let parent = usize::try_from(parent).ok().and_then(|parent| self.entries.get(parent));

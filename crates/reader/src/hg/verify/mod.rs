@@ -1,4 +1,4 @@
-//! Reads every revision of two repositories, recomputes nodes, and compares what they hold.
+//! Comparing two repositories: reads every revision of both and recomputes its node.
 
 mod side_files;
 
@@ -24,37 +24,37 @@ use crate::{
     threads,
 };
 
-/// Something that one repository holds and the other does not, or holds differently, or that cannot be read.
+/// A difference between two repositories, or damage in one of them.
 #[derive(Debug)]
 pub enum HgDifference {
-    /// A revlog, or a file beside the store, that only one of them has, or a requirement.
+    /// A revlog, a requirement, or a file beside the store that only one of them has.
     OnlyIn {
         /// `A` or `B`.
         which: char,
-        /// What the revlog belongs to, or what else it is.
+        /// The tracked file of the revlog, or the name of something else.
         name: String,
     },
     /// A revision whose entries differ, or that only one revlog has.
     Revision {
-        /// What the revlog belongs to.
+        /// The tracked file of the revlog.
         name: String,
         /// The revision's number.
         revision: usize,
         /// The field that differs.
         field: &'static str,
     },
-    /// A file besides revlogs, such as `bookmarks`, that differs or that only one of them has.
+    /// A file other than revlogs, such as `bookmarks`, that differs or that only one of them has.
     File {
         /// Its path below `.hg`.
         path: String,
-        /// In what it differs.
+        /// The difference.
         what: String,
     },
-    /// A revision that cannot be read, or a file beside the revlogs that is not what it should be.
+    /// A revision that cannot be read, or another damaged file.
     Damaged {
         /// `A` or `B`.
         which: char,
-        /// What is wrong.
+        /// The damage.
         error: ReaderError,
     },
 }
@@ -72,21 +72,22 @@ impl fmt::Display for HgDifference {
     }
 }
 
-/// What a comparison went through.
+/// Counts of the revisions in a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Revisions that both repositories hold.
     pub revisions: u64,
-    /// Those of them whose text does not hash to their node, by design: censored, elliptical, stored externally. Their texts
-    /// were compared byte by byte.
+    /// Those whose text does not hash to their node by design: censored, ellipsis or externally stored ones. Their
+    /// texts are compared byte by byte.
     pub unhashed: u64,
 }
 
-/// Compares `first` with `second` on `threads` threads, and tells `on_difference` of all that differs, in a stable order.
+/// Compares `first` with `second` on `threads` threads and calls `on_difference` with all differences, in a stable
+/// order.
 ///
 /// # Errors
-/// [`ReaderError::Io`] when a file besides revlogs cannot be read, [`ReaderError::TooLarge`] for a text that is too large for the
-/// memory that there is. Damage of a revlog is a difference.
+/// [`ReaderError::Io`] if a file other than revlogs cannot be read, [`ReaderError::TooLarge`] for a text that exceeds
+/// the memory ceiling. Damage of a revlog is a difference.
 pub fn compare(
     first: &HgRepository,
     second: &HgRepository,
@@ -129,7 +130,7 @@ pub fn compare(
     Ok(verified)
 }
 
-/// The revlogs that both repositories have, in pairs. `empty` are the revlogs of each that hold nothing.
+/// The revlogs that both repositories have, in pairs. `empty` are the empty revlogs of each.
 fn pair_revlogs<'a>(
     repositories: [&'a HgRepository; 2],
     empty: [&'a HashSet<PathBuf>; 2],
@@ -164,23 +165,23 @@ fn next_job<T: Copy>(next: &AtomicUsize, jobs: &[T]) -> Option<(usize, T)> {
     jobs.get(number).map(|job| (number, *job))
 }
 
-/// One thread's readers and what it found, with the number of the job.
+/// The readers of one thread, and what it found, with the number of the job.
 struct Worker {
     readers: [TextReader; 2],
     texts: [Vec<u8>; 2],
     verified: Verified,
     differences: Vec<(usize, HgDifference)>,
-    /// Of either revlog at hand, the revisions that cannot be read.
+    /// The unreadable revisions of the two current revlogs.
     unreadable: [HashSet<usize>; 2],
     turn: TurnTaker,
-    /// Whether a text was found to be too large, so that nothing can be said of it.
+    /// Whether a text was too large to be compared.
     is_over: bool,
 }
 
 impl Worker {
     /// A worker for two repositories with these dictionaries.
     fn new(dictionaries: &[Dictionaries; 2]) -> Self {
-        // No codec is being timed here, so zlib streams are read by the fastest reader at hand.
+        // No codec is timed here, so the fastest available reader decodes zlib streams.
         let decoder = |dictionaries| RevlogDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries);
         let reader = |dictionaries| {
             let mut reader = TextReader::new(decoder(dictionaries));
@@ -200,7 +201,7 @@ impl Worker {
         worker
     }
 
-    /// Lets the readers hold as much as the thread may.
+    /// Sets the limit of the readers to that of the thread.
     fn give_room(&mut self) {
         for reader in &mut self.readers {
             reader.set_room(self.turn.room());
@@ -230,9 +231,9 @@ impl Worker {
                 break;
             }
         }
-        self.readers.iter_mut().for_each(TextReader::forget);
+        self.readers.iter_mut().for_each(TextReader::clear_caches);
         let [left, right] = &mut self.texts;
-        self.turn.end([left, right]);
+        self.turn.finish([left, right]);
         self.give_room();
         self.unreadable.iter_mut().for_each(HashSet::clear);
     }
@@ -248,7 +249,7 @@ impl Worker {
             };
             let mut read = reader.read(revlog, 0, revision, text);
             if matches!(read, Err(ReaderError::TooLarge { .. })) {
-                self.turn.take();
+                self.turn.wait();
                 if reader.set_room(self.turn.room()) {
                     read = reader.read(revlog, 0, revision, text);
                 }
@@ -257,7 +258,7 @@ impl Worker {
                 is_read = false;
                 self.is_over |= matches!(error, ReaderError::TooLarge { .. });
                 unreadable.insert(revision);
-                // What is wrong with a text is wrong with all that are told as a delta of it.
+                // A damaged text makes all deltas based on it unreadable. It is only reported once.
                 if revlog.delta_base(revision).is_none_or(|base| !unreadable.contains(&base)) {
                     self.differences.push((job, HgDifference::Damaged { which: side, error }));
                 }
@@ -274,7 +275,7 @@ impl Worker {
     }
 }
 
-/// What, besides where its chunk lies, two entries say differently.
+/// The field in which two entries differ, not counting the place of the chunk.
 fn different_field(left: &Revlog, one: &Entry, right: &Revlog, other: &Entry) -> Option<&'static str> {
     let parents = |revlog: &Revlog, entry: &Entry| revlog.parent_nodes(entry);
     if one.node != other.node {

@@ -1,4 +1,4 @@
-//! What repositories hold besides revlogs: requirements, names, phases, and content that is stored elsewhere.
+//! Comparing files other than revlogs: requirements, names, phases, and content that is stored elsewhere.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -15,25 +15,25 @@ use crate::{
     ObjectKind, Place, ReaderError, Result,
     hash::IdHasher,
     hg::{
-        HgRepository, file_index, read_if_there,
+        HgRepository, file_index, read_or_empty,
         revlog::{Revlog, RevlogFiles},
         store_names,
     },
 };
 
-/// Files that say something of the history, below `.hg`.
+/// Files below `.hg` that belong to the history.
 const COMPARED_FILES: [&str; 5] = ["bookmarks", "localtags", "store/bookmarks", "store/obsstore", "store/narrowspec"];
 
-/// A file of which only the lines count, in whatever order.
+/// A file whose lines count, but not their order.
 const PHASES: &str = "store/phaseroots";
 
-/// The list of names in a store whose names say too little.
+/// The list of names in a store with hashed names.
 const FNCACHE: &str = "store/fncache";
 
-/// Requirements of a work tree, which no variant has.
-const OF_WORK_TREE: &str = "dirstate-";
+/// The prefix of requirements that only concern a work tree. No variant has them.
+const WORK_TREE_PREFIX: &str = "dirstate-";
 
-/// Compares two repositories; `empty` are the revlogs of each that hold nothing.
+/// Compares two repositories. `empty` are the empty revlogs of each.
 pub(super) fn compare(
     repositories: [&HgRepository; 2],
     empty: [&HashSet<PathBuf>; 2],
@@ -41,19 +41,19 @@ pub(super) fn compare(
 ) -> Result<()> {
     compare_requirements(repositories, on_difference);
     for path in COMPARED_FILES {
-        let [first, second] = repositories.map(|repository| read_if_there(&repository.hg_dir().join(path)));
+        let [first, second] = repositories.map(|repository| read_or_empty(&repository.hg_dir().join(path)));
         if let Some(what) = different_content(&first?, &second?) {
             on_difference(HgDifference::File { path: path.to_owned(), what });
         }
     }
-    let [first, second] = repositories.map(|repository| read_if_there(&repository.hg_dir().join(PHASES)));
+    let [first, second] = repositories.map(|repository| read_or_empty(&repository.hg_dir().join(PHASES)));
     let (first, second) = (first?, second?);
     only_in_one(&[lines(&first), lines(&second)], |which, line| entry_of(PHASES, which, line), on_difference);
     compare_names(repositories, empty, on_difference);
-    compare_outside_content(repositories, on_difference)
+    compare_external_content(repositories, on_difference)
 }
 
-/// In what two contents differ, in words. Binary files have no lines to name.
+/// A description of the difference between two contents, by length and offset since the files may be binary.
 fn different_content(first: &[u8], second: &[u8]) -> Option<String> {
     if first == second {
         return None;
@@ -66,7 +66,7 @@ fn different_content(first: &[u8], second: &[u8]) -> Option<String> {
     Some(format!("{one} in A, {other} in B, alike up to offset {alike}"))
 }
 
-/// A line of the file `path`, or what it stands for, that only one repository has.
+/// The difference for a line of the file `path`, or the entry it represents, that only one repository has.
 fn entry_of(path: &str, which: char, entry: &[u8]) -> HgDifference {
     HgDifference::File { path: path.to_owned(), what: format!("'{}' in {which} alone", entry.escape_ascii()) }
 }
@@ -75,7 +75,7 @@ fn lines(content: &[u8]) -> BTreeSet<&[u8]> {
     content.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect()
 }
 
-/// Tells of what only one of two sets has.
+/// Calls `on_difference` for everything that only one of two sets has.
 fn only_in_one<T: Ord>(
     sets: &[BTreeSet<T>; 2],
     difference: impl Fn(char, &T) -> HgDifference,
@@ -87,12 +87,12 @@ fn only_in_one<T: Ord>(
     }
 }
 
-/// Compares what a program has to know, but for the codec, in the file where it stands.
+/// Compares requirements other than those on the codec, by file.
 fn compare_requirements(repositories: [&HgRepository; 2], on_difference: &mut dyn FnMut(HgDifference)) {
     let requirements = repositories.map(|repository| repository.requirements().with_compression(None));
     let of_store = requirements.each_ref().map(|requirements| requirements.store.clone());
     let of_work_tree = requirements.map(|mut requirements| {
-        requirements.work_tree.retain(|name| !name.starts_with(OF_WORK_TREE));
+        requirements.work_tree.retain(|name| !name.starts_with(WORK_TREE_PREFIX));
         requirements.work_tree
     });
     for (path, sets) in [("requires", of_work_tree), ("store/requires", of_store)] {
@@ -104,7 +104,7 @@ fn compare_requirements(repositories: [&HgRepository; 2], on_difference: &mut dy
     }
 }
 
-/// Compares the lists of names that clones and upgrades go by.
+/// Compares the lists of names that clones and upgrades use.
 fn compare_names(
     repositories: [&HgRepository; 2],
     empty: [&HashSet<PathBuf>; 2],
@@ -129,10 +129,10 @@ fn compare_names(
 
 /// The names of revlogs that a store lists.
 struct ListedNames {
-    /// Those of indexes, such as `data/Dir/A.txt.i`, without those of revlogs that hold nothing.
+    /// The names of indexes, such as `data/Dir/A.txt.i`, without those of empty revlogs.
     indexes: BTreeSet<Vec<u8>>,
-    /// Data files that are there and not listed: a clone that copies files leaves them out. Whether there is one at
-    /// all depends on how long the chunks are, so listed ones are not compared.
+    /// Existing data files that are not listed: a clone that copies files would lack them. Listed data files are not
+    /// compared, because their existence depends on the length of the chunks.
     unlisted_data: BTreeSet<Vec<u8>>,
 }
 
@@ -158,12 +158,12 @@ impl ListedNames {
     }
 }
 
-/// The names in an fncache as hg reads it: a set of lines, the last of which ends like the others.
+/// The names in an fncache as hg reads it: a set of lines. The last line also has to end with a line feed.
 ///
 /// # Errors
-/// [`ReaderError::Corrupt`] for what makes hg give up.
+/// [`ReaderError::Corrupt`] for damage on which hg would fail.
 fn read_fncache(path: &Path) -> Result<BTreeSet<Vec<u8>>> {
-    let content = read_if_there(path)?;
+    let content = read_or_empty(path)?;
     let Some((last, rest)) = content.split_last() else { return Ok(BTreeSet::new()) };
     let damaged = |line, found: &str| ReaderError::corrupt(path, Place::Line(line), "a name and a line feed", found);
     let count = rest.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -172,7 +172,7 @@ fn read_fncache(path: &Path) -> Result<BTreeSet<Vec<u8>>> {
     }
     let mut names = BTreeSet::new();
     for (number, line) in (1..).zip(rest.split(|byte| *byte == b'\n')) {
-        // Python ends a line there, too.
+        // Python also ends a line at a carriage return.
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         for name in line.split(|byte| *byte == b'\r') {
             if name.is_empty() {
@@ -184,7 +184,7 @@ fn read_fncache(path: &Path) -> Result<BTreeSet<Vec<u8>>> {
     Ok(names)
 }
 
-/// The names of data files that revlogs have and that `listed` lacks.
+/// The names of existing data files of revlogs that are not in `listed`.
 fn unlisted_data_files(repository: &HgRepository, listed: &BTreeSet<Vec<u8>>) -> BTreeSet<Vec<u8>> {
     let mut unlisted = BTreeSet::new();
     for files in repository.revlogs().iter().filter(|files| files.has_data) {
@@ -192,10 +192,10 @@ fn unlisted_data_files(repository: &HgRepository, listed: &BTreeSet<Vec<u8>>) ->
         let name = match files.kind {
             ObjectKind::Filelog => [b"data/", path, b".d"].concat(),
             ObjectKind::Manifest if !path.is_empty() => [b"meta/", path, b"00manifest.d"].concat(),
-            // Every store has these.
+            // Every store has these, so hg does not list them.
             _ => continue,
         };
-        // hg does not look at what lies beside an inline revlog.
+        // hg ignores a data file beside an inline revlog.
         if !listed.contains(&name) && is_split(files) {
             unlisted.insert(name);
         }
@@ -203,25 +203,25 @@ fn unlisted_data_files(repository: &HgRepository, listed: &BTreeSet<Vec<u8>>) ->
     unlisted
 }
 
-/// Whether the chunks of a revlog lie in its data file. That of a damaged one is nobody's; the damage is told where
+/// Whether the chunks of a revlog are in its data file. `false` for a damaged revlog: the damage is reported when its
 /// revisions are read.
 fn is_split(files: &RevlogFiles) -> bool {
     Revlog::open(files).is_ok_and(|revlog| revlog.header().is_some_and(|header| !header.is_inline()))
 }
 
-/// The index files of revlogs without a revision, as stripping leaves them behind.
+/// The index files of revlogs without revisions, which stripping leaves.
 pub(super) fn empty_revlogs(repository: &HgRepository) -> HashSet<PathBuf> {
     let is_empty = |files: &&RevlogFiles| fs::metadata(&files.index).is_ok_and(|metadata| metadata.len() == 0);
     repository.revlogs().iter().filter(is_empty).map(|files| files.index.clone()).collect()
 }
 
-/// Compares what the extensions `lfs` and `largefiles` keep beside the store: files that are named by their hash, which
-/// therefore have the same content if they are what their name says.
-fn compare_outside_content(
+/// Compares the files that the extensions `lfs` and `largefiles` keep outside of revlogs. They are named by their hash,
+/// so files with the same name have the same content if each matches its name.
+fn compare_external_content(
     repositories: [&HgRepository; 2],
     on_difference: &mut dyn FnMut(HgDifference),
 ) -> Result<()> {
-    let [first, second] = repositories.map(outside_content);
+    let [first, second] = repositories.map(external_content);
     let sides = [('A', first?), ('B', second?)];
     let names = sides.each_ref().map(|(_, files)| files.keys().cloned().collect::<BTreeSet<_>>());
     let only = |which, path: &PathBuf| HgDifference::OnlyIn { which, name: path.display().to_string() };
@@ -239,13 +239,15 @@ fn compare_outside_content(
     Ok(())
 }
 
-/// Files that are named by their hash, by their paths below `.hg`.
-type OutsideContent = BTreeMap<PathBuf, (PathBuf, ObjectId)>;
+/// Files that are named by their hash, by path below `.hg`.
+type ExternalContent = BTreeMap<PathBuf, (PathBuf, ObjectId)>;
 
-/// Source: `hg help -e lfs` and `-e largefiles`, and where hg puts them: `store/lfs/objects/12/3456...` by SHA-256, of which the
-/// folder's name is the first byte, and `largefiles/123456...` by SHA-1.
-fn outside_content(repository: &HgRepository) -> Result<OutsideContent> {
-    let mut found = OutsideContent::new();
+/// The external files of a repository and their hashes.
+///
+/// Source: `hg help -e lfs` and `-e largefiles`, and the paths that hg uses: `store/lfs/objects/12/3456...` with a
+/// SHA-256, whose first byte is the name of the folder, and `largefiles/123456...` with a SHA-1.
+fn external_content(repository: &HgRepository) -> Result<ExternalContent> {
+    let mut found = ExternalContent::new();
     for (file, _) in repository.files()? {
         let Ok(path) = file.strip_prefix(repository.hg_dir()) else { continue };
         let digits = if let Ok(below) = path.strip_prefix("store/lfs/objects") {
@@ -255,7 +257,7 @@ fn outside_content(repository: &HgRepository) -> Result<OutsideContent> {
         } else {
             continue;
         };
-        // Other files there serve a work tree, or a transfer under way.
+        // Other files there belong to a work tree or to an unfinished transfer.
         if let Ok(id) = ObjectId::from_hex(&digits) {
             found.insert(path.to_owned(), (file, id));
         }
@@ -270,7 +272,7 @@ fn hash(path: &Path, kind: gix_hash::Kind) -> Result<ObjectId> {
     Ok(hasher.finish())
 }
 
-/// The revlogs of a repository that hold something, by what they belong to.
+/// The revlogs of a repository that are not empty, by what they belong to.
 pub(super) fn by_subject<'a>(
     repository: &'a HgRepository,
     empty: &'a HashSet<PathBuf>,

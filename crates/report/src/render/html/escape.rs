@@ -1,11 +1,11 @@
-//! The one way for text into the page.
+//! The escaping of all text in the page.
 
 use std::fmt;
 
 use crate::chart::svg::escape;
 
-/// Escapes whatever a template shows. Names, paths and specs come from files: they are text and never markup, and neither
-/// do they move the cursor of whoever copies them into a terminal, nor turn the direction of the line.
+/// Escapes everything that a template shows. Names, paths and specs come from files: they must not be markup, contain
+/// terminal control, or change the reading direction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageText;
 
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markup_quotes_and_controls_become_text() {
+    fn markup_quotes_and_controls_are_escaped() {
         let mut page = String::new();
         PageText.write_escaped_str(&mut page, "<a href=\"x\" title='y'>&\n\u{1b}[2J\u{202e}é").unwrap();
         assert_eq!(page, "&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;\\n\\u{1b}[2J\\u{202e}é");

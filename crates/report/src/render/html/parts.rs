@@ -1,4 +1,4 @@
-//! The page's middle: charts by section, and all tables.
+//! Sections of the page: charts, tables and notes.
 
 use super::table::PageTable;
 use crate::{
@@ -14,7 +14,7 @@ pub(super) struct PageSection {
     pub(super) title: &'static str,
     /// Its title in the table of contents.
     pub(super) short_title: &'static str,
-    /// What holds for all of it.
+    /// A sentence about all of it.
     pub(super) about: Option<&'static str>,
     pub(super) figures: Vec<PageFigure>,
     pub(super) articles: Vec<PageArticle>,
@@ -69,7 +69,7 @@ impl PageFigure {
     }
 }
 
-/// The figures by section, in the order in which they come; those of experiments stand elsewhere.
+/// The figures by section, in the given order, without those of experiments.
 pub(super) fn figure_sections(figures: Vec<Figure>) -> Vec<PageSection> {
     let mut sections: Vec<PageSection> = Vec::new();
     for figure in figures.into_iter().filter(|figure| figure.section != ChartKind::Experiments) {

@@ -1,11 +1,14 @@
 //! Tables of the page.
 
-use crate::document::{Align, RowGroup, Table};
+use crate::{
+    document::{Align, RowGroup, Table},
+    number::fraction_len,
+};
 
-/// A table as the page shows it; its text is escaped when it is written.
+/// A table of the page. Its text is escaped when it is written.
 #[derive(Debug, Default)]
 pub(super) struct PageTable {
-    /// What it holds, for those who meet it alone.
+    /// Its caption.
     pub(super) caption: String,
     /// The columns.
     pub(super) columns: Vec<PageColumn>,
@@ -21,14 +24,14 @@ pub(super) struct PageColumn {
 
 #[derive(Debug, Default)]
 pub(super) struct PageRows {
-    /// What a selection box picks the group by.
+    /// The workload, for the filter.
     pub(super) workload: Option<String>,
     pub(super) rows: Vec<PageRow>,
 }
 
 #[derive(Debug)]
 pub(super) struct PageRow {
-    /// What a check box picks the row by.
+    /// The label of the variant, for the filter.
     pub(super) variant: Option<String>,
     pub(super) cells: Vec<PageCell>,
 }
@@ -53,14 +56,16 @@ impl From<&Table> for PageTable {
 }
 
 fn is_number(align: Align) -> bool {
-    align == Align::Numbers
+    matches!(align, Align::Numbers | Align::Points)
 }
 
 impl PageRows {
     fn of(table: &Table, group: &RowGroup) -> Self {
         let rows = group.rows.iter().map(|row| {
-            let cells = row.cells.iter().zip(&table.columns);
-            let cells = cells.map(|(text, column)| PageCell::new(text, is_number(column.align)));
+            let cells = row.cells.iter().zip(&table.columns).enumerate();
+            let cells = cells.map(|(index, (cell, column))| {
+                PageCell::new(&cell.text, is_number(column.align), table.missing_fraction(index, &cell.text))
+            });
             PageRow { variant: row.variant.clone(), cells: cells.collect() }
         });
         PageRows { workload: group.workload.clone(), rows: rows.collect() }
@@ -75,7 +80,7 @@ impl PageTable {
 }
 
 impl PageCell {
-    /// The class of the style sheet. Numbers stand flush right; few words stay in one line.
+    /// The class of the style sheet. Numbers are flush right; short texts do not wrap.
     pub(super) fn class(&self) -> Option<&'static str> {
         const FEW: usize = 20;
         match self.is_number {
@@ -84,31 +89,28 @@ impl PageCell {
         }
     }
 
-    /// A cell. The blanks that align the points of numbers become blanks as wide as digits and points.
-    fn new(text: &str, is_number: bool) -> Self {
-        let trimmed = text.trim_end();
-        let blanks = text.len() - trimmed.len();
-        if !is_number || blanks == 0 {
-            return PageCell { text: trimmed.to_owned(), is_number };
-        }
-        let mut padded = trimmed.to_owned();
-        let digits = if trimmed.contains('.') { blanks } else { blanks - 1 };
-        padded.extend((digits < blanks).then_some('\u{2008}'));
-        padded.extend(std::iter::repeat_n('\u{2007}', digits));
-        PageCell { text: padded, is_number }
+    /// A cell, then blanks as wide as the `missing` characters of a fraction: a point, if it has none, and digits.
+    fn new(text: &str, is_number: bool, missing: usize) -> Self {
+        let mut text = text.trim_end().to_owned();
+        let digits = if fraction_len(&text) > 0 { missing } else { missing.saturating_sub(1) };
+        text.extend((digits < missing).then_some('\u{2008}'));
+        text.extend(std::iter::repeat_n('\u{2007}', digits));
+        PageCell { text, is_number }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Column;
 
     #[test]
-    fn padding_of_numbers_becomes_figure_spaces() {
-        let mut table = Table::new(&[("variant", Align::Words), ("size MB", Align::Numbers)]);
+    fn decimal_points_are_aligned_by_figure_spaces() {
+        let mut table = Table::new([Column::words("variant"), Column::points("size MB")]);
         table.group(Some("traverse".into()));
-        table.variant_row("zlib:6", ["zlib:6 ", "12.5 "]);
-        table.row(["", "7   "]);
+        table.variant_row("zlib:6", ["zlib:6 ", "12.5"]);
+        table.row(["", "7"]);
+        table.row(["", "1.25"]);
         let table = PageTable::from(&table);
         let rows = &table.groups[0].rows;
         assert_eq!(table.groups[0].workload.as_deref(), Some("traverse"));

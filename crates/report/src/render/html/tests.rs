@@ -8,10 +8,10 @@ use repackbench_records::{
 use super::*;
 use crate::fixtures::{comparison, estimate, row};
 
-/// What a name may hold that means something to HTML, to JavaScript or to a terminal.
+/// A name with characters that HTML, JavaScript or a terminal would interpret.
 const HOSTILE: &str = "<script>alert(1)</script>\"' onload=alert(2) x='</style><!-- {{ x }} &amp;\n\u{1b}[2J\u{202e}";
 
-/// It, as a page has to write it.
+/// The same, escaped.
 const ESCAPED: &str = "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39; onload=alert(2) x=&#39;&lt;/style&gt;&lt;!-- {{ x }} \
                        &amp;amp;\\n\\u{1b}[2J\\u{202e}";
 
@@ -37,7 +37,7 @@ fn points(comparisons: Vec<WorkloadComparison>) -> Vec<String> {
 }
 
 #[test]
-fn the_answer_names_best_and_worst() {
+fn answer_names_best_and_worst() {
     assert_eq!(
         points(two_workloads()),
         [
@@ -51,7 +51,7 @@ fn the_answer_names_best_and_worst() {
 }
 
 #[test]
-fn the_answer_on_one_codec_is_what_it_gains_and_loses() {
+fn answer_on_one_codec_is_gain_and_loss() {
     let mut comparisons = two_workloads();
     comparisons.iter_mut().for_each(|comparison| comparison.rows.truncate(3));
     assert_eq!(
@@ -69,7 +69,7 @@ fn the_answer_on_one_codec_is_what_it_gains_and_loses() {
 }
 
 #[test]
-fn what_is_not_decided_or_not_checked_is_never_the_best() {
+fn undecided_or_unchecked_variants_are_never_best() {
     let mut comparisons = two_workloads();
     for row in comparisons.iter_mut().flat_map(|comparison| &mut comparison.rows) {
         row.verdict = None;
@@ -85,7 +85,7 @@ fn what_is_not_decided_or_not_checked_is_never_the_best() {
     assert!(!text.contains("lz4") && text.contains("Gain zstd:5"), "{text}");
 }
 
-/// Results in which every text is hostile that could be.
+/// Results in which every text is hostile.
 fn hostile_results() -> Results {
     let text = || HOSTILE.to_owned();
     let repository = RepositoryState {
@@ -173,7 +173,7 @@ fn hostile_results() -> Results {
 }
 
 #[test]
-fn hostile_names_are_text_wherever_they_stand() {
+fn hostile_names_are_escaped_everywhere() {
     let page = html_report(&hostile_results());
     assert!(page.matches(ESCAPED).count() > 30, "names are shown");
     let policy = format!("sha256-{}", base64(&Sha256::digest(SCRIPT)));
@@ -195,7 +195,7 @@ fn hostile_names_are_text_wherever_they_stand() {
 }
 
 #[test]
-fn the_page_is_small_and_whole_without_results() {
+fn page_without_results_is_small_and_complete() {
     let page = html_report(&Results::default());
     assert!(page.len() < 60_000, "{}", page.len());
     assert!(page.contains("<h2 id=\"origin\">") && !page.contains("<table"), "{page}");
@@ -209,7 +209,7 @@ fn the_page_is_small_and_whole_without_results() {
 }
 
 #[test]
-fn base64_is_that_of_the_rfc() {
+fn base64_matches_the_rfc() {
     for (bytes, text) in
         [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("~~~", "fn5+")]
     {
@@ -218,7 +218,7 @@ fn base64_is_that_of_the_rfc() {
 }
 
 #[test]
-fn repositories_of_which_only_sizes_are_known_are_compared_with_the_first() {
+fn sizes_are_compared_with_first_repository() {
     let size = |label: &str, total_bytes| SizeRecord { label: label.into(), total_bytes, ..SizeRecord::default() };
     let line = |size| SizeLine { schema: SCHEMA_VERSION, program_version: "1".into(), command: None, size };
     let sizes = vec![line(size("a.git", 1_000_000)), line(size("b.git", 840_000)), line(size("c.git", 3_000_000))];
@@ -232,7 +232,7 @@ fn repositories_of_which_only_sizes_are_known_are_compared_with_the_first() {
 }
 
 #[test]
-fn sessions_machines_and_commands_stand_once_each() {
+fn sessions_machines_and_commands_are_listed_once() {
     let mut results = hostile_results();
     results.runs[0].place.session = 1_709_251_199_000;
     let run = results.runs[0].clone();
@@ -246,7 +246,7 @@ fn sessions_machines_and_commands_stand_once_each() {
 }
 
 #[test]
-fn the_fastest_is_faster_somewhere_and_slower_nowhere() {
+fn fastest_is_faster_somewhere_and_slower_nowhere() {
     let rows = |zstd: f64, lz4: f64| {
         vec![
             row(Role::Baseline, "zlib:6", 1000, None, 100),
@@ -280,7 +280,7 @@ fn values(page: &str, attribute: &str) -> std::collections::BTreeSet<String> {
 }
 
 #[test]
-fn all_of_a_repository_is_chosen_at_once_whatever_machine_it_is_from() {
+fn filter_selects_repository_on_all_machines() {
     let mut results = Results { comparisons: two_workloads(), ..hostile_results() };
     results.comparisons.iter_mut().for_each(|comparison| comparison.repository.name = "/srv/some/sample".into());
     let host = Host { cores: Some(4), ..Host::default() };
@@ -303,7 +303,7 @@ fn all_of_a_repository_is_chosen_at_once_whatever_machine_it_is_from() {
 }
 
 #[test]
-fn variants_to_choose_from_are_labels() {
+fn filter_selects_variants_by_label() {
     let mut comparisons = two_workloads();
     for row in comparisons.iter_mut().flat_map(|comparison| &mut comparison.rows) {
         row.variant.checksum = row.variant.label() != "lz4";
@@ -323,7 +323,7 @@ fn variants_to_choose_from_are_labels() {
 }
 
 #[test]
-fn a_machine_is_named_once_whatever_is_installed_on_it() {
+fn software_does_not_split_a_machine() {
     let mut results = hostile_results();
     let old = Host { cores: Some(2), git: Some("git 1".into()), ..Host::default() };
     let new = Host { git: Some("git 2".into()), ..old.clone() };
@@ -340,7 +340,7 @@ fn a_machine_is_named_once_whatever_is_installed_on_it() {
 }
 
 #[test]
-fn nothing_is_said_of_sizes_beside_none() {
+fn no_size_difference_without_baseline_size() {
     let mut comparisons = two_workloads();
     for comparison in &mut comparisons {
         comparison.rows[1].size.total_bytes = 0;

@@ -67,7 +67,7 @@ fn figures(table: &ExperimentTable) -> String {
 fn table_rows(table: &Table) -> String {
     let mut text = table_row(table.columns.iter().map(|column| column.name.as_str()));
     text.push_str(&format!("|{}\n", "---|".repeat(table.columns.len())));
-    table.rows().for_each(|row| text.push_str(&table_row(row.cells.iter().map(String::as_str))));
+    table.rows().for_each(|row| text.push_str(&table_row(row.cells.iter().map(|cell| cell.text.as_str()))));
     text.push('\n');
     text
 }

@@ -1,4 +1,4 @@
-//! Under which conditions the rows were read: what was checked, what was cached, what was off.
+//! The conditions of reading: what was checked, cached and switched off.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use repackbench_records::{Checks, ChosenDeltaCache, Variant, VariantComparison, 
 
 use crate::{document::plain_text, number::share};
 
-/// One line for all rows; none where records are too old to tell.
+/// One line for all rows; none if the records are too old to know.
 pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let rows = || comparisons.iter().flat_map(|comparison| &comparison.rows);
     let mut parts = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Fairness: {}.", parts.join("; ")))
 }
 
-/// `on`, `off`, or in which workloads they are on.
+/// `on`, `off`, or the workloads in which it is on.
 fn on_or_off(comparisons: &[&WorkloadComparison], is_on: fn(&Checks) -> bool) -> String {
     let mut rows =
         |of: &&&WorkloadComparison| of.rows.iter().any(|row| row.checks.is_some_and(|checks| is_on(&checks)));
@@ -42,9 +42,9 @@ fn on_or_off(comparisons: &[&WorkloadComparison], is_on: fn(&Checks) -> bool) ->
     }
 }
 
-/// `checked`, `not checked`, or in which rows they are not.
+/// `checked`, `not checked`, or the rows that are not checked.
 fn checked(known: &[(&VariantComparison, Checks)], is_checked: fn(&Checks) -> bool) -> String {
-    // The limit of a cache changes nothing here.
+    // The limit of a cache does not matter here.
     let label = |row: &VariantComparison| plain_text(&Variant { delta_cache: None, ..row.variant.clone() }.label());
     let unchecked: BTreeSet<String> =
         known.iter().filter(|(_, checks)| !is_checked(checks)).map(|(row, _)| label(row)).collect();
@@ -56,13 +56,13 @@ fn checked(known: &[(&VariantComparison, Checks)], is_checked: fn(&Checks) -> bo
     }
 }
 
-/// The limit of the cache of delta bases, and how many look-ups it answered: they do not depend on the codec.
+/// The limit of the cache of delta bases and its hit rates, which do not depend on the codec.
 fn caches(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut by_limit: BTreeMap<(bool, Option<u64>), Vec<String>> = BTreeMap::new();
     for comparison in comparisons {
         let mut seen = BTreeSet::new();
         for cache in comparison.rows.iter().filter_map(|row| row.delta_cache) {
-            // No limit stands last.
+            // "Unlimited" comes last.
             let limit = (cache.limit_bytes.is_none(), cache.limit_bytes);
             if seen.insert(limit)
                 && let Some(rate) = cache.hit_rate()

@@ -1,4 +1,4 @@
-//! What follows from access traces: a column for each device that was modelled, and how much of the page cache is touched.
+//! Findings from access traces: a column for each modelled device, and the touched pages.
 
 use repackbench_records::{ModelledCold, ModelledDevice, VariantComparison, WorkloadComparison};
 
@@ -7,7 +7,7 @@ use crate::{
     number::{megabytes, single_time, time_ratio},
 };
 
-/// Every device that some row was modelled on, in the order of appearance.
+/// Every modelled device, in order of appearance.
 pub(super) fn devices(comparisons: &[&WorkloadComparison]) -> Vec<ModelledDevice> {
     let mut devices: Vec<ModelledDevice> = Vec::new();
     let rows = comparisons.iter().flat_map(|comparison| &comparison.rows);
@@ -24,7 +24,7 @@ pub(super) fn header(device: &ModelledDevice) -> String {
     format!("modelled cold, {}", device.name)
 }
 
-/// A row's modelled time on `device` and its ratio to the baseline's; a dash where nothing was modelled.
+/// The modelled time of a row on `device` and its ratio to the baseline's; a dash if it was not modelled.
 pub(super) fn cell(comparison: &WorkloadComparison, row: &VariantComparison, device: &ModelledDevice) -> String {
     let Some(modelled) = on(row, device) else { return "-".to_owned() };
     let baseline = comparison.baseline();
@@ -39,7 +39,7 @@ fn on<'a>(row: &'a VariantComparison, device: &ModelledDevice) -> Option<&'a Mod
     row.reads.as_ref()?.modelled.iter().find(|modelled| modelled.device == *device)
 }
 
-/// What the columns mean, which workloads have none, and what the page cache has to hold.
+/// The meaning of the columns, the workloads without a trace, and the touched bytes.
 pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = Vec::new();
     if !devices(comparisons).is_empty() {
@@ -59,7 +59,7 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     notes
 }
 
-/// How many bytes of pages each row of a workload touches.
+/// The bytes of pages that each row of a workload touches.
 fn touched(comparison: &WorkloadComparison) -> Option<String> {
     let of_row = |row: &VariantComparison| {
         let bytes = row.reads.as_ref()?.touched_bytes;
@@ -81,7 +81,7 @@ mod tests {
     };
 
     #[test]
-    fn modelled_times_have_columns_and_no_verdicts() {
+    fn modelled_times_have_columns_but_no_verdicts() {
         let device = |name: &str| ModelledDevice {
             name: name.into(),
             latency_ns: 1,

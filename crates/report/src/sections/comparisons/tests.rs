@@ -1,4 +1,4 @@
-//! What the table shows.
+//! Tables and notes of made-up comparisons.
 
 use repackbench_records::{Checks, ChosenDeltaCache, DeltaCacheUse, DisturbanceShares, WorkloadLabel};
 
@@ -13,7 +13,7 @@ fn bench_table(comparisons: &[WorkloadComparison]) -> String {
 }
 
 #[test]
-fn the_table_shows_every_variant_of_every_workload_beside_the_baseline() {
+fn table_shows_every_variant_of_every_workload() {
     let traverse = comparison(
         "traverse",
         vec![
@@ -54,7 +54,7 @@ Fairness: chunk checksums checked; object hashes not checked; delta-base cache 9
 }
 
 #[test]
-fn what_limits_a_comparison_is_said_under_the_table() {
+fn notes_name_the_limits_of_a_comparison() {
     let mut unchecked = row(Role::Candidate, "lz4", 10, None, 5);
     unchecked.variant.checksum = false;
     unchecked.ratio = Some(RatioEstimate { ratio: 0.5, interval: None, pairs: 3 });
@@ -68,7 +68,7 @@ fn what_limits_a_comparison_is_said_under_the_table() {
 }
 
 #[test]
-fn a_ratio_that_cannot_be_had_is_a_dash_and_explained() {
+fn missing_ratio_is_a_dash_with_a_note() {
     let text = bench_table(&[comparison("checkout", vec![row(Role::Candidate, "lz4", 10, None, 5)], None)]);
     let candidate = text.lines().find(|line| line.starts_with("checkout")).unwrap();
     assert_eq!(candidate.split_whitespace().nth(6), Some("-"), "{text}");
@@ -76,7 +76,7 @@ fn a_ratio_that_cannot_be_had_is_a_dash_and_explained() {
 }
 
 #[test]
-fn a_floor_beside_its_workload_says_what_share_is_the_codec_s() {
+fn floor_gives_the_share_of_the_codec() {
     let rows = |baseline, candidate| {
         vec![
             row(Role::Baseline, "zlib:6", baseline, None, 5),
@@ -105,7 +105,7 @@ fn cold_runs_are_explained() {
 }
 
 #[test]
-fn a_complete_comparison_has_the_notes_that_explain_its_columns_and_no_others() {
+fn complete_comparison_has_four_notes() {
     let rows = vec![row(Role::Candidate, "lz4", 10, Some(estimate(0.5, 0.4, 0.6)), 5)];
     let text = bench_table(&[comparison("checkout", rows, Some(estimate(1.0, 0.99, 1.01)))]);
     let (_, notes) = text.rsplit_once("\n\n").unwrap();
@@ -113,7 +113,7 @@ fn a_complete_comparison_has_the_notes_that_explain_its_columns_and_no_others() 
 }
 
 #[test]
-fn several_copies_at_once_show_how_many_there_are_in_a_second() {
+fn several_copies_at_once_show_runs_per_second() {
     let rows = vec![
         row(Role::Baseline, "zlib:6", 983, None, 5),
         row(Role::Candidate, "lz4", 483, Some(estimate(0.5, 0.4, 0.6)), 5),
@@ -130,7 +130,7 @@ fn several_copies_at_once_show_how_many_there_are_in_a_second() {
 }
 
 #[test]
-fn the_notes_say_which_time_is_compared() {
+fn notes_name_the_compared_time() {
     let of = |workload: &str, compared_time| {
         let rows = vec![row(Role::Baseline, "zlib:6", 1, None, 1)];
         WorkloadComparison { compared_time, ..comparison(workload, rows, None) }
@@ -143,7 +143,7 @@ fn the_notes_say_which_time_is_compared() {
 }
 
 #[test]
-fn the_notes_say_what_is_left_out_where_files_are_written() {
+fn notes_explain_the_time_of_writing_files() {
     let of = |workload: &str, compared_time| {
         let rows = vec![row(Role::Baseline, "zlib:6", 1, None, 1)];
         WorkloadComparison { compared_time, ..comparison(workload, rows, None) }
@@ -169,7 +169,7 @@ fn the_notes_say_what_is_left_out_where_files_are_written() {
 }
 
 #[test]
-fn a_session_without_verdicts_says_why() {
+fn notes_explain_missing_verdicts() {
     let rows = || {
         vec![
             row(Role::Baseline, "zlib:6", 9, None, 5),
@@ -201,7 +201,7 @@ fn a_session_without_verdicts_says_why() {
 }
 
 #[test]
-fn rows_that_were_read_under_other_conditions_are_named() {
+fn rows_read_under_other_conditions_are_named() {
     let mut unchecked = row(Role::Candidate, "lz4", 9, None, 5);
     unchecked.checks = unchecked.checks.map(|checks| Checks { chunk_checksums: false, ..checks });
     unchecked.delta_cache = Some(DeltaCacheUse { limit_bytes: None, hits: 9, misses: 1 });
@@ -220,7 +220,7 @@ fn rows_that_were_read_under_other_conditions_are_named() {
 }
 
 #[test]
-fn repositories_have_tables_of_their_own() {
+fn each_repository_has_its_own_table() {
     let first = comparison("traverse", vec![row(Role::Baseline, "zlib:6", 1, None, 1)], None);
     let mut second = first.clone();
     second.repository.name = "other\u{1b}".into();
@@ -237,7 +237,7 @@ fn repositories_have_tables_of_their_own() {
 }
 
 #[test]
-fn machines_have_tables_of_their_own_that_name_them() {
+fn each_machine_has_its_own_table() {
     let rows = || vec![row(Role::Baseline, "zlib:6", 1182, None, 110_500_000)];
     let mut elsewhere = comparison("traverse", rows(), None);
     elsewhere.host.cores = Some(64);
@@ -250,7 +250,7 @@ fn machines_have_tables_of_their_own_that_name_them() {
 }
 
 #[test]
-fn a_narrow_screen_has_a_table_for_each_workload_that_fits() {
+fn narrow_screen_has_a_fitting_table_per_workload() {
     let rows = || {
         vec![
             row(Role::Baseline, "zlib:6", 9, None, 5),
@@ -270,7 +270,7 @@ fn a_narrow_screen_has_a_table_for_each_workload_that_fits() {
 }
 
 #[test]
-fn a_repository_has_one_table_whatever_its_sessions_knew_of_it() {
+fn details_of_repository_do_not_split_its_table() {
     let rows = || vec![row(Role::Baseline, "zlib:6", 1182, None, 110_500_000)];
     let mut without_head = comparison("traverse", rows(), None);
     without_head.repository.head = None;
@@ -283,7 +283,7 @@ fn a_repository_has_one_table_whatever_its_sessions_knew_of_it() {
 }
 
 #[test]
-fn a_workload_that_stands_twice_says_why() {
+fn note_explains_repeated_workload() {
     let of = |spec| comparison("traverse", vec![row(Role::Baseline, spec, 1182, None, 110_500_000)], None);
     let text = bench_table(&[of("zlib:6"), of("zlib:9")]);
     assert!(text.contains("stands here more than once: its sessions had different baselines"), "{text}");

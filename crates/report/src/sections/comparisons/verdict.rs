@@ -1,13 +1,13 @@
-//! Verdicts in words, and what they rest on.
+//! Verdicts in words, and their conditions.
 
 use repackbench_records::{Role, VariantComparison, Verdict, WorkloadComparison};
 
 use crate::{
-    document::plain_text,
-    number::{share, signed_percent},
+    document::{Cell, Tone, plain_text},
+    number::{counted, percent, share, signed_percent},
 };
 
-/// A verdict in a word; a question mark where there is none.
+/// A verdict in a word; a question mark for none.
 pub(crate) fn verdict_word(verdict: Option<Verdict>) -> &'static str {
     match verdict {
         Some(Verdict::Faster) => "faster",
@@ -18,8 +18,27 @@ pub(crate) fn verdict_word(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
-/// What may be said of a row.
-pub(crate) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
+/// The tone of a verdict.
+pub(crate) fn tone(verdict: Option<Verdict>) -> Tone {
+    match verdict {
+        Some(Verdict::Faster) => Tone::Better,
+        Some(Verdict::Slower) => Tone::Worse,
+        Some(Verdict::Same | Verdict::Inconclusive) | None => Tone::Even,
+    }
+}
+
+/// `before`, then the verdict in a word.
+pub(crate) fn word_cell(before: &str, verdict: Option<Verdict>) -> Cell {
+    Cell::toned(before, verdict_word(verdict), "", tone(verdict))
+}
+
+/// The verdict on a row, as a cell.
+pub(super) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> Cell {
+    Cell::toned("", &words(comparison, row), "", tone(row.verdict))
+}
+
+/// The verdict on a row in words.
+pub(crate) fn words(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     let interval = row.ratio.and_then(|ratio| ratio.interval);
     match (row.verdict, interval) {
         (Some(Verdict::Faster), _) => "faster".to_owned(),
@@ -34,8 +53,8 @@ pub(crate) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> 
     }
 }
 
-/// How large a difference has to be.
-pub(crate) fn noise_cell(comparison: &WorkloadComparison) -> String {
+/// The noise floor in words.
+pub(crate) fn noise_words(comparison: &WorkloadComparison) -> String {
     match (comparison.noise_floor, comparison.is_valid) {
         (None, _) => String::new(),
         (Some(_), true) => format!("floor {}", floor(comparison)),
@@ -44,19 +63,18 @@ pub(crate) fn noise_cell(comparison: &WorkloadComparison) -> String {
 }
 
 fn floor(comparison: &WorkloadComparison) -> String {
-    comparison.noise_floor.map_or_else(String::new, |floor| format!("±{:.1} %", floor * 100.0))
+    comparison.noise_floor.map_or_else(String::new, |floor| format!("±{}", percent(floor, 1)))
 }
 
-/// What verdicts mean, whether there could be any, and what disturbed the runs.
+/// The meaning of verdicts, why some are missing, and what disturbed the runs.
 pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = Vec::new();
     let has_verdicts = comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| row.verdict.is_some());
     if let Some(first) = comparisons.first().filter(|_| has_verdicts) {
-        let ratios = if first.cells == 1 { "ratio" } else { "ratios" };
+        let ratios = counted(first.cells as u64, "ratio", "ratios");
         notes.push(format!(
             "Verdicts: a difference lies beyond the noise floor (the interval of A / A', 1 % at least); error rate 5 % over \
-             all {} {ratios} (Holm).",
-            first.cells
+             all {ratios} (Holm)."
         ));
     }
     notes.extend(too_few_blocks(comparisons));
@@ -82,7 +100,7 @@ fn name(comparison: &WorkloadComparison) -> String {
     plain_text(&comparison.workload.to_string())
 }
 
-/// Says it where ratios could not be called differences whatever they are.
+/// A note if there are too few blocks for any verdict.
 pub(crate) fn too_few_blocks(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let estimates = |comparison: &WorkloadComparison| {
         let pairs = comparison.rows.iter().filter_map(|row| row.ratio).filter(|ratio| ratio.interval.is_some());
@@ -99,10 +117,10 @@ pub(crate) fn too_few_blocks(comparisons: &[&WorkloadComparison]) -> Option<Stri
     ))
 }
 
-/// Less than this share of the time is not worth a line.
+/// Disturbances below this share of the time are not mentioned.
 const CONSIDERABLE: f64 = 0.02;
 
-/// What other work took of the machine, at its worst over the workloads.
+/// The largest disturbances over all workloads.
 fn disturbance(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let worst = |of: fn(&WorkloadComparison) -> Option<f64>| {
         let shares = comparisons.iter().filter_map(|comparison| of(comparison));

@@ -95,7 +95,7 @@ impl ChainStore for PackedChains {
     }
 
     fn read(&mut self, location: Location, content: &mut Vec<u8>) -> Result<(), ReaderError> {
-        self.objects.forget();
+        self.objects.clear_caches();
         let Some(pack) = self.packs.get(location.file) else { return Ok(()) };
         let Some((offset, _)) = pack.table.extent(location.position) else { return Ok(()) };
         self.objects.read(&pack.file, location.file, offset, content).map(|_| ())

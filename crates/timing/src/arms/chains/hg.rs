@@ -89,7 +89,7 @@ impl ChainStore for RevlogChains<'_> {
     }
 
     fn read(&mut self, location: Location, content: &mut Vec<u8>) -> Result<(), ReaderError> {
-        self.texts.forget();
+        self.texts.clear_caches();
         self.prepare(location)?;
         let Some((number, revlog)) = self.open.as_ref() else { return Ok(()) };
         self.texts.read(revlog, *number, location.position, content)

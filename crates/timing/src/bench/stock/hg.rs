@@ -6,7 +6,7 @@ use repackbench_client::check_hg;
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{Repository, hg::HgRepository};
 use repackbench_records::{Role, Variant};
-use repackbench_writer::hg::recompute::is_hgs_own;
+use repackbench_writer::hg::recompute::is_native_to_hg;
 
 use super::{
     super::{BenchError, BenchPlan, rows::Subject, runs::Session},
@@ -91,7 +91,7 @@ pub(super) fn row(
     starts: &mut Starts,
 ) -> Result<Subject, BenchError> {
     let Reader { has_extension, role } = reader;
-    let spec = subject.place.spec.as_ref().filter(|spec| has_extension || is_hgs_own(spec));
+    let spec = subject.place.spec.as_ref().filter(|spec| has_extension || is_native_to_hg(spec));
     let codec = spec.map(|spec| spec.for_revlogs().canonical());
     let row = HgRow::new(hg, &open(subject)?, codec.as_deref(), has_extension, number)?;
     let start = starts.of(session, &row)?;

@@ -68,7 +68,7 @@ impl History for Files {
         Ok(file.is_some())
     }
 
-    fn forget(&mut self) {}
+    fn clear_caches(&mut self) {}
 
     fn record_accesses(&mut self, _recording: Recording) {}
 

@@ -116,7 +116,7 @@ impl PackServer {
 
     /// Forgets decoded objects, so that the next pack is made as the first was.
     pub(crate) fn forget(&mut self) {
-        self.stores.iter_mut().for_each(ObjectStore::forget);
+        self.stores.iter_mut().for_each(ObjectStore::clear_caches);
     }
 
     /// Tells of every object that is sent, by id: where objects lie differs between stores and orders.

@@ -118,7 +118,7 @@ impl BundleServer {
 
     /// Forgets decoded texts, so that the next run starts as the first did.
     pub(super) fn forget(&mut self) {
-        self.chunks.forget();
+        self.chunks.clear_caches();
     }
 
     /// Tells of every revision that is sent.

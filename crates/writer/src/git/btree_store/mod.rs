@@ -1,10 +1,11 @@
-//! One B-tree in place of packs and loose objects: the value under an object's id is its kind, its length and its chunk.
+//! Writes one B-tree in place of packs and loose objects. The value under an object's id is its kind, its length and
+//! its chunk.
 //!
-//! Objects are encoded in the order in which they are met, on all threads, into files without names; then they are sorted by
-//! id, and the tree is written from left to right. So the same objects give the same bytes, whatever the threads did.
+//! All threads encode objects into anonymous files, in any order. Then the objects are sorted by id, and the tree is
+//! written from left to right. So the same objects give the same bytes, whatever the threads did.
 //!
-//! What was encoded is decoded and compared at once, and its checksum is noted. When the tree is whole it is gone through once, from
-//! the first key to the last, and each value in it has to have that checksum: so no copy on the way changed it.
+//! Each chunk is decoded and compared at once, and its checksum is kept. When the tree is complete, it is read once
+//! from the first key to the last, and each value must have that checksum. So no copy on the way has changed it.
 
 mod tree_writer;
 
@@ -27,13 +28,16 @@ use repackbench_reader::{
 };
 
 use self::tree_writer::TreeWriter;
-use super::whole_objects::{LARGEST_KEPT, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects};
+use super::whole_objects::{
+    LARGEST_KEPT, LargeContent, ObjectEncoder, ObjectName, ObjectSink, split_object, store_objects,
+};
 use crate::{Encoding, JobControl, Progress, ProgressUnit, Result, StoreKind, WriterError};
 
-/// How much is written or read at a time, in bytes.
+/// The number of bytes that are written or read at a time.
 const BUFFER: usize = 256 << 10;
 
-/// Converts the repository `source` into the empty folder `out`: all objects as values of one B-tree, whole, encoded as `encoding` says of packed ones.
+/// Converts the repository `source` into the empty folder `out`. All objects become whole values of one B-tree, under
+/// the encoding of packed objects.
 ///
 /// # Errors
 /// See [`WriterError`].
@@ -57,7 +61,7 @@ pub(super) fn convert_parts(
 #[derive(Debug, Clone, Copy)]
 struct Value {
     id: ObjectId,
-    /// Which of the files without names holds it, where it starts there, and its length.
+    /// The number of the anonymous file that holds it, its start there, and its length.
     file: usize,
     start: u64,
     len: u64,
@@ -65,7 +69,7 @@ struct Value {
     crc: u32,
 }
 
-/// One thread's contexts and buffers, and the values that it made.
+/// The contexts and buffers of one thread, and the values that it made.
 struct ValueSink<'a> {
     encoder: ObjectEncoder<'a>,
     objects: &'a Path,
@@ -98,7 +102,7 @@ impl<'a> ValueSink<'a> {
         move |error| WriterError::io("write a file in", &folder, error)
     }
 
-    /// Writes the value of an object whose content is not held. Gives back its length and its CRC-32.
+    /// Writes the value of an object whose content is not in memory. Returns its length and its CRC-32.
     fn store_large(&mut self, name: &ObjectName<'_>, large: LargeContent<'_>) -> Result<(u64, u32)> {
         write_head(name.kind, large.content_len(), &mut self.value);
         self.file.write_all(&self.value).map_err(self.cannot_write())?;
@@ -117,7 +121,7 @@ impl<'a> ValueSink<'a> {
 
 impl ObjectSink for ValueSink<'_> {
     fn store(&mut self, object: WholeObject<'_>) -> Result<()> {
-        let (name, content) = parts(object);
+        let (name, content) = split_object(object);
         self.value.clear();
         let (len, crc) = match content {
             Ok(content) => {
@@ -142,7 +146,7 @@ impl ObjectSink for ValueSink<'_> {
     }
 }
 
-/// What the sinks made: all values, sorted by id, and the files that hold them.
+/// The values of all sinks, sorted by id, and the files that hold them.
 fn finish(sinks: Vec<ValueSink<'_>>, objects: &Path) -> Result<(Vec<Value>, Vec<File>)> {
     let (mut values, mut files) = (Vec::new(), Vec::new());
     for (number, sink) in sinks.into_iter().enumerate() {
@@ -178,7 +182,7 @@ fn write_tree(
     check_tree(path, source.object_hash(), values, progress)
 }
 
-/// Reads the new tree again: every key, and under it the bytes that were decoded and compared when they were made.
+/// Reads the new tree again, and checks that it holds every key with the bytes that were decoded and compared.
 fn check_tree(path: &Path, hash: Kind, values: &[Value], progress: &dyn Progress) -> Result<()> {
     progress.start("checking the B-tree", values.len() as u64, ProgressUnit::Items);
     let mut expected = values.iter();
@@ -216,7 +220,7 @@ fn check_tree(path: &Path, hash: Kind, values: &[Value], progress: &dyn Progress
     Ok(())
 }
 
-/// Sums up what is read.
+/// Computes the CRC-32 of the bytes that are read.
 struct Summed<R> {
     reader: R,
     crc: Hasher,
@@ -237,7 +241,8 @@ mod tests {
     use super::*;
     use crate::NoProgress;
 
-    /// A tree with a value in a leaf, one on an overflow page and one on several, where they lie in its file, and what was noted of them.
+    /// A tree with a value in a leaf, one on an overflow page and one on several. Returns the values and their offsets
+    /// in the file.
     fn tree(path: &Path) -> (Vec<Value>, Vec<usize>) {
         let mut writer = TreeWriter::create(path, Kind::Sha1.len_in_bytes()).unwrap();
         let mut values = Vec::new();
@@ -260,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_that_changed_on_its_way_into_the_tree_is_found() {
+    fn changed_missing_and_extra_values_are_errors() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tree");
         let (values, places) = tree(&path);
@@ -289,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_stops_when_the_user_wants_it_to() {
+    fn check_of_the_tree_can_be_cancelled() {
         struct Cancelled;
         impl Progress for Cancelled {
             fn start(&self, _: &str, _: u64, _: ProgressUnit) {}

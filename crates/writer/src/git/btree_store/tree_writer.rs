@@ -1,5 +1,6 @@
-//! Writes a B-tree file from left to right: leaves as they fill, each behind the values that are too long for it, then branches,
-//! level by level, and the meta pages last. [`layout`](repackbench_reader::git::btree::layout) says what lies where.
+//! Writes a B-tree file from left to right: leaves as they fill, each after the values that are too long for it, then
+//! the branches level by level, and the meta pages last. The format is described in
+//! [`layout`](repackbench_reader::git::btree::layout).
 
 use std::{
     fs::File,
@@ -16,10 +17,10 @@ use repackbench_reader::git::btree::layout::{
 
 use crate::{Result, WriterError, new_file::create_read_only};
 
-/// How much is written at a time, in bytes.
+/// The number of bytes that are written at a time.
 const BUFFER: usize = 1 << 20;
 
-/// The flag of a tree whose keys are numbers, as that of free pages has it.
+/// The flag of a tree with numbers as keys, such as the tree of free pages.
 const NUMBERED_KEYS: u16 = 8;
 
 /// A B-tree file under construction. Keys have to come in ascending order.
@@ -27,10 +28,10 @@ pub(super) struct TreeWriter {
     file: BufWriter<File>,
     path: PathBuf,
     key_len: usize,
-    /// The number of the page that is written next.
+    /// The number of the next page to write.
     next_page: u64,
     leaf: PageBuilder,
-    /// The first key of each leaf, one behind the other, and the leaves' numbers.
+    /// The first key of each leaf, one after another, and the page numbers of the leaves.
     first_keys: Vec<u8>,
     pages: Vec<u64>,
     tree: Tree,
@@ -38,7 +39,7 @@ pub(super) struct TreeWriter {
 }
 
 impl TreeWriter {
-    /// Begins the new file `path`, with keys of `key_len` bytes.
+    /// Creates the file `path`, with keys of `key_len` bytes.
     pub(super) fn create(path: &Path, key_len: usize) -> Result<Self> {
         let mut file = BufWriter::with_capacity(BUFFER, create_read_only(path)?);
         file.write_all(&[0; PAGE_LEN * 2]).map_err(|e| WriterError::io("write", path, e))?;
@@ -55,7 +56,7 @@ impl TreeWriter {
         })
     }
 
-    /// Adds a key, and the `len` bytes that `value` yields under it.
+    /// Adds a key and its value, the next `len` bytes of `value`.
     pub(super) fn add(&mut self, key: &[u8], value: &mut dyn Read, len: u64) -> Result<()> {
         self.value.clear();
         let is_short = (NODE_HEADER_LEN + key.len()) as u64 + len <= LONGEST_NODE as u64;
@@ -68,7 +69,7 @@ impl TreeWriter {
             self.value.extend_from_slice(&first.to_le_bytes());
             ON_OVERFLOW_PAGES
         };
-        // No value is longer, or it would not have been made.
+        // A longer value would have been refused before.
         let claimed = u32::try_from(len).unwrap_or(u32::MAX);
         if !self.leaf.has_room(key.len() + self.value.len()) {
             self.flush_leaf()?;
@@ -109,7 +110,7 @@ impl TreeWriter {
         Ok(())
     }
 
-    /// Writes what is left. The file is then whole, but not synced.
+    /// Writes the rest of the file, but does not sync it.
     pub(super) fn finish(mut self) -> Result<()> {
         if !self.leaf.is_empty() {
             self.flush_leaf()?;
@@ -130,7 +131,7 @@ impl TreeWriter {
         Ok(())
     }
 
-    /// Writes the branches over the pages of the lowest level that has none, each with about as many.
+    /// Writes the branches above the pages of the present level, with about the same number of children each.
     fn write_level(&mut self) -> Result<()> {
         let node = NODE_HEADER_LEN + self.key_len + POINTER_LEN;
         let most = 1 + (PAGE_LEN - PAGE_HEADER_LEN - NODE_HEADER_LEN - POINTER_LEN) / node;
@@ -142,7 +143,7 @@ impl TreeWriter {
             let mut page = PageBuilder::new();
             for (child, key) in below.by_ref().take(each + usize::from(branch < more)) {
                 let (low, high) = (*child & u64::from(u32::MAX), *child >> 32);
-                // A file of so many pages that the rest does not fit 16 bits cannot be written.
+                // A file with more than 2^48 pages cannot be written.
                 let (low, high) = (u32::try_from(low).unwrap_or_default(), u16::try_from(high).unwrap_or_default());
                 if page.is_empty() {
                     self.first_keys.extend_from_slice(key);
@@ -160,7 +161,8 @@ impl TreeWriter {
         Ok(())
     }
 
-    /// The meta page `number`, which is also the transaction's number: the second counts where programs choose.
+    /// The meta page `number`, which is also its transaction number. Programs use the page with the higher one, the
+    /// second.
     fn meta(&self, number: u64) -> [u8; PAGE_LEN] {
         let mut page = [0; PAGE_LEN];
         put(&mut page, 0, &number.to_le_bytes());
@@ -212,12 +214,12 @@ impl PageBuilder {
         self.lower == PAGE_HEADER_LEN
     }
 
-    /// Whether a node with key and value of `len` bytes together fits.
+    /// Whether a node whose key and value take `len` bytes fits.
     fn has_room(&self, len: usize) -> bool {
         self.lower + POINTER_LEN + node_len(len) <= self.upper
     }
 
-    /// Adds a node, for which there has to be room.
+    /// Adds a node, which has to fit.
     fn push(&mut self, low: u32, flags: u16, key: &[u8], value: &[u8]) {
         self.upper = self.upper.saturating_sub(node_len(key.len() + value.len()));
         let at = self.upper;
@@ -238,19 +240,19 @@ impl PageBuilder {
     }
 }
 
-/// Length of a node with key and value of `len` bytes together: nodes start at even offsets.
+/// The length of a node whose key and value take `len` bytes. Nodes start at even offsets.
 fn node_len(len: usize) -> usize {
     (NODE_HEADER_LEN + len).next_multiple_of(POINTER_LEN)
 }
 
-/// Puts `value` at `at` of `bytes`, which are long enough.
+/// Writes `value` at offset `at` of `bytes`, which are long enough.
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     if let Some(room) = bytes.get_mut(at..at + value.len()) {
         room.copy_from_slice(value);
     }
 }
 
-/// The same for a number within a page.
+/// Writes a 16-bit number.
 fn put_number(bytes: &mut [u8], at: usize, number: usize) {
     put(bytes, at, &u16::try_from(number).unwrap_or(u16::MAX).to_le_bytes());
 }

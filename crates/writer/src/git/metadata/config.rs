@@ -1,8 +1,8 @@
-//! The configuration of a variant.
+//! Writes the configuration of a variant.
 //!
-//! A function of the source's format, extensions and remotes and of the codec spec, and of nothing else: converting to
-//! another codec and back gives the bytes of converting directly. Where a variant has no packs, their `.promisor` marks decide, too.
-//! Nothing is taken over that git would run: no filter, alias, hook, helper or program of any kind.
+//! It depends only on the format, extensions and remotes of the source and on the codec spec. So converting to another
+//! codec and back gives the same bytes as converting directly. If the variant has no packs, the `.promisor` marks of
+//! the source's packs decide too. No setting is kept that makes git run a program: no filter, alias, hook or helper.
 
 use bstr::{BString, ByteSlice as _};
 use gix_config::file::Metadata;
@@ -12,33 +12,36 @@ use repackbench_reader::{ReaderError, git::GitRepository};
 use super::remotes::{Remotes, kept_entries};
 use crate::error::Result;
 
-/// What a variant is beside its spec.
+/// The properties of a variant that its configuration depends on, besides the spec.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct VariantKind {
     /// Whether stock git can read it.
     pub(super) is_read_by_git: bool,
-    /// Whether it has the packs of its source, and so their marks.
+    /// Whether it has the packs of its source, with their `.promisor` marks.
     pub(super) has_packs: bool,
-    /// What it keeps of remotes.
+    /// The settings of remotes that it keeps.
     pub(super) remotes: Remotes,
 }
 
-/// The bytes of `config` for a bare copy of `source` under `spec`. What is not taken over of remotes goes to `left_aside`.
+/// The bytes of `config` for a bare copy of `source` under `spec`. Adds the names of dropped remote settings to
+/// `left_out`.
 pub(super) fn for_variant(
     source: &GitRepository,
     spec: &CodecSpec,
     kind: VariantKind,
-    left_aside: &mut Vec<String>,
+    left_out: &mut Vec<String>,
 ) -> Result<BString> {
     let extensions = extensions(source, spec, kind);
-    // Git wants version 1 for `partialClone`, too, though it honours it in version 0; with no extension 0 says the same.
+    // git requires version 1 for `partialClone`, although it honours the extension in version 0. Without extensions, 0
+    // means the same.
     let format_version = if extensions.is_empty() { "0" } else { "1" };
     let mut core = vec![
         ("repositoryformatversion", BString::from(format_version)),
         ("filemode", boolean(source.config().boolean("core.filemode").ok().flatten().unwrap_or(true))),
         ("bare", boolean(true)),
     ];
-    // Decides which objects are visited, unlike the rest of [core], so that a workload reads the same in every variant.
+    // Unlike the rest of [core], this decides which objects are visited. Keep it, so that a workload reads the same in
+    // every variant.
     if !source.uses_replacements()? {
         core.push(("useReplaceRefs", boolean(false)));
     }
@@ -55,7 +58,7 @@ pub(super) fn for_variant(
     }
     for remote in source.config().sections_by_name("remote").into_iter().flatten() {
         let name = remote.header().subsection_name().map(ToOwned::to_owned);
-        let entries = kept_entries(remote, kind.remotes, left_aside);
+        let entries = kept_entries(remote, kind.remotes, left_out);
         if entries.is_empty() {
             continue;
         }
@@ -96,14 +99,14 @@ fn extensions(source: &GitRepository, spec: &CodecSpec, kind: VariantKind) -> Ve
     extensions
 }
 
-/// The name of the first remote; that of git's default if there is none.
+/// The name of the first remote, or git's default name if there is none.
 fn first_remote(source: &GitRepository) -> BString {
     let mut remotes = source.config().sections_by_name("remote").into_iter().flatten();
     let name = remotes.find_map(|section| section.header().subsection_name().map(ToOwned::to_owned));
     name.unwrap_or_else(|| "origin".into())
 }
 
-/// The value of `extensions.objectFormat`; none for SHA-1, which git takes an absent value for.
+/// The value of `extensions.objectFormat`; `None` for SHA-1, git's default.
 fn object_format(hash: gix_hash::Kind) -> Option<&'static str> {
     if hash == gix_hash::Kind::Sha256 { Some("sha256") } else { None }
 }

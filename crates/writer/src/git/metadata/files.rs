@@ -1,4 +1,4 @@
-//! Copying small files into the output, each under the name that it has in the source.
+//! Copies small files into the output, under the same names.
 
 use std::{
     ffi::OsStr,
@@ -21,7 +21,7 @@ use repackbench_reader::{
 use super::MetadataReport;
 use crate::error::{Result, WriterError};
 
-/// The folder that is written to, and what was written so far.
+/// The output folder, and the report of what was written so far.
 pub(super) struct Output<'out> {
     root: &'out Path,
     report: MetadataReport,
@@ -36,9 +36,9 @@ impl<'out> Output<'out> {
         self.report
     }
 
-    /// Tells the user what is not taken over.
-    pub(super) fn leave_aside(&mut self, what: String) {
-        self.report.left_aside.push(what);
+    /// Notes for the user what is not copied.
+    pub(super) fn note_left_out(&mut self, what: String) {
+        self.report.left_out.push(what);
     }
 
     pub(super) fn create_folder(&self, name: &str) -> Result<()> {
@@ -51,7 +51,7 @@ impl<'out> Output<'out> {
         self.write_to(&self.root.join(name), content)
     }
 
-    /// Copies `source` to the new file `name` if it is there.
+    /// Copies `source` to the new file `name` if it exists.
     pub(super) fn copy_if_there(&mut self, name: &str, source: &Path) -> Result<()> {
         match read_regular_file(source)? {
             Some(content) => self.write(name, &content),
@@ -59,8 +59,8 @@ impl<'out> Output<'out> {
         }
     }
 
-    /// Copies a loose ref. A symbolic link stays as it is if git reads its text as a symbolic ref, or if it leads to
-    /// another loose ref; any other is replaced by the ref that it leads to.
+    /// Copies a loose ref. A symbolic link is kept if git reads its text as a symbolic ref, or if it leads to another
+    /// loose ref. Any other link is replaced by the ref that it leads to.
     pub(super) fn copy_reference(&mut self, source: &GitRepository, file: &TreeFile) -> Result<()> {
         let destination = self.root.join(relative_path(file));
         let Some(link) = &file.link else { return self.copy_listed(file, &destination) };
@@ -74,16 +74,16 @@ impl<'out> Output<'out> {
         }
     }
 
-    /// Copies a reflog. One that is a symbolic link is left aside: its content may lie anywhere.
+    /// Copies a reflog. Symbolic links are not copied, since their content may be anywhere.
     pub(super) fn copy_reflog(&mut self, file: &TreeFile) -> Result<()> {
         if file.link.is_some() {
-            self.report.left_aside.push(format!("{}: a reflog that is a symbolic link", file.path.display()));
+            self.report.left_out.push(format!("{}: a reflog that is a symbolic link", file.path.display()));
             return Ok(());
         }
         self.copy_listed(file, &self.root.join(relative_path(file)))
     }
 
-    /// Copies a file that a listing has named: if it is gone, the source changed.
+    /// Copies a file from a listing. If it is gone, the source has changed.
     fn copy_listed(&mut self, file: &TreeFile, destination: &Path) -> Result<()> {
         match read_regular_file(&file.path)? {
             Some(content) => self.write_to(destination, &content),
@@ -112,12 +112,12 @@ impl<'out> Output<'out> {
     }
 }
 
-/// Where a listed file goes, below the output folder.
+/// The path of a listed file in the output folder.
 fn relative_path(file: &TreeFile) -> &Path {
     Path::new(OsStr::from_bytes(&file.name))
 }
 
-/// Whether the symbolic link `file`, which says `link`, leads to a place below `refs/`, going by names alone.
+/// Whether the symbolic link `file`, whose text is `link`, leads to a path below `refs/`. Only names are considered.
 fn leads_into_refs(file: &TreeFile, link: &Path) -> bool {
     let mut place: Vec<&OsStr> = relative_path(file).iter().collect();
     place.pop();

@@ -1,15 +1,15 @@
-//! Everything of a Git repository that is not object bytes, written out as a bare repository.
+//! Writes everything of a Git repository but its objects, as a bare repository.
 //!
 //! | written | how |
 //! |---|---|
-//! | `HEAD`, `refs/**`, `packed-refs` | byte for byte; a symbolic link stays one when it leads nowhere outside |
+//! | `HEAD`, `refs/**`, `packed-refs` | byte for byte; a symbolic link is kept if it does not lead outside |
 //! | `logs/**`, `shallow`, `info/grafts` | byte for byte |
-//! | `config` | anew: format version, extensions that still apply, where remotes are, and nothing else: nothing that git would run |
-//! | `objects/info`, `objects/pack`, `refs/heads`, `refs/tags` | created, since git wants them to be there |
+//! | `config` | new: format version, extensions that still apply, where remotes are; nothing that makes git run a program |
+//! | `objects/info`, `objects/pack`, `refs/heads`, `refs/tags` | created, since git expects them |
 //!
-//! Left out: hooks, the index, `core.worktree`, linked work trees and submodules' repositories (each is a repository of
-//! its own), pseudo-refs such as `FETCH_HEAD`, and alternates (the result stands alone). The same source and codec spec
-//! give the same bytes.
+//! Left out: hooks, the index, `core.worktree`, linked work trees, the repositories of submodules (each is a repository
+//! of its own), pseudo-refs such as `FETCH_HEAD`, and alternates (the result does not depend on other repositories).
+//! The same source and codec spec give the same bytes.
 
 mod config;
 mod files;
@@ -28,28 +28,28 @@ use crate::{
     layout::StoreKind,
 };
 
-/// The codec of a repository that does not name one.
+/// The spec of a repository that does not record one.
 const READ_BY_GIT: &str = "zlib:6";
 
-/// What [`write_metadata`] wrote, and what it left aside.
+/// What [`write_metadata`] wrote and left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MetadataReport {
-    /// How many files, symbolic links counted.
+    /// The number of files, including symbolic links.
     pub files: u64,
-    /// How many bytes are in them; a symbolic link has none.
+    /// The number of bytes in them. A symbolic link has none.
     pub bytes: u64,
-    /// What was not taken over, one sentence each, for the summary.
-    pub left_aside: Vec<String>,
+    /// What was not copied, one sentence each, for the summary.
+    pub left_out: Vec<String>,
 }
 
-/// Writes the metadata of `source` into the existing folder `out`, and marks it as a variant under `spec` if stock git cannot
-/// read its objects: it cannot read a B-tree, and not every codec.
+/// Writes the metadata of `source` into the existing folder `out`. Marks it as a variant under `spec` if stock git
+/// cannot read its objects: it cannot read B-trees, and it cannot read every codec.
 ///
 /// Nothing is synced: the caller syncs the finished repository as a whole.
 ///
 /// # Errors
-/// [`WriterError::Reader`] when the source does not parse or has changed, [`WriterError::Io`] when a file cannot be written;
-/// a file that is already there is an error too.
+/// [`WriterError::Reader`] when the source cannot be parsed or has changed, [`WriterError::Io`] when a file cannot be
+/// written or already exists.
 pub fn write_metadata(
     source: &GitRepository,
     spec: &CodecSpec,
@@ -64,8 +64,8 @@ pub fn write_metadata(
     write(source, spec, kind, out)
 }
 
-/// Makes a bare repository in the folder `out`, which is not there yet, that has the refs of `source` and, through a link, its very
-/// objects, and of its configuration what a variant has, without remotes: for commands of the user's git on the repository as found.
+/// Creates a bare repository in the new folder `out` for commands of the user's git on the repository as found. It has
+/// the refs of `source`, a link to its objects, and the configuration of a variant without remotes.
 ///
 /// # Errors
 /// As [`write_metadata`].
@@ -82,12 +82,12 @@ pub fn isolate(source: &GitRepository, out: &Path) -> Result<()> {
 }
 
 fn write(source: &GitRepository, spec: &CodecSpec, kind: VariantKind, out: &Path) -> Result<MetadataReport> {
-    let mut left_aside = Vec::new();
-    let config = config::for_variant(source, spec, kind, &mut left_aside)?;
+    let mut left_out = Vec::new();
+    let config = config::for_variant(source, spec, kind, &mut left_out)?;
     let mut output = Output::new(out);
-    if !left_aside.is_empty() && kind.remotes == Remotes::Named {
+    if !left_out.is_empty() && kind.remotes == Remotes::Named {
         let path = source.common_dir().join("config");
-        output.leave_aside(format!("{}: left aside of its remotes: {}", path.display(), left_aside.join(", ")));
+        output.note_left_out(format!("{}: left aside of its remotes: {}", path.display(), left_out.join(", ")));
     }
     for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
         output.create_folder(folder)?;

@@ -1,10 +1,11 @@
-//! What a variant keeps of the source's remotes: where they are and what is fetched from them, and nothing that git would run.
+//! Selects the settings of remotes that a variant keeps: where they are and what is fetched from them, but nothing that
+//! makes git run a program.
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix_config::file::SectionRef;
 
-/// Keys of a `remote` section that name no program. Left out are `uploadpack` and `receivepack`, which a shell runs, `vcs`, which names a
-/// helper, and whatever else there may be.
+/// Keys of a `remote` section that name no program. Not among them: `uploadpack` and `receivepack`, which a shell runs,
+/// `vcs`, which names a helper, and any unknown key.
 const KEPT: [&str; 12] = [
     "fetch",
     "mirror",
@@ -20,26 +21,26 @@ const KEPT: [&str; 12] = [
     "url",
 ];
 
-/// Keys that decide which objects may be missing, and nothing of where they would come from.
+/// Keys that decide which objects may be missing, but not where they would come from.
 const KEPT_IN_ISOLATION: [&str; 2] = ["partialclonefilter", "promisor"];
 
-/// Schemes of URLs that git itself speaks. For any other it starts the program `git-remote-SCHEME`.
+/// URL schemes that git implements itself. For any other scheme it starts the program `git-remote-SCHEME`.
 const SCHEMES: [&str; 10] = ["file", "ftp", "ftps", "git", "git+ssh", "http", "https", "rsync", "ssh", "ssh+git"];
 
-/// Which of a remote's keys are kept.
+/// Which keys of a remote are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remotes {
-    /// As in a variant.
+    /// Those of a variant.
     Named,
-    /// As for commands in isolation, which go to no remote.
+    /// Those for isolated commands, which contact no remote.
     Promising,
 }
 
-/// The entries of `remote` that are kept, in the order of the file; the names of the others go to `left_aside`.
+/// The entries of `remote` that are kept, in the order of the file. Adds the names of the others to `left_out`.
 pub(super) fn kept_entries(
     remote: SectionRef<'_>,
     remotes: Remotes,
-    left_aside: &mut Vec<String>,
+    left_out: &mut Vec<String>,
 ) -> Vec<(String, Option<BString>)> {
     let mut names: Vec<String> = Vec::new();
     for name in remote.value_names() {
@@ -64,14 +65,14 @@ pub(super) fn kept_entries(
                 kept.push((name.clone(), value));
             } else {
                 let of = remote.header().subsection_name().unwrap_or_default().to_owned();
-                left_aside.push(format!("remote.{of}.{name}"));
+                left_out.push(format!("remote.{of}.{name}"));
             }
         }
     }
     kept
 }
 
-/// Whether git needs no helper to follow `url`: a path, `host:path`, or one of [`SCHEMES`].
+/// Whether git follows `url` without a helper: a path, `host:path`, or one of [`SCHEMES`].
 fn is_spoken_by_git(url: &BStr) -> bool {
     let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     let name_len = url.iter().take_while(|byte| is_of_name(byte)).count();
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_that_start_a_helper_are_told_from_those_that_git_follows() {
+    fn urls_that_need_a_remote_helper_are_recognised() {
         for url in
             ["/a/path", "../up", "host:path", "me@host:a/b", "https://example.com/a;b#c", "ssh://h/p", "file:///x"]
         {

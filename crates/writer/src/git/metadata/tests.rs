@@ -1,4 +1,4 @@
-//! Tests against repositories that real git makes, read back by real git.
+//! Tests with repositories that real git makes and reads back.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use repackbench_reader::{ReaderError, git::GitRepository};
 use super::{MetadataReport, write_metadata};
 use crate::{StoreKind, error::WriterError};
 
-/// Runs git in `folder`, untouched by the user's configuration.
+/// Runs git in `folder`, without the user's configuration.
 fn try_git(folder: &Path, arguments: &[&str]) -> Output {
     Command::new("git")
         .current_dir(folder)
@@ -33,7 +33,7 @@ fn try_git(folder: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// As [`try_git`], has to succeed, and returns what git prints.
+/// As [`try_git`], but has to succeed. Returns the output.
 fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = try_git(folder, arguments);
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -41,7 +41,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A folder with the repository `source`: two commits, refs of many sorts, a remote and reflogs.
+/// A folder with the repository `source`: two commits, refs of many kinds, a remote and reflogs.
 fn scratch(init_options: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("source");
@@ -70,7 +70,7 @@ fn convert(source: &Path, spec: &str, out: &Path) -> Result<MetadataReport, Writ
     write_metadata(&GitRepository::open(source)?, &spec, StoreKind::AsFound, out)
 }
 
-/// Writes the metadata and copies the objects as they are, so that stock git can read the result.
+/// Writes the metadata and copies the objects unchanged, so that stock git can read the result.
 fn convert_with_objects(source: &Path, spec: &str, out: &Path) -> MetadataReport {
     let report = convert(source, spec, out).unwrap();
     let objects = GitRepository::open(source).unwrap().common_dir().join("objects");
@@ -78,7 +78,7 @@ fn convert_with_objects(source: &Path, spec: &str, out: &Path) -> MetadataReport
     report
 }
 
-/// Every file below `root` with its content, sorted by path; a symbolic link with what it says.
+/// Every file below `root` with its content, sorted by path. The content of a symbolic link is its text.
 fn content(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = walkdir::WalkDir::new(root).sort_by_file_name();
     entries
@@ -101,7 +101,7 @@ fn stock_git_reads_the_same_refs_reflogs_and_remotes() {
         let (folder, source) = scratch(init_options);
         let out = folder.path().join("out");
         let report = convert_with_objects(&source, "zlib:6", &out);
-        assert!(report.left_aside.is_empty());
+        assert!(report.left_out.is_empty());
         for arguments in [
             ["for-each-ref", "--format=%(refname) %(objectname) %(symref)"].as_slice(),
             &["symbolic-ref", "HEAD"],
@@ -122,7 +122,7 @@ fn stock_git_reads_the_same_refs_reflogs_and_remotes() {
 }
 
 #[test]
-fn the_report_counts_what_is_there_and_two_runs_agree() {
+fn report_matches_the_output_and_runs_are_identical() {
     let (folder, source) = scratch(&[]);
     let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
     let report = convert(&source, "zlib:6", &first).unwrap();
@@ -134,7 +134,7 @@ fn the_report_counts_what_is_there_and_two_runs_agree() {
 }
 
 #[test]
-fn stock_git_refuses_a_variant_plainly_and_converting_back_leaves_no_trace() {
+fn stock_git_refuses_variants_and_reads_them_converted_back() {
     let (folder, source) = scratch(&[]);
     let [variant, back, direct] = ["variant", "back", "direct"].map(|name| folder.path().join(name));
     convert(&source, "zstd:5", &variant).unwrap();
@@ -145,7 +145,7 @@ fn stock_git_refuses_a_variant_plainly_and_converting_back_leaves_no_trace() {
     assert_eq!(refused.status.code(), Some(128));
     let message = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(message, "fatal: unknown repository extension found:\n\trepackbench\n");
-    // git itself reads the value whole, semicolon included.
+    // git itself reads the whole value, including the semicolon.
     let config = variant.join("config");
     let value = git(folder.path(), &["config", "--file", config.to_str().unwrap(), "extensions.repackbench"]);
     assert_eq!(value, format!("{};{}\n", repackbench_codec::FORMAT_VERSION, spec.canonical()));
@@ -156,7 +156,7 @@ fn stock_git_refuses_a_variant_plainly_and_converting_back_leaves_no_trace() {
 }
 
 #[test]
-fn a_linked_work_tree_gives_its_own_head_refs_and_log() {
+fn linked_work_tree_gives_its_own_head_refs_and_log() {
     let (folder, source) = scratch(&[]);
     git(&source, &["worktree", "add", "-q", "-b", "side", "../linked"]);
     let linked = folder.path().join("linked");
@@ -177,7 +177,7 @@ fn a_linked_work_tree_gives_its_own_head_refs_and_log() {
 }
 
 #[test]
-fn shallow_grafts_and_partial_clones_stay_what_they_are() {
+fn shallow_grafted_and_partial_clones_are_preserved() {
     let (folder, source) = scratch(&[]);
     git(&source, &["config", "uploadpack.allowFilter", "true"]);
     let url = format!("file://{}", source.display());
@@ -198,7 +198,7 @@ fn shallow_grafts_and_partial_clones_stay_what_they_are() {
 }
 
 #[test]
-fn what_only_marks_of_packs_say_is_said_by_the_configuration_where_there_are_no_packs() {
+fn stores_without_packs_record_partial_clones_in_the_config() {
     let (folder, source) = scratch(&[]);
     git(&source, &["repack", "-q", "-a", "-d"]);
     let spec: CodecSpec = "zlib:6".parse().unwrap();
@@ -217,7 +217,7 @@ fn what_only_marks_of_packs_say_is_said_by_the_configuration_where_there_are_no_
         let expected = (store != StoreKind::AsFound).then(|| "origin".to_owned());
         assert_eq!(partial(store.name(), store), expected, "{store}");
     }
-    // What the configuration says already is not said twice.
+    // A setting that exists already is not added again.
     git(&source, &["config", "remote.origin.promisor", "true"]);
     for store in StoreKind::ALL {
         assert_eq!(partial(&format!("configured-{store}"), store), None, "{store}");
@@ -225,7 +225,7 @@ fn what_only_marks_of_packs_say_is_said_by_the_configuration_where_there_are_no_
 }
 
 #[test]
-fn extensions_of_work_trees_are_dropped_and_the_others_kept() {
+fn work_tree_extensions_are_dropped_and_others_kept() {
     let (folder, source) = scratch(&[]);
     for (key, value) in [
         ("core.repositoryformatversion", "1"),
@@ -235,7 +235,7 @@ fn extensions_of_work_trees_are_dropped_and_the_others_kept() {
         ("extensions.preciousObjects", "true"),
         ("extensions.worktreeConfig", "true"),
         ("core.useReplaceRefs", "false"),
-        // The last: before 2.45 git knows it not, and sets no more.
+        // This has to be the last one: git before 2.45 does not know it and refuses to set more.
         ("extensions.refStorage", "files"),
     ] {
         git(&source, &["config", key, value]);
@@ -250,7 +250,7 @@ fn extensions_of_work_trees_are_dropped_and_the_others_kept() {
 }
 
 #[test]
-fn symbolic_links_stay_or_are_replaced_by_what_they_mean() {
+fn symbolic_links_are_kept_or_resolved() {
     let (folder, source) = scratch(&[]);
     let git_dir = source.join(".git");
     let heads = git_dir.join("refs/heads");
@@ -269,8 +269,8 @@ fn symbolic_links_stay_or_are_replaced_by_what_they_mean() {
     }
     let arguments = ["for-each-ref", "--format=%(refname) %(objectname) %(symref)"];
     assert_eq!(git(&out, &arguments), git(&source, &arguments));
-    assert!(matches!(report.left_aside.as_slice(), [note] if note.contains("logs/refs/heads/linked")));
-    // One that leads out is not followed, whatever lies there.
+    assert!(matches!(report.left_out.as_slice(), [note] if note.contains("logs/refs/heads/linked")));
+    // A link that leads outside is not followed, whatever its target is.
     let outside = folder.path().join("outside");
     fs::copy(heads.join("packed"), &outside).unwrap();
     symlink(&outside, heads.join("out")).unwrap();
@@ -279,7 +279,7 @@ fn symbolic_links_stay_or_are_replaced_by_what_they_mean() {
 }
 
 #[test]
-fn an_existing_file_is_not_overwritten() {
+fn existing_files_are_not_overwritten() {
     let (folder, source) = scratch(&[]);
     let out = folder.path().join("out");
     convert(&source, "zlib:6", &out).unwrap();

@@ -1,10 +1,11 @@
-//! Bases before their deltas.
+//! Puts bases before their deltas.
 
 use super::positions::PositionSet;
 
-/// The positions of `wanted`, each once and as early as it stands there, but for what must be written before others: the bases of a
-/// delta stand right before it, unless they stand earlier. `bases` are those of all positions, a whole entry's being itself, and lead
-/// round in no circle. A delta that `may_precede` its base does not pull it forward.
+/// Sorts positions so that bases come before their deltas. Each position of `wanted` is kept once, at its first place.
+/// But the bases of a delta come right before it, unless they come earlier anyway. `bases` has the base of each
+/// position; a whole entry is its own base, and there are no cycles. A delta that `may_precede` its base does not pull
+/// it forward.
 pub(super) fn bases_first(
     wanted: impl IntoIterator<Item = u32>,
     bases: &[u32],
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_is_pulled_forward_once() {
+    fn base_is_pulled_forward_once() {
         // 0 is a delta on 2, 2 on 4; 3 on 4.
         let bases = [2, 1, 4, 4, 4];
         assert_eq!(bases_first(0..5, &bases, |_| false), [4, 2, 0, 1, 3]);
@@ -43,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_precede_its_base_stays_where_it_is_wanted() {
+    fn deltas_that_may_precede_their_bases_keep_their_place() {
         let bases = [2, 1, 4, 4, 4];
         assert_eq!(bases_first(0..5, &bases, |_| true), [0, 1, 2, 3, 4]);
         assert_eq!(bases_first(0..5, &bases, |position| position != 2), [0, 1, 4, 2, 3]);
@@ -55,7 +56,8 @@ mod tests {
         let entries = prop::collection::vec((position, any::<bool>(), any::<bool>()), 1..60);
         entries.prop_flat_map(|entries| {
             let len = entries.len();
-            // Bases lie anywhere in the pack, as those that are named by id may: along a second numbering they lead backward.
+            // Bases can be anywhere in the pack, like those that are named by id. In terms of a second numbering they
+            // come earlier.
             let numbering = Just((0..len as u32).collect::<Vec<u32>>()).prop_shuffle();
             let wanted = Just((0..len as u32).collect::<Vec<u32>>()).prop_shuffle();
             let may_precede = entries.iter().map(|(_, _, may_precede)| *may_precede).collect::<Vec<bool>>();
@@ -72,7 +74,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_position_stands_once_and_behind_its_base((bases, wanted, may_precede) in forests()) {
+        fn every_position_comes_once_and_after_its_base((bases, wanted, may_precede) in forests()) {
             let order = bases_first(wanted.iter().copied(), &bases, |position| may_precede[position as usize]);
             let mut places = vec![usize::MAX; bases.len()];
             for (place, position) in order.iter().enumerate() {
@@ -84,7 +86,8 @@ mod tests {
                 let is_behind = places[*base as usize] <= places[position];
                 prop_assert!(is_behind || may_precede[position], "{} stands before its base {}", position, base);
             }
-            // Nothing is later than it has to be: before each stand what was wanted before it, and bases of that or of it.
+            // Nothing comes later than necessary: before each position come only those wanted before it, and their
+            // bases and its own.
             if let Some(first) = wanted.first() {
                 let place = places[*first as usize];
                 let mut at = *first as usize;

@@ -1,12 +1,13 @@
-//! In which order the entries of packs are written, where that is not the source's.
+//! Decides the order in which the entries of packs are written, if it is not that of the source.
 //!
-//! History is walked once, and every object's place in git's own listing noted with each pack that holds it: four bytes an entry, or
-//! eight where paths count. From these, and from how a pack's entries hang together, comes the order of each pack when its turn comes.
+//! History is walked once. For each pack, the place of every object in git's own listing is recorded: four bytes per
+//! entry, or eight if paths count. From that, and from the delta structure of a pack, the order of its entries is
+//! computed when the pack is converted.
 
 mod bases_first;
+mod ordered_pack;
 mod positions;
 mod recency;
-mod wanted;
 
 use std::{collections::HashMap, ops::ControlFlow, path::PathBuf};
 
@@ -20,28 +21,29 @@ use repackbench_reader::{
     },
 };
 
-use self::{bases_first::bases_first, recency::recency, wanted::OrderedPack};
+use self::{bases_first::bases_first, ordered_pack::OrderedPack, recency::recency};
 use crate::{Layout, Order, Progress, ProgressUnit, Result, WriterError};
 
-/// How many objects are listed between two looks at whether the user wants to stop.
+/// The number of objects that are listed between two checks for cancellation.
 const STEP: u32 = 1 << 12;
 
 /// An order for the entries of packs.
 pub trait EntryOrder {
-    /// The positions of the entries of `pack` in the wanted order, all of them or the first ones, some maybe repeated.
+    /// The positions of the entries of `pack` in the wanted order. They may be incomplete or repeated: missing ones
+    /// come last, and the first occurrence counts.
     fn wanted(&self, pack: &PackFile, table: &EntryTable, forest: &DeltaForest) -> Vec<u32>;
 
-    /// Whether deltas may lie before their bases, and name them by id.
+    /// Whether deltas may come before their bases, and name them by id.
     fn reference_deltas(&self) -> bool;
 }
 
-/// The order in which entries of a pack are written: positions in file order.
+/// The order in which the entries of a pack are written, as positions in file order.
 #[derive(Debug, Default)]
 pub(crate) struct WriteOrder(Option<Vec<u32>>);
 
 impl WriteOrder {
-    /// The order that `order` wants for `pack`: every entry once, what it does not name behind all else. Bases come before their
-    /// deltas, unless a delta may name its base by id, and that id is no other entry's too.
+    /// Applies `order` to `pack`. Every entry comes once; those that `order` does not name come last. Bases come before
+    /// their deltas, unless a delta may name its base by id and that id is unique in the pack.
     pub(crate) fn new(order: &dyn EntryOrder, pack: &PackFile, table: &EntryTable, forest: &DeltaForest) -> Self {
         let rest = (0..pack.entry_count()).take(table.len());
         let wanted = order.wanted(pack, table, forest).into_iter().chain(rest);
@@ -49,7 +51,7 @@ impl WriteOrder {
         WriteOrder(Some(bases_first(wanted, forest.bases(), may_precede)))
     }
 
-    /// The entries at `places`, which are the first of all to be written, the second, and so on.
+    /// The entries at the given places of the write order.
     pub(crate) fn positions(&self, places: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
         places.map(|place| self.position(place))
     }
@@ -63,7 +65,7 @@ impl WriteOrder {
     }
 }
 
-/// Whether the id of the base of the entry at `position` is that of one entry alone: where an object is stored twice, its id could
+/// Whether only one entry has the id of the base of the entry at `position`. If an object is stored twice, its id could
 /// lead to the copy that is a delta on this very entry.
 fn is_named_by_id(pack: &PackFile, table: &EntryTable, forest: &DeltaForest, position: u32) -> bool {
     let base = forest.base(position as usize).and_then(|base| table.index_position(base));
@@ -74,23 +76,23 @@ fn is_named_by_id(pack: &PackFile, table: &EntryTable, forest: &DeltaForest, pos
     !is_same(base.checked_sub(1)) && !is_same(base.checked_add(1))
 }
 
-/// The order that a layout asks for, for all packs of a repository.
+/// The order of a layout, for all packs of a repository.
 #[derive(Debug)]
 pub struct ObjectOrder {
     order: Order,
     reference_deltas: bool,
     packs: Vec<ListedPack>,
-    /// The rank of each path, by its number; empty unless paths count.
+    /// The rank of each path number; empty unless paths count.
     path_ranks: Vec<u32>,
 }
 
-/// What a walk over history said of a pack. Positions are those of its index.
+/// The places of a pack's objects in a walk over history. Positions are those of the pack's index.
 #[derive(Debug)]
 struct ListedPack {
     path: PathBuf,
-    /// Of each object the place in the listing, from 1 on; 0 for those that no reference reaches.
+    /// The place of each object in the listing, from 1 on; 0 for unreachable objects.
     places: Vec<u32>,
-    /// Of each object the number of the path at which it was met; empty unless paths count.
+    /// The number of the path at which each object was found first; empty unless paths count.
     paths: Vec<u32>,
     tagged: Vec<u32>,
     head_trees: Vec<u32>,
@@ -98,16 +100,16 @@ struct ListedPack {
 }
 
 impl ObjectOrder {
-    /// Walks the history of `source` to learn the order that `layout` asks for. Returns notes, too.
+    /// Walks the history of `source` to find the order that `layout` wants. Also returns notes.
     ///
-    /// What cannot be walked, because something is damaged or missing, is not put in order, and a note says so: whether what is
-    /// stored is sound is seen when it is converted.
+    /// If something is damaged or missing, the part that cannot be walked is not put in order, and a note says so.
+    /// Whether the stored data is valid is checked by the conversion.
     ///
     /// # Errors
     /// The packs cannot be opened; [`WriterError::Interrupted`].
     pub fn new(source: &GitRepository, layout: Layout, progress: &dyn Progress) -> Result<(Self, Vec<String>)> {
         let mut history = GitHistory::new(source, ObjectStore::open(source, ZlibReader::Libdeflate)?)?;
-        // git packs what is stored, whatever stands in its place when it is read.
+        // git packs what is stored, whether or not it is replaced when read.
         history.objects().lock().set_replacements(HashMap::default());
         let by_path = layout.order == Order::Path;
         let packs = history.objects().lock().packs().iter().map(|pack| ListedPack::new(pack, by_path)).collect();
@@ -141,7 +143,7 @@ impl ObjectOrder {
         Ok((this, notes))
     }
 
-    /// Notes where in git's listing each object stands. The inner error is history's.
+    /// Records the place of each object in git's listing. The inner error is one of history.
     fn list(
         &mut self,
         history: &mut GitHistory,
@@ -186,7 +188,7 @@ impl ObjectOrder {
         }
     }
 
-    /// Notes in each pack where `ids` stand in its index, in the list that `list` chooses.
+    /// Records the index positions of `ids` in each pack, in the list that `list` chooses.
     fn note_positions(
         &mut self,
         history: &GitHistory,
@@ -214,7 +216,7 @@ impl ListedPack {
         }
     }
 
-    /// The positions in file order of what was listed, as it was listed.
+    /// The listed objects, as positions in file order, in the order of the listing.
     fn listed(&self, table: &EntryTable) -> Vec<u32> {
         let place = |at: &u32| self.places.get(*at as usize).copied().unwrap_or_default();
         let mut listed: Vec<(u32, u32)> =

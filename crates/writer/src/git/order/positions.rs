@@ -1,4 +1,4 @@
-//! Sets of positions in a pack, a bit each.
+//! Sets of positions in a pack, one bit each.
 
 /// A set of positions.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ impl PositionSet {
         set
     }
 
-    /// Adds `position`; whether it was not in the set.
+    /// Adds `position`. Returns whether it was not in the set before.
     pub(super) fn insert(&mut self, position: u32) -> bool {
         let Some(word) = self.0.get_mut(position as usize / 64) else { return false };
         let bit = 1 << (position % 64);

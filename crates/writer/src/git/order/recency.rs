@@ -1,17 +1,18 @@
 //! The order in which git writes a pack.
 //!
-//! `compute_write_order()` in git's `builtin/pack-objects.c`: what it lists, up to the first commit that has a tag; what has a tag;
-//! the other commits and tags; the other trees; then files, and each brings along all that share a delta chain with it.
+//! Source: `compute_write_order()` in git's `builtin/pack-objects.c`. First the listing up to the first tagged commit,
+//! then everything tagged, the other commits and tags, the other trees, and finally the blobs. Each blob brings along
+//! all blobs of its delta family.
 
 use repackbench_reader::ObjectKind;
 
 use super::positions::PositionSet;
 
-/// In place of a position, for none.
+/// The absence of a position.
 const NONE: u32 = u32::MAX;
 
-/// `listed`, positions in the order in which `git rev-list --objects` lists their objects, in the order in which git would write
-/// them. `bases` and `kinds` are those of all positions; a whole entry's base is itself.
+/// Sorts `listed`, positions in the order of `git rev-list --objects`, into the order in which git would write them.
+/// `bases` and `kinds` are those of all positions; a whole entry is its own base.
 pub(super) fn recency(listed: &[u32], bases: &[u32], kinds: &[ObjectKind], tagged: &[u32]) -> Vec<u32> {
     let tagged = PositionSet::of(bases.len(), tagged);
     let kind = |position: &u32| kinds.get(*position as usize).copied();
@@ -31,11 +32,11 @@ pub(super) fn recency(listed: &[u32], bases: &[u32], kinds: &[ObjectKind], tagge
     order.order
 }
 
-/// An order that comes to be, and how what is in it hangs together.
+/// An order under construction, and the delta tree of its entries.
 struct GrowingOrder {
     order: Vec<u32>,
     written: PositionSet,
-    /// The base of each delta, if that is listed; else none.
+    /// The base of each delta if it is listed, or [`NONE`].
     bases: Vec<u32>,
     first_child: Vec<u32>,
     next_sibling: Vec<u32>,
@@ -51,7 +52,7 @@ impl GrowingOrder {
             first_child: vec![NONE; bases.len()],
             next_sibling: vec![NONE; bases.len()],
         };
-        // From the last one on, so that what was listed first is the first child.
+        // Start with the last, so that what was listed first becomes the first child.
         for position in listed.iter().rev() {
             let at = *position as usize;
             let base = bases.get(at).copied().filter(|base| base != position && is_listed.contains(*base));
@@ -75,7 +76,7 @@ impl GrowingOrder {
         }
     }
 
-    /// Adds all that share a delta chain with `position`, which is one of them.
+    /// Adds all entries of the delta family of `position`, including itself.
     fn add_family(&mut self, position: u32) {
         let mut root = position;
         while let Some(base) = linked(&self.bases, root) {
@@ -84,7 +85,7 @@ impl GrowingOrder {
         self.add_descendants(root);
     }
 
-    /// Adds `root` and all deltas on it: the deltas on one base together, then what is based on the first of them.
+    /// Adds `root` and all deltas on it: all deltas on one base together, then those based on the first of them.
     fn add_descendants(&mut self, root: u32) {
         let mut at = root;
         let mut is_new = true;
@@ -115,7 +116,7 @@ impl GrowingOrder {
     }
 }
 
-/// Where the link at `position` leads, if there is one.
+/// The target of the link at `position`, if there is one.
 fn linked(links: &[u32], position: u32) -> Option<u32> {
     links.get(position as usize).copied().filter(|to| *to != NONE)
 }
@@ -133,23 +134,23 @@ mod tests {
     }
 
     #[test]
-    fn without_tags_it_is_the_order_of_the_listing() {
+    fn order_without_tags_is_that_of_the_listing() {
         let kinds = [Commit, Commit, Tree, Blob, Tree, Blob];
         assert_eq!(order(&kinds, &[0, 1, 2, 3, 2, 3], &[]), [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]
-    fn what_has_a_tag_comes_before_older_commits_and_families_of_files_stay_together() {
+    fn tagged_commits_come_first_and_families_stay_together() {
         let kinds = [Commit, Commit, Commit, Tag, Tree, Blob, Blob, Tree, Blob, Blob];
         // 8 is a delta on 5, 9 on 8; 6 is whole.
         let bases = [0, 1, 2, 3, 4, 5, 6, 4, 5, 8];
         assert_eq!(order(&kinds, &bases, &[2, 3]), [0, 1, 2, 3, 4, 7, 5, 8, 9, 6]);
-        // The one with a tag first, then what is older.
+        // The tagged commit comes first, then older ones.
         assert_eq!(order(&kinds, &bases, &[1, 3]), [0, 1, 3, 2, 4, 7, 5, 8, 9, 6]);
     }
 
     #[test]
-    fn deltas_on_one_base_stand_together_before_what_is_based_on_them() {
+    fn deltas_on_one_base_come_before_deltas_on_them() {
         let kinds = [Commit, Blob, Blob, Blob, Blob, Blob, Blob];
         // 2, 5 and 6 are deltas on 1; 3 on 2; 4 on 5.
         let bases = [0, 1, 1, 2, 5, 1, 1];
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_that_is_not_listed_is_no_member_of_a_family() {
+    fn unlisted_bases_do_not_connect_families() {
         let kinds = [Commit, Blob, Blob, Blob];
         let bases = [0, 1, 1, 1];
         assert_eq!(recency(&[0, 3, 2], &bases, &kinds, &[0]), [0, 3, 2]);

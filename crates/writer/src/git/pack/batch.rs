@@ -1,21 +1,22 @@
-//! A pack cut into batches of entries.
+//! Cuts a pack into batches of entries.
 
 use repackbench_codec::BLOCK_LEN;
 use repackbench_reader::git::pack::{EntryKind, EntryTable, PackFile, StoredEntry};
 
 use crate::{Result, WriterError, git::order::WriteOrder};
 
-/// A batch holds about so many stored bytes: enough to make hand-over cheap, little enough to keep the buffers small.
+/// The approximate number of stored bytes in a batch: enough to make the hand-over cheap, few enough to keep buffers
+/// small.
 const BATCH_STORED_BYTES: u64 = 256 << 10;
 
-/// And at most so many entries, since a pack of deltas has many in few bytes.
+/// The most entries in a batch. A pack of deltas has many entries in few bytes.
 const BATCH_ENTRIES: usize = 4096;
 
-/// And about so many payload bytes.
+/// The approximate number of payload bytes in a batch.
 const BATCH_PAYLOAD_BYTES: u64 = 4 << 20;
 
 impl Batch {
-    /// Bytes that wait for their turn once the batch is done, about.
+    /// The approximate number of bytes that wait for their turn once the batch is converted.
     pub(super) fn cost(&self) -> u64 {
         match self {
             Batch::InMemory { cost, .. } => *cost + BATCH_STORED_BYTES,
@@ -24,25 +25,26 @@ impl Batch {
     }
 }
 
-/// Entries of a pack that are written one after the other.
+/// Entries of a pack that are written one after another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Batch {
-    /// Entries that a thread converts in memory, as places in the order of writing, and about how many bytes their new chunks may take.
+    /// Entries that a thread converts in memory: a range of the write order, and the approximate size of their new
+    /// chunks in bytes.
     InMemory { places: std::ops::Range<usize>, cost: u64 },
-    /// One entry that streams, as a position in file order.
+    /// One entry that is streamed, as a position in file order.
     Streamed(usize),
 }
 
-/// A pack cut into batches.
+/// The batches of a pack.
 #[derive(Debug)]
-pub(super) struct Cut {
+pub(super) struct PackBatches {
     pub(super) batches: Vec<Batch>,
     /// Whether some entry names its base by id.
     pub(super) has_ref_deltas: bool,
 }
 
 /// Cuts a pack, whose entries are written in `order`, into batches.
-pub(super) fn cut(pack: &PackFile, table: &EntryTable, order: &WriteOrder) -> Result<Cut> {
+pub(super) fn cut_into_batches(pack: &PackFile, table: &EntryTable, order: &WriteOrder) -> Result<PackBatches> {
     let mut batches = Vec::new();
     let mut has_ref_deltas = false;
     let mut start = 0;
@@ -70,7 +72,7 @@ pub(super) fn cut(pack: &PackFile, table: &EntryTable, order: &WriteOrder) -> Re
     if start < table.len() {
         batches.push(Batch::InMemory { places: start..table.len(), cost: payload });
     }
-    Ok(Cut { batches, has_ref_deltas })
+    Ok(PackBatches { batches, has_ref_deltas })
 }
 
 /// The error for an entry whose new chunk does not decode to its payload.

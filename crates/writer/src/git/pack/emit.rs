@@ -1,4 +1,4 @@
-//! The pack under construction: bytes in order, with offsets, CRCs and the running checksum.
+//! Writes a pack: entries in order, their offsets and CRCs, and the running checksum.
 
 use std::{
     fs::File,
@@ -18,7 +18,7 @@ use crate::{Result, WriterError, new_file::create_read_only};
 
 const BUFFER: usize = 1 << 20;
 
-/// The type of an entry that is a delta on a base named by id. It has every bit that the type of an offset delta has.
+/// The type of a delta that names its base by id. It has every bit that is set in the type of an offset delta.
 const REFERENCE_DELTA_TYPE: u8 = 7;
 
 /// Writes a pack entry by entry.
@@ -31,27 +31,27 @@ pub(super) struct PackEmitter<'a> {
     hasher: IdHasher,
     offset: u64,
     entry_header: Vec<u8>,
-    /// The new offset of each entry by position in file order, [`NOT_WRITTEN`] for those that were not written yet.
+    /// The new offset of each entry by position in file order, or [`NOT_WRITTEN`].
     offsets: Vec<u64>,
-    /// The CRC-32 of each entry so far, by position in file order.
+    /// The CRC-32 of each written entry, by position in file order.
     crcs: Vec<u32>,
     reference_deltas: ReferenceDeltas,
 }
 
-/// In place of an offset: a pack begins with its header.
+/// No entry has this offset, since a pack starts with its header.
 const NOT_WRITTEN: u64 = 0;
 
-/// Deltas that named their base by its distance and now name it by its id, since they lie before it.
+/// Deltas that named their base by distance, and now name it by id because they come before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReferenceDeltas {
-    /// How many.
+    /// The number of such deltas.
     pub entries: u64,
-    /// By how much their headers are longer, in bytes.
+    /// The additional length of their headers, in bytes.
     pub header_bytes: u64,
 }
 
 impl<'a> PackEmitter<'a> {
-    /// Starts the pack at `path`, which must not exist, with the header of `pack`.
+    /// Creates the pack at `path`, which must not exist, with the header of `pack`.
     pub(super) fn create(pack: &'a PackFile, table: &'a EntryTable, path: PathBuf) -> Result<Self> {
         let file = create_read_only(&path)?;
         let mut emitter = PackEmitter {
@@ -79,7 +79,7 @@ impl<'a> PackEmitter<'a> {
         &self.path
     }
 
-    /// Writes the entry that stands for `entry`, the one at `position` in file order, with the new chunk `stored`.
+    /// Writes the entry for `entry`, which is at `position` in file order, with the new chunk `stored`.
     pub(super) fn entry(&mut self, position: usize, entry: &StoredEntry<'_>, stored: &[u8]) -> Result<()> {
         self.make_header(entry, ChunkDecoder::claimed_len_on_base(stored))?;
         let mut crc = crc32fast::Hasher::new();
@@ -93,8 +93,8 @@ impl<'a> PackEmitter<'a> {
         result
     }
 
-    /// As [`entry`](Self::entry), with a chunk that is made by `chunk`, piece by piece. Gives back what `chunk` does, and where in
-    /// the file the chunk lies.
+    /// As [`entry`](Self::entry), with a chunk that `chunk` writes piece by piece. Returns the result of `chunk`, and
+    /// the range of the chunk in the file.
     pub(super) fn streamed_entry<T>(
         &mut self,
         position: usize,
@@ -118,8 +118,8 @@ impl<'a> PackEmitter<'a> {
         Ok((value, start..self.offset))
     }
 
-    /// The header of `entry` at the present offset: its size field as recorded, unless a payload of another length takes the
-    /// place of the delta; its base by the new distance, or by its id where it comes later.
+    /// Makes the header of `entry` at the present offset. The size field stays as it is, unless another payload
+    /// replaces the delta. The base is named by its new distance, or by its id if it comes later.
     fn make_header(&mut self, entry: &StoredEntry<'_>, payload_len: Option<u64>) -> Result<()> {
         self.entry_header.clear();
         let size_field = entry.bytes.get(..entry.header.size_field_len).unwrap_or_default();
@@ -130,7 +130,8 @@ impl<'a> PackEmitter<'a> {
         match entry.header.kind {
             EntryKind::Whole(_) => {}
             EntryKind::RefDelta { base } => {
-                // Named by id, so only its presence has to be checked: a thin pack would not be one at rest.
+                // The id does not change. Only check that the base is in this pack: a thin pack is not valid in a
+                // repository.
                 self.pack.base_offset_of_id(entry.offset, &base)?;
                 self.entry_header.extend_from_slice(base.as_bytes());
             }
@@ -151,7 +152,8 @@ impl<'a> PackEmitter<'a> {
         Ok(())
     }
 
-    /// Makes the header, which is that of an offset delta up to its distance, that of a delta on the entry at `base` by its id.
+    /// Completes the header of an offset delta, which lacks only its distance, as that of a delta that names the entry
+    /// at `base` by id.
     fn name_base(&mut self, entry: &StoredEntry<'_>, base: usize) -> Result<()> {
         if let Some(type_byte) = self.entry_header.first_mut() {
             *type_byte |= REFERENCE_DELTA_TYPE << 4;
@@ -167,7 +169,7 @@ impl<'a> PackEmitter<'a> {
         Ok(())
     }
 
-    /// Remembers that the entry at `position` begins here.
+    /// Records that the entry at `position` starts here.
     fn set_place(&mut self, position: usize) -> Result<()> {
         match self.offsets.get_mut(position) {
             Some(offset) if *offset == NOT_WRITTEN => *offset = self.offset,
@@ -208,7 +210,8 @@ impl<'a> PackEmitter<'a> {
         Ok(())
     }
 
-    /// Writes the trailing checksum and gives it back, with offsets and CRCs by position in file order. Every entry has to be written.
+    /// Writes the trailing checksum. Returns it with offsets and CRCs by position in file order. Every entry has to be
+    /// written before.
     pub(super) fn finish(mut self) -> Result<FinishedPack> {
         if let Some(position) = self.offsets.iter().position(|offset| *offset == NOT_WRITTEN) {
             return Err(self.internal(format!("entry {position} of {} was written", self.offsets.len())));
@@ -221,7 +224,7 @@ impl<'a> PackEmitter<'a> {
     }
 }
 
-/// A pack that is complete but for its index.
+/// A pack that lacks only its index.
 pub(super) struct FinishedPack {
     pub(super) path: PathBuf,
     pub(super) checksum: ObjectId,
@@ -252,7 +255,7 @@ mod tests {
     use super::*;
     use crate::git::pack::index::tests::packed;
 
-    /// Emits the entries at the positions that `wanted` names.
+    /// Emits the entries at the positions that `wanted` accepts.
     fn emit(wanted: impl Fn(usize) -> bool) -> Result<FinishedPack> {
         let scratch = tempfile::tempdir().unwrap();
         let repository = packed(scratch.path());
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pack_without_one_of_its_entries_is_not_finished() {
+    fn finishing_without_all_entries_is_an_error() {
         let finished = emit(|_| true).unwrap();
         assert_eq!(finished.offsets[0], 12);
         let last = finished.offsets.len() - 1;

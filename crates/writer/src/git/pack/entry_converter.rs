@@ -1,4 +1,4 @@
-//! What a thread makes of a batch of entries.
+//! Converts a batch of entries on one thread.
 
 use repackbench_codec::{
     BaseUse, ChunkDecoder, ChunkKind, DeltaBase, Dictionaries, KindEncoders, ObjectKind, ZlibReader,
@@ -16,7 +16,7 @@ use repackbench_reader::{
 use super::batch::unfaithful;
 use crate::{Encoding, Result, git::order::WriteOrder, pipeline::EncodedBatch};
 
-/// A pack, and what has to be known of it to convert its entries.
+/// A pack, and the information that is needed to convert its entries.
 pub(super) struct SourcePack<'a> {
     pub(super) pack: &'a PackFile,
     pub(super) table: &'a EntryTable,
@@ -24,19 +24,20 @@ pub(super) struct SourcePack<'a> {
     pub(super) order: &'a WriteOrder,
     /// The dictionaries that its chunks may name.
     pub(super) dictionaries: &'a Dictionaries,
-    /// What each entry is; `None` where the encoding is the same for all.
+    /// The kind and base of each entry; `None` if the encoding is the same for all.
     pub(super) structure: Option<DeltaForest>,
 }
 
 impl SourcePack<'_> {
-    /// What the entry at `position` is; the same for all where it makes no difference.
+    /// The kind of the entry at `position`, or an arbitrary kind if the encoding does not depend on it.
     pub(super) fn kind(&self, position: usize) -> ChunkKind {
         let any = ChunkKind { object: ObjectKind::Blob, is_delta: false };
         let Some(forest) = &self.structure else { return any };
         forest.kind(position).map_or(any, |object| ChunkKind { object, is_delta: forest.base(position).is_some() })
     }
 
-    /// The offset of the base of the entry at `position`, a delta at the end of a chain of at most `max_chain` deltas.
+    /// The offset of the base of the entry at `position`, if that is a delta whose chain has at most `max_chain`
+    /// deltas.
     fn base_within(&self, position: usize, max_chain: Option<u32>) -> Option<u64> {
         let forest = self.structure.as_ref()?;
         let length = forest.chain_lengths().get(position)?;
@@ -49,13 +50,13 @@ impl SourcePack<'_> {
     }
 }
 
-/// One thread's contexts and buffers.
+/// The contexts and buffers of one thread.
 pub(super) struct EntryConverter<'a> {
     source: &'a SourcePack<'a>,
     max_chain: Option<u32>,
     encoders: KindEncoders,
     decoder: ChunkDecoder,
-    /// Decodes what was encoded.
+    /// Decodes the new chunks.
     verifier: ChunkDecoder,
     /// Reads the bases of deltas.
     bases: PackedObjects,
@@ -85,13 +86,13 @@ impl<'a> EntryConverter<'a> {
         }
     }
 
-    /// Converts the entries at `places` of the order of writing into `encoded`, replacing what is there.
+    /// Converts the entries at `places` of the write order into `encoded`, and replaces the previous content.
     pub(super) fn convert(&mut self, places: std::ops::Range<usize>, encoded: &mut EncodedBatch) -> Result<()> {
         encoded.clear();
         for position in self.source.order.positions(places) {
             let entry = self.source.table.entry(self.source.pack, position)?;
             entry.check_crc(self.source.pack)?;
-            self.turn.expect(entry.header.payload_len);
+            self.turn.reserve(entry.header.payload_len);
             entry.decode(self.source.pack, &mut self.decoder, &mut self.payload)?;
 
             let start = encoded.stored.len();
@@ -101,11 +102,11 @@ impl<'a> EntryConverter<'a> {
             self.check_faithful(&entry, chunk)?;
         }
         let EntryConverter { turn, payload, again, base, object, .. } = self;
-        turn.end([payload, again, base, object]);
+        turn.finish([payload, again, base, object]);
         Ok(())
     }
 
-    /// Appends the new chunk of `entry`, whose payload was decoded, to `stored`; returns its length.
+    /// Appends the new chunk of `entry`, whose payload is decoded, to `stored`. Returns its length.
     fn encode(&mut self, entry: &StoredEntry<'_>, position: usize, stored: &mut Vec<u8>) -> Result<usize> {
         let encoder = self.encoders.for_kind(self.source.kind(position))?;
         let base = self.source.base_within(position, self.max_chain).filter(|_| encoder.uses_bases());
@@ -113,14 +114,14 @@ impl<'a> EntryConverter<'a> {
         let pack = self.source.pack;
         let bad_delta = |error| pack.bad_delta(entry.offset, error);
         let sizes = DeltaSizes::parse(&self.payload).map_err(bad_delta)?;
-        self.turn.expect(sizes.base.max(sizes.result));
+        self.turn.reserve(sizes.base.max(sizes.result));
         self.bases.read(pack, 0, base, &mut self.base)?;
         delta::apply(&self.base, &self.payload, &mut self.object).map_err(bad_delta)?;
         let base = DeltaBase { content: &self.base, object: Some(&self.object) };
         Ok(encoder.encode_delta(&self.payload, &base, stored)?)
     }
 
-    /// Decodes the new chunk of `entry` and compares it with what was encoded.
+    /// Decodes the new chunk of `entry` and compares the result with the payload.
     fn check_faithful(&mut self, entry: &StoredEntry<'_>, chunk: &[u8]) -> Result<()> {
         let base_use = ChunkDecoder::base_use(chunk);
         let expected = if base_use == BaseUse::Patch { &self.object } else { &self.payload };

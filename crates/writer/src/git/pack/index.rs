@@ -1,4 +1,4 @@
-//! The files that belong to a pack: index, reverse index, object times.
+//! Writes the files beside a pack: index, reverse index, object times.
 //!
 //! | file | layout (big-endian) | source |
 //! |---|---|---|
@@ -17,13 +17,13 @@ use repackbench_reader::{
 use super::emit::FinishedPack;
 use crate::{Result, WriterError, git::order::WriteOrder, new_file::create_read_only};
 
-/// Offsets from here on take a place in the table of 64-bit ones.
+/// Offsets from here on need a place in the table of 64-bit offsets.
 const LARGE_OFFSET: u64 = 1 << 31;
 
-/// Length of signature, version and hash function at the head of `.rev` and `.mtimes`.
+/// The length of signature, version and hash function at the start of `.rev` and `.mtimes`.
 const SIDE_FILE_HEADER: usize = 12;
 
-/// Writes a file of checksummed content.
+/// A file under construction that ends with checksums.
 struct ChecksummedFile<'a> {
     path: &'a Path,
     file: std::io::BufWriter<std::fs::File>,
@@ -60,10 +60,11 @@ fn hash_function(hash: gix_hash::Kind) -> u32 {
     }
 }
 
-/// Writes the index of `finished` to `path`. Entries stand as in the source's index, duplicates included.
+/// Writes the index of `finished` to `path`. Entries are in the same order as in the source's index, duplicates
+/// included.
 pub(super) fn write_index(pack: &PackFile, table: &EntryTable, finished: &FinishedPack, path: &Path) -> Result<()> {
     let index = pack.index();
-    // Where in the pack each entry of the index lies.
+    // The position in the pack of each entry of the index.
     let mut positions = vec![0usize; table.len()];
     for (position, at) in table.index_positions().iter().enumerate() {
         if let Some(slot) = positions.get_mut(*at as usize) {
@@ -125,8 +126,8 @@ pub(super) fn write_reverse_index(
     file.finish(finished)
 }
 
-/// Writes the object times of a cruft pack to `path`, those of `source` under the new pack's checksum. They are listed in
-/// the order of ids, which a conversion does not change.
+/// Writes the object times of a cruft pack to `path`: those of `source`, with the new pack's checksum. They are sorted
+/// by object id, which a conversion does not change.
 pub(super) fn rewrite_mtimes(pack: &PackFile, source: &Path, finished: &FinishedPack, path: &Path) -> Result<()> {
     let bytes = std::fs::read(source).map_err(|e| ReaderError::io("read", source, e))?;
     let mut expected_header = b"MTME".to_vec();
@@ -160,7 +161,7 @@ pub(in crate::git) mod tests {
 
     use super::*;
 
-    /// A repository of five commits in `folder`, all of its objects in one pack.
+    /// A repository of five commits in `folder`, with all objects in one pack.
     pub(in crate::git) fn packed(folder: &Path) -> GitRepository {
         git(folder, &["init", "-q"], None);
         for number in 0..5 {
@@ -172,10 +173,10 @@ pub(in crate::git) mod tests {
         GitRepository::open(folder).unwrap()
     }
 
-    /// Runs git in `folder`, without the user's configuration, and gives back what it prints.
+    /// Runs git in `folder` without the user's configuration, and returns its output.
     pub(in crate::git) fn git(folder: &Path, arguments: &[&str], input: Option<&Path>) -> String {
         let mut command = Command::new("git");
-        // Nothing of the user's, who may have set GIT_DIR or a folder of configuration.
+        // The environment of the user may set GIT_DIR or a folder of configuration.
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.current_dir(folder).args(arguments).env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
         command.env("GIT_AUTHOR_NAME", "A").env("GIT_AUTHOR_EMAIL", "a@b").env("GIT_COMMITTER_NAME", "A");
@@ -195,7 +196,7 @@ pub(in crate::git) mod tests {
         let repository = packed(folder);
         let pack = PackFile::open(&repository.packs()[0], repository.object_hash()).unwrap();
         let table = EntryTable::new(&pack).unwrap();
-        // Both sides of 2^31 and 2^32, not in order of ids.
+        // On both sides of 2^31 and 2^32, not in order of ids.
         let offsets: Vec<u64> = (0..table.len() as u64).map(|position| 12 + position * 0x2000_0001).collect();
         let crcs: Vec<u32> = (0..table.len()).map(|position| position as u32).collect();
         let path = folder.join("large.idx");

@@ -1,8 +1,8 @@
-//! Rewrites one pack under another codec: same entries, same bases, and the same order unless another one is asked for.
+//! Rewrites one pack under another codec: same entries, same bases, and the same order unless another one is requested.
 //!
-//! Threads take batches of entries that follow one another, decode, encode and decode again; one thread puts the results in order,
-//! fits the offset deltas' distances to the new offsets, and writes. A payload above
-//! [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) streams through the writing thread instead.
+//! Threads take batches of consecutive entries, decode them, encode them, and decode them again. One thread puts the
+//! results in order, adjusts the distances of offset deltas to the new offsets, and writes. A payload above
+//! [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) is streamed through the writing thread instead.
 
 mod batch;
 mod emit;

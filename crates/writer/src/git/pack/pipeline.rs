@@ -1,4 +1,4 @@
-//! From a source pack to a finished one.
+//! Converts a source pack into a finished pack.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use repackbench_reader::{
 };
 
 use super::{
-    batch::{Batch, Cut, cut, unfaithful},
+    batch::{Batch, PackBatches, cut_into_batches, unfaithful},
     emit::{FinishedPack, PackEmitter, ReferenceDeltas},
     entry_converter::{EntryConverter, SourcePack},
     index,
@@ -35,31 +35,31 @@ pub struct ConvertedPack {
     pub checksum: ObjectId,
     /// Its path.
     pub path: PathBuf,
-    /// Whether a pack of that name, and thus of that content, had been written before: two sources were alike.
+    /// Whether a pack of that name, and so with that content, had been written before: two sources were alike.
     pub is_repeated: bool,
-    /// What naming bases by id took that come later in it.
+    /// The cost of naming bases by id that come later in the pack.
     pub reference_deltas: ReferenceDeltas,
 }
 
-/// How packs are rewritten.
+/// How to rewrite packs.
 pub struct PackJob<'a> {
-    /// The hash that names objects.
+    /// The hash of object ids.
     pub hash: gix_hash::Kind,
     /// The dictionaries that chunks may name.
     pub dictionaries: &'a Dictionaries,
-    /// What new chunks are encoded with.
+    /// The encoding of new chunks.
     pub encoding: &'a Encoding,
-    /// The order of entries; `None` for the one that they are found in.
+    /// The order of entries; `None` for that of the source.
     pub order: Option<&'a dyn EntryOrder>,
     /// How the conversion runs. Progress counts source bytes.
     pub control: JobControl<'a>,
 }
 
-/// Rewrites the pack of `files` as `job` says into the folder `out`, with its index and side files.
+/// Rewrites the pack `files` into the folder `out`, with its index and side files.
 ///
 /// # Errors
-/// The source is damaged, a chunk does not decode to what was encoded, or `out` cannot be written. Files of unfinished
-/// packs may be left in `out`, which the caller discards.
+/// The source is damaged, a new chunk does not decode to its payload, or `out` cannot be written. Unfinished files may
+/// be left in `out`, which the caller discards.
 pub fn convert_pack(files: &PackFiles, job: &PackJob<'_>, out: &Path) -> Result<ConvertedPack> {
     let PackJob { encoding, control, .. } = *job;
     let pack = PackFile::open(files, job.hash)?;
@@ -69,9 +69,9 @@ pub fn convert_pack(files: &PackFiles, job: &PackJob<'_>, out: &Path) -> Result<
         None => (WriteOrder::default(), None),
         Some(order) => ordered(order, &pack, &table),
     };
-    let Cut { batches, has_ref_deltas } = cut(&pack, &table, &order)?;
+    let PackBatches { batches, has_ref_deltas } = cut_into_batches(&pack, &table, &order)?;
     let is_same_for_all = encoding.spec().is_uniform() && !encoding.spec().uses_bases();
-    // Only bases that are named by id can lead round in a circle, and what is emitted names them as it found them.
+    // Only bases that are named by id can form a cycle, and such deltas are written with the same id.
     let needs_structure = !is_same_for_all || has_ref_deltas;
     let (structure, broken) = match forest {
         None if needs_structure => (Some(DeltaForest::new(&pack, &table)?), None),
@@ -92,8 +92,8 @@ pub fn convert_pack(files: &PackFiles, job: &PackJob<'_>, out: &Path) -> Result<
     name_and_index(files, &source, finished, out)
 }
 
-/// The order in which the entries of a pack are written, and how they hang together. Those of a pack that is broken are written in
-/// the order that they have, so that what is wrong is found where it would be without an order, and told in the same words.
+/// The write order of a pack, and its delta structure. The entries of a damaged pack are written in file order. So the
+/// damage is found at the same entry as without an order, and reported in the same words.
 fn ordered(
     order: &dyn EntryOrder,
     pack: &PackFile,
@@ -104,7 +104,7 @@ fn ordered(
     (order, Some(forest))
 }
 
-/// Gives the pack its name and writes what belongs to it.
+/// Renames the pack and writes its side files.
 fn name_and_index(
     files: &PackFiles,
     source: &SourcePack<'_>,
@@ -137,8 +137,8 @@ fn name_and_index(
     Ok(ConvertedPack { checksum, path, is_repeated, reference_deltas })
 }
 
-/// Removes the times `mtimes` of a pack that another became one with: it was one of unreachable objects, which git prunes by their times,
-/// and the other is not.
+/// Removes the object times `mtimes` of a pack that has become equal to another one. A pack with times is a cruft pack,
+/// which git prunes by these times; the other one is not.
 fn not_unreachable(mtimes: &Path) -> Result<()> {
     match std::fs::remove_file(mtimes) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(WriterError::io("remove", mtimes, error)),
@@ -205,13 +205,13 @@ impl Pipeline<'_> {
         let (streamed, range) = emitter.streamed_entry(position, &entry, |sink| {
             let source = SourceChunk::new(&mut decoder, entry.stored, payload_len);
             let streamed = stream::convert(source, &mut encoder, sink, self.progress)?;
-            // The source's fault, if there is one, explains the encoder's.
+            // An error of the source explains an error of the encoder.
             entry.check_consumed(self.source.pack, streamed.consumed)?;
             Ok((streamed.encoded?, streamed.digest))
         })?;
         let (encoded, expected) = streamed;
 
-        // What was written so far begins as a pack does, which is enough to map it.
+        // The unfinished file starts like a pack, which is enough to map it.
         let written = gix_pack::data::File::at(emitter.path(), self.source.pack.hash_kind())
             .map_err(|e| unfaithful(self.source.pack, &entry, e.to_string()))?;
         let chunk = written.entry_slice(range).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 
 #[test]
-fn an_ordinary_repository_is_version_0_and_sha1() {
+fn default_repository_is_version_0_and_sha1() {
     let scratch = Scratch::new();
     let repository = GitRepository::open(&scratch.repository("r", &[])).unwrap();
     assert_eq!((repository.format().version, repository.object_hash()), (0, gix_hash::Kind::Sha1));
@@ -15,7 +15,7 @@ fn an_ordinary_repository_is_version_0_and_sha1() {
 }
 
 #[test]
-fn sha256_is_read_from_the_extension() {
+fn object_format_extension_selects_sha256() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &["--object-format=sha256"]);
     let repository = GitRepository::open(&path).unwrap();
@@ -26,23 +26,23 @@ fn sha256_is_read_from_the_extension() {
 }
 
 #[test]
-fn a_repository_without_configuration_is_legal() {
+fn repository_without_configuration_is_valid() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     fs::remove_file(path.join(".git/config")).unwrap();
     assert_eq!(GitRepository::open(&path).unwrap().object_hash(), gix_hash::Kind::Sha1);
 }
 
-/// Sets a value from outside: git does nothing in a repository with extensions that are newer than itself.
+/// Sets a value from outside the repository: git refuses to work in one with extensions that it does not know.
 fn configure(repository: &Path, key: &str, value: &str) {
     let file = repository.join(".git/config");
     git(repository.parent().unwrap(), &["config", "--file", file.to_str().unwrap(), key, value]);
 }
 
 #[test]
-fn reftable_is_refused_by_name() {
+fn rejects_reftable() {
     let scratch = Scratch::new();
-    // By hand: before 2.45 git makes none. What is refused is the configuration.
+    // Configured by hand: git before 2.45 cannot create one. The configuration is what is rejected.
     let path = scratch.repository("r", &[]);
     configure(&path, "core.repositoryformatversion", "1");
     configure(&path, "extensions.refStorage", "reftable");
@@ -54,7 +54,7 @@ fn reftable_is_refused_by_name() {
 }
 
 #[test]
-fn what_version_1_does_not_know_is_refused_and_version_0_ignores_it() {
+fn unknown_extension_is_rejected_only_in_version_1() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     git(&path, &["config", "extensions.futureThing", "yes"]);
@@ -64,7 +64,7 @@ fn what_version_1_does_not_know_is_refused_and_version_0_ignores_it() {
 }
 
 #[test]
-fn a_newer_format_version_is_refused() {
+fn rejects_newer_format_version() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     git(&path, &["config", "core.repositoryformatversion", "2"]);
@@ -72,7 +72,7 @@ fn a_newer_format_version_is_refused() {
 }
 
 #[test]
-fn a_compatibility_hash_is_refused_by_name() {
+fn rejects_compatibility_hash() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &["--object-format=sha256"]);
     git(&path, &["config", "extensions.compatObjectFormat", "sha1"]);
@@ -80,7 +80,7 @@ fn a_compatibility_hash_is_refused_by_name() {
 }
 
 #[test]
-fn an_extension_of_version_1_in_version_0_is_an_error_as_in_git() {
+fn version_1_extension_in_version_0_is_an_error_as_in_git() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &["--object-format=sha256"]);
     git(&path, &["config", "core.repositoryformatversion", "0"]);
@@ -94,7 +94,7 @@ fn an_extension_of_version_1_in_version_0_is_an_error_as_in_git() {
 }
 
 #[test]
-fn without_a_format_version_no_extension_counts() {
+fn extensions_are_ignored_without_format_version() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     git(&path, &["config", "--unset", "core.repositoryformatversion"]);
@@ -105,7 +105,7 @@ fn without_a_format_version_no_extension_counts() {
 }
 
 #[test]
-fn harmless_extensions_are_known() {
+fn accepts_harmless_extensions() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     for (key, value) in [
@@ -125,7 +125,7 @@ fn harmless_extensions_are_known() {
 }
 
 #[test]
-fn a_variant_names_its_codec_spec_and_a_newer_one_is_refused() {
+fn variant_names_its_spec_and_newer_one_is_rejected() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     git(&path, &["config", "core.repositoryformatversion", "1"]);
@@ -144,7 +144,7 @@ fn a_variant_names_its_codec_spec_and_a_newer_one_is_refused() {
 }
 
 #[test]
-fn a_configuration_that_does_not_parse_names_the_line() {
+fn malformed_configuration_error_names_the_line() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     fs::write(path.join(".git/config"), "[core]\n\tbare = true\n[broken\n").unwrap();
@@ -152,7 +152,7 @@ fn a_configuration_that_does_not_parse_names_the_line() {
 }
 
 #[test]
-fn a_partial_clone_is_recognised() {
+fn partial_clone_is_recognised() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     git(&path, &["config", "uploadpack.allowFilter", "true"]);
@@ -162,7 +162,7 @@ fn a_partial_clone_is_recognised() {
     assert!(repository.is_partial_clone());
     assert!(repository.packs().iter().all(|pack| pack.promisor.is_some()));
     repository.packs.clear();
-    assert!(repository.is_partial_clone(), "the remote alone says so");
+    assert!(repository.is_partial_clone(), "because of the remote");
     repository.config = gix_config::File::default();
     assert_eq!(repository.is_partial_clone(), repository.format().partial_clone.is_some());
 }

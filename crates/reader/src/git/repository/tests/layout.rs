@@ -7,7 +7,7 @@ use gix_hash::ObjectId;
 use super::*;
 
 #[test]
-fn work_tree_bare_and_git_directory_are_found() {
+fn finds_work_tree_bare_and_git_directory() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     git(scratch.folder.path(), &["clone", "-q", "--bare", "r", "bare.git"]);
@@ -22,7 +22,7 @@ fn work_tree_bare_and_git_directory_are_found() {
 }
 
 #[test]
-fn a_linked_work_tree_shares_the_common_directory() {
+fn linked_work_tree_shares_the_common_directory() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     git(&path, &["worktree", "add", "-q", "../linked", "-b", "side"]);
@@ -36,7 +36,7 @@ fn a_linked_work_tree_shares_the_common_directory() {
 }
 
 #[test]
-fn the_gitfile_of_a_submodule_is_followed() {
+fn follows_gitfile_of_submodule() {
     let scratch = Scratch::new();
     scratch.repository("library", &[]);
     let path = scratch.repository("r", &[]);
@@ -48,7 +48,7 @@ fn the_gitfile_of_a_submodule_is_followed() {
 }
 
 #[test]
-fn what_is_no_repository_is_said_to_be_none() {
+fn rejects_what_is_no_repository() {
     let scratch = Scratch::new();
     assert!(refusal(&scratch.path("nowhere")).contains("not a repository: there is no such file or folder"));
     fs::create_dir(scratch.path("empty")).unwrap();
@@ -61,7 +61,7 @@ fn what_is_no_repository_is_said_to_be_none() {
     assert!(refusal(&path).contains("expected a folder refs/"));
 }
 
-/// Makes `borrower` name `lender`'s objects as its alternates, spelled as `entry`.
+/// Adds `entry` to the alternates of `borrower`.
 fn borrow(borrower: &Path, entry: &str) {
     let file = borrower.join(".git/objects/info/alternates");
     let mut content = fs::read_to_string(&file).unwrap_or_default();
@@ -71,7 +71,7 @@ fn borrow(borrower: &Path, entry: &str) {
 }
 
 #[test]
-fn alternates_are_followed_depth_first_and_listed_once() {
+fn follows_alternates_depth_first_without_duplicates() {
     let scratch = Scratch::new();
     let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| scratch.repository(name, &[]));
     borrow(&a, "# a comment");
@@ -86,7 +86,7 @@ fn alternates_are_followed_depth_first_and_listed_once() {
     assert_eq!(repository.notes(), [""; 0]);
     let named: Vec<_> = repository.missing_alternates().iter().map(|missing| missing.named.as_path()).collect();
     assert_eq!(named, [Path::new("/nowhere/objects")]);
-    // Git counts the same directories, in the same order.
+    // Git lists the same directories in the same order.
     let stock = git(&a, &["count-objects", "-v"]);
     let listed: Vec<String> =
         stock.lines().filter_map(|line| line.strip_prefix("alternate: ")).map(String::from).collect();
@@ -95,7 +95,7 @@ fn alternates_are_followed_depth_first_and_listed_once() {
 }
 
 #[test]
-fn alternates_end_where_git_ends() {
+fn depth_of_alternates_is_limited_as_in_git() {
     let scratch = Scratch::new();
     let chain: Vec<PathBuf> = (0..9).map(|number| scratch.repository(&format!("r{number}"), &[])).collect();
     for (number, borrower) in chain.iter().enumerate().take(8) {
@@ -110,7 +110,7 @@ fn alternates_end_where_git_ends() {
 }
 
 #[test]
-fn packs_come_with_their_side_files_in_a_fixed_order() {
+fn lists_packs_with_their_side_files_in_fixed_order() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     git(&path, &["repack", "-q", "-d"]);
@@ -141,7 +141,7 @@ fn packs_come_with_their_side_files_in_a_fixed_order() {
 }
 
 #[test]
-fn loose_objects_are_listed_once_by_id() {
+fn lists_loose_objects_once_by_id() {
     let scratch = Scratch::new();
     let lender = scratch.repository("lender", &[]);
     let path = scratch.repository("r", &[]);
@@ -150,12 +150,12 @@ fn loose_objects_are_listed_once_by_id() {
     fs::write(path.join(".git/objects/pack/tmp_obj_x"), "").unwrap();
     let mut fan_out = fs::read_dir(path.join(".git/objects")).unwrap().map(|entry| entry.unwrap().path());
     let fan_out = fan_out.find(|folder| folder.file_name().unwrap().len() == 2).unwrap();
-    for left_aside in ["tmp_obj_abc", "0123", &"A".repeat(38)] {
-        fs::write(fan_out.join(left_aside), "").unwrap();
+    for ignored in ["tmp_obj_abc", "0123", &"A".repeat(38)] {
+        fs::write(fan_out.join(ignored), "").unwrap();
     }
     let repository = GitRepository::open(&path).unwrap();
     let loose = repository.loose_objects().unwrap();
-    // Git lists an upper-case name, too, but then cannot open it.
+    // Git also lists an upper-case name, but then cannot open it.
     fs::remove_file(fan_out.join("A".repeat(38))).unwrap();
     let stock = git(&path, &["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
     let listed: Vec<String> = loose.as_slice().iter().map(|object| object.id.to_string()).collect();
@@ -170,7 +170,7 @@ fn loose_objects_are_listed_once_by_id() {
 }
 
 #[test]
-fn a_shallow_clone_names_its_boundary() {
+fn reads_boundary_of_shallow_clone() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     let url = format!("file://{}", path.display());
@@ -183,7 +183,7 @@ fn a_shallow_clone_names_its_boundary() {
 }
 
 #[test]
-fn grafts_are_read_and_what_git_skips_is_noted() {
+fn reads_grafts_and_notes_lines_that_git_skips() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     let [first, second] = ["v1", "main"].map(|name| git(&path, &["rev-parse", name]));
@@ -201,7 +201,7 @@ fn grafts_are_read_and_what_git_skips_is_noted() {
 }
 
 #[test]
-fn symbolic_links_in_place_of_directories_are_followed_within_the_repository() {
+fn follows_symbolic_links_only_within_the_repository() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     let (objects, within) = (path.join(".git/objects"), path.join(".git/moved"));
@@ -216,7 +216,7 @@ fn symbolic_links_in_place_of_directories_are_followed_within_the_repository() {
 }
 
 #[test]
-fn a_device_in_the_place_of_a_file_is_not_read() {
+fn rejects_device_in_place_of_a_file() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     let alternates = path.join(".git/objects/info/alternates");

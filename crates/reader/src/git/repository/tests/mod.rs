@@ -1,4 +1,4 @@
-//! Tests against repositories that real git makes.
+//! Tests with repositories made by real git.
 
 mod format;
 mod layout;
@@ -14,7 +14,7 @@ use std::{
 use super::GitRepository;
 use crate::error::ReaderError;
 
-/// A folder for one test's repositories, removed when it goes out of scope.
+/// A folder for the repositories of one test, removed on drop.
 struct Scratch {
     folder: tempfile::TempDir,
 }
@@ -28,7 +28,7 @@ impl Scratch {
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
-    /// Makes the repository `name` with two commits on `main` and the tag `v1` on the first.
+    /// Creates the repository `name` with two commits on `main` and the tag `v1` on the first.
     fn repository(&self, name: &str, init_options: &[&str]) -> PathBuf {
         let path = self.path(name);
         let init = [&["init", "-q", "-b", "main"], init_options, &[name]].concat();
@@ -40,14 +40,14 @@ impl Scratch {
     }
 }
 
-/// Commits a file named and filled with `word`.
+/// Commits a file whose name and content are `word`.
 fn commit(repository: &Path, word: &str) {
     fs::write(repository.join(word), word).unwrap();
     git(repository, &["add", word]);
     git(repository, &["commit", "-q", "-m", word]);
 }
 
-/// Runs git in `folder`, untouched by the user's configuration, and returns what it prints.
+/// Runs git in `folder` without the user's configuration, and returns its output.
 fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .current_dir(folder)
@@ -70,7 +70,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// Opens `path`, which has to be refused, and returns the message.
+/// Opens `path`, which has to fail, and returns the message.
 fn refusal(path: &Path) -> String {
     match GitRepository::open(path) {
         Ok(_) => panic!("{} was opened", path.display()),

@@ -1,10 +1,11 @@
-//! Refs, compared with what `git for-each-ref` prints.
+//! Refs, compared with the output of `git for-each-ref`.
 
 use std::{fs, os::unix::fs::symlink};
 
 use super::{super::Target, *};
 
-/// What we read, in the form of [`stock`]; `HEAD` is checked apart, since `for-each-ref` passes over it.
+/// The refs as read here, in the form of [`stock`]. `HEAD` is checked separately, since `for-each-ref` does not list
+/// it.
 fn ours(path: &Path) -> Vec<String> {
     let references = GitRepository::open(path).unwrap().references().unwrap();
     let others = references.iter().filter(|reference| reference.name != "HEAD");
@@ -16,7 +17,7 @@ fn ours(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// What git reads: name, and symbolic target or id.
+/// The refs as git reads them: name, and symbolic target or id.
 fn stock(path: &Path) -> Vec<String> {
     let format = "--format=%(refname) %(if)%(symref)%(then)%(symref)%(else)%(objectname)%(end)";
     git(path, &["for-each-ref", format]).lines().map(str::to_owned).collect()
@@ -42,7 +43,7 @@ fn repository_with_refs(scratch: &Scratch) -> PathBuf {
 }
 
 #[test]
-fn loose_packed_and_symbolic_refs_are_those_of_git() {
+fn loose_packed_and_symbolic_refs_match_git() {
     let scratch = Scratch::new();
     let path = repository_with_refs(&scratch);
     assert_eq!(ours(&path), stock(&path));
@@ -51,7 +52,7 @@ fn loose_packed_and_symbolic_refs_are_those_of_git() {
 }
 
 #[test]
-fn refs_of_a_linked_work_tree_are_its_own_where_git_says_so() {
+fn private_refs_of_linked_work_tree_match_git() {
     let scratch = Scratch::new();
     let path = repository_with_refs(&scratch);
     git(&path, &["worktree", "add", "-q", "--detach", "../linked", "v1"]);
@@ -72,7 +73,7 @@ fn refs_of_a_linked_work_tree_are_its_own_where_git_says_so() {
 }
 
 #[test]
-fn an_unborn_branch_is_a_symbolic_head() {
+fn unborn_branch_is_a_symbolic_head() {
     let scratch = Scratch::new();
     git(scratch.folder.path(), &["init", "-q", "-b", "unborn", "r"]);
     assert_eq!(head(&scratch.path("r")), Target::Symbolic("refs/heads/unborn".into()));
@@ -80,7 +81,7 @@ fn an_unborn_branch_is_a_symbolic_head() {
 }
 
 #[test]
-fn symbolic_links_are_symbolic_refs_or_followed_as_in_git() {
+fn symbolic_links_are_refs_or_followed_as_in_git() {
     let scratch = Scratch::new();
     let path = repository_with_refs(&scratch);
     let refs = path.join(".git/refs");
@@ -96,7 +97,7 @@ fn symbolic_links_are_symbolic_refs_or_followed_as_in_git() {
 }
 
 #[test]
-fn files_that_git_does_not_look_at_are_no_refs() {
+fn ignores_files_that_git_ignores() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     for name in ["main.lock", ".hidden", "bad..name"] {
@@ -106,7 +107,7 @@ fn files_that_git_does_not_look_at_are_no_refs() {
 }
 
 #[test]
-fn a_damaged_ref_names_its_file() {
+fn damaged_ref_error_names_the_file() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     let damage = |name: &str, content: &str| {
@@ -126,7 +127,7 @@ fn a_damaged_ref_names_its_file() {
 }
 
 #[test]
-fn replacements_are_found_unless_switched_off() {
+fn finds_replacements_unless_disabled() {
     let scratch = Scratch::new();
     let path = repository_with_refs(&scratch);
     let [replaced, by] = ["refs/heads/main", "refs/tags/v1"].map(|name| {

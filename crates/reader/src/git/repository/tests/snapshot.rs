@@ -1,10 +1,10 @@
-//! Changes that a snapshot has to notice, and what it must not take for one.
+//! Changes that a snapshot has to detect, and events that are no change.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use super::{super::BTREE_FILE, *};
 
-/// Takes a snapshot of the repository, lets `change` happen, and returns what the check says.
+/// Takes a snapshot of the repository, makes `change`, and returns the path that the check reports.
 fn after(path: &Path, change: impl FnOnce()) -> Option<PathBuf> {
     let repository = GitRepository::open(path).unwrap();
     let snapshot = repository.snapshot().unwrap();
@@ -18,13 +18,13 @@ fn after(path: &Path, change: impl FnOnce()) -> Option<PathBuf> {
 }
 
 #[test]
-fn commits_repacks_and_edits_are_noticed() {
+fn detects_commits_repacks_and_edits() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     let git_dir = path.join(".git");
     assert!(after(&path, || commit(&path, "third")).is_some());
     assert_eq!(after(&path, || drop(git(&path, &["tag", "new"]))), Some(git_dir.join("refs/tags/new")));
-    // Older gits write the packed refs anew for it.
+    // Older versions of git rewrite the packed refs.
     let deleted = after(&path, || drop(git(&path, &["tag", "-d", "new"])));
     let [loose, packed] = ["refs/tags/new", "packed-refs"].map(|name| Some(git_dir.join(name)));
     assert!(deleted == loose || deleted == packed, "{deleted:?}");
@@ -47,7 +47,7 @@ fn commits_repacks_and_edits_are_noticed() {
 }
 
 #[test]
-fn a_change_in_a_linked_work_tree_or_an_alternate_is_noticed() {
+fn detects_changes_in_linked_work_tree_and_alternate() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     git(&path, &["worktree", "add", "-q", "../linked", "-b", "side"]);
@@ -61,7 +61,7 @@ fn a_change_in_a_linked_work_tree_or_an_alternate_is_noticed() {
 }
 
 #[test]
-fn what_is_not_read_does_not_count() {
+fn ignores_files_that_are_not_read() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     let untouched = after(&path, || {
@@ -95,7 +95,7 @@ fn touched_and_hard_linked_packs_are_unchanged() {
 }
 
 #[test]
-fn a_change_between_opening_and_the_snapshot_is_noticed() {
+fn detects_change_between_opening_and_snapshot() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     let repository = GitRepository::open(&path).unwrap();
@@ -104,7 +104,7 @@ fn a_change_between_opening_and_the_snapshot_is_noticed() {
 }
 
 #[test]
-fn a_b_tree_that_appears_between_opening_and_the_snapshot_is_noticed() {
+fn detects_new_b_tree_between_opening_and_snapshot() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
     let repository = GitRepository::open(&path).unwrap();

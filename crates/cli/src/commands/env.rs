@@ -1,0 +1,43 @@
+//! `repackbench env`.
+
+use std::{ffi::OsStr, process::ExitCode};
+
+use clap::Args;
+
+use crate::{
+    failure::{FAILED, Failure},
+    options::GitClientArguments,
+    output::print,
+};
+
+/// Print what a shell has to export so that every git it starts reads variants.
+///
+/// It is what `exec` sets for its command, for a terminal, a cron job or a daemon:
+///
+///   eval "$(repackbench env)"
+///
+/// The library is named by its path: leave the program where it is while such a shell is in use.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct EnvArguments {
+    #[command(flatten)]
+    client: GitClientArguments,
+}
+
+pub(crate) fn run(arguments: &EnvArguments) -> Result<ExitCode, Failure> {
+    let client = arguments.client.client(None, OsStr::new("git"))?;
+    let mut text = String::new();
+    for (name, value) in client.environment() {
+        let name = name.to_string_lossy();
+        match value {
+            Some(value) => {
+                let value = value.to_string_lossy();
+                let quoted = shlex::try_quote(&value).map_err(|error| Failure::new(FAILED, error))?;
+                text.push_str(&format!("export {name}={quoted}\n"));
+            }
+            None => text.push_str(&format!("unset {name}\n")),
+        }
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,26 @@
+//! Several codecs.
+
+use clap::Args;
+use repackbench_codec::{CodecSpec, CodecSpecs};
+
+use super::SpecArguments;
+use crate::failure::Failure;
+
+/// The codecs of variants.
+#[derive(Debug, Args)]
+pub(crate) struct CodecsArguments {
+    /// A codec to measure, or several levels of one, such as zlib:1..9 and zstd:1,3,5; may be given several times. One that is
+    /// repeated, in whatever spelling, is measured once.
+    #[arg(long = "codec", value_name = "SPEC")]
+    codecs: Vec<CodecSpecs>,
+
+    #[command(flatten)]
+    with: SpecArguments,
+}
+
+impl CodecsArguments {
+    /// Every spec, with the dictionary and the limit of chains that the user gave.
+    pub(crate) fn specs(&self) -> Result<Vec<CodecSpec>, Failure> {
+        self.codecs.iter().flat_map(CodecSpecs::specs).map(|spec| self.with.apply(spec)).collect()
+    }
+}

@@ -1,0 +1,45 @@
+//! How git reads and writes codecs under `exec` and `env`.
+
+use std::{ffi::OsStr, path::Path};
+
+use clap::Args;
+use repackbench_client::{GitClient, refuse_what_needs_more_than_the_payload};
+use repackbench_codec::CodecSpec;
+use repackbench_reader::git::GitRepository;
+
+use super::Implementation;
+use crate::failure::Failure;
+
+/// What the preloaded library does for git.
+#[derive(Debug, Args)]
+pub(crate) struct GitClientArguments {
+    /// The codec of what git writes to object stores of variants. The store of an ordinary repository gets it if plain git reads
+    /// that codec; dict=, prefix, patch and codecs for kinds take what git does not tell zlib, and are refused.
+    #[arg(long, value_name = "CODEC")]
+    pub(crate) codec: Option<CodecSpec>,
+
+    /// Who reads and writes zlib streams for git.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host)]
+    zlib: Implementation,
+}
+
+impl GitClientArguments {
+    /// The git `program`, on a repository if one is named.
+    pub(crate) fn client(
+        &self,
+        repository: Option<(&GitRepository, &Path)>,
+        program: &OsStr,
+    ) -> Result<GitClient, Failure> {
+        if let Some(codec) = &self.codec {
+            refuse_what_needs_more_than_the_payload(codec)?;
+        }
+        let mut client = GitClient::new(program, self.zlib.into())?;
+        if let Some((git, place)) = repository {
+            client = client.on(git, place)?;
+        }
+        if let Some(codec) = &self.codec {
+            client = client.write_with(repository.map(|(git, _)| git), codec)?;
+        }
+        Ok(client)
+    }
+}

@@ -1,0 +1,91 @@
+//! The options of commands that measure a session on one repository: `bench`, `alternatives` and `explain`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use repackbench_codec::CodecSpec;
+use repackbench_reader::Repository;
+use repackbench_timing::{
+    bench::{BenchPlan, Measured, bench},
+    clock::SystemClock,
+};
+use repackbench_writer::cache::Cache;
+
+use super::{Effort, MeasureArguments, MemoryArguments, RangeArguments, located};
+use crate::{
+    failure::Failure,
+    output::{command_line, record_file::RecordFile},
+    progress::Bar,
+    repository::{name_of, open, print_notes},
+};
+
+/// A session on one repository.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArguments {
+    /// The repository.
+    #[arg(value_parser = located())]
+    pub(crate) repository: PathBuf,
+
+    #[command(flatten)]
+    range: RangeArguments,
+
+    #[command(flatten)]
+    pub(crate) measure: MeasureArguments,
+
+    #[command(flatten)]
+    memory: MemoryArguments,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+impl SessionArguments {
+    /// Sets the ceiling of memory, opens the repository and prints its notes.
+    pub(crate) fn open(&self) -> Result<Repository, Failure> {
+        self.memory.ceiling(self.effort.threads()).for_histories(self.measure.pace.jobs as usize).set();
+        let source = open(&self.repository)?;
+        print_notes(&source, self.effort.quiet());
+        Ok(source)
+    }
+
+    /// The plan for `source` without codecs, workloads and other rows. A resumed session keeps its seed.
+    pub(crate) fn plan(&self, source: &Repository, baseline: &CodecSpec) -> Result<BenchPlan, Failure> {
+        let earlier = self.measure.earlier()?;
+        let earlier_seed = earlier.first().map(|record| record.place.seed);
+        let pace = &self.measure.pace;
+        Ok(BenchPlan {
+            codecs: Vec::new(),
+            baseline: baseline.clone(),
+            layouts: Vec::new(),
+            recomputer: None,
+            decoders: Vec::new(),
+            workloads: Vec::new(),
+            stock: None,
+            range: self.range.range(source.default_revision()),
+            blocks: pace.blocks(),
+            time: pace.time(),
+            min_run_time: pace.min_run_time.duration(),
+            delta_caches: pace.delta_caches(),
+            jobs: pace.jobs,
+            is_cold: pace.is_cold(),
+            is_self_test: false,
+            earlier,
+            seed: self.measure.seed.given_or(earlier_seed),
+            threads: self.effort.threads(),
+            devices: Vec::new(),
+            command: command_line(),
+        })
+    }
+
+    /// Runs `plan` on `source` with a progress bar, and writes each record to `file` when it is measured.
+    pub(crate) fn run(
+        &self,
+        source: &Repository,
+        plan: &BenchPlan,
+        file: &mut RecordFile,
+    ) -> Result<Measured, Failure> {
+        let cache = Cache::open(None)?;
+        let bar = Bar::new(self.effort.quiet());
+        Ok(bench(source, &name_of(&self.repository), plan, &cache, &SystemClock::new(), &bar, file)?)
+    }
+}

@@ -1,0 +1,159 @@
+//! Files of records: writing them during a session, and reading them to resume or report.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use repackbench_records::{Record, RecordError, ResultLine, read_results, write_record, write_result};
+use repackbench_timing::bench::Recorder;
+
+use super::create;
+use crate::failure::{FAILED, Failure, print_note};
+
+/// The file that records are written to.
+pub(crate) enum RecordFile {
+    /// Records are not written.
+    None,
+    /// A new file.
+    New(BufWriter<File>),
+    /// The file of a resumed session. It is not touched before the session is known to be resumable.
+    Resumed {
+        path: PathBuf,
+        /// Open once it holds the earlier records that are kept.
+        file: Option<BufWriter<File>>,
+    },
+}
+
+impl RecordFile {
+    /// Creates the file at `json`, or resumes the session in `resume`.
+    pub(crate) fn open(json: Option<&Path>, resume: Option<&Path>) -> Result<Self, Failure> {
+        match (json, resume) {
+            (Some(path), _) => create(path).map(RecordFile::New),
+            (None, Some(path)) => Ok(RecordFile::Resumed { path: path.to_owned(), file: None }),
+            (None, None) => Ok(RecordFile::None),
+        }
+    }
+
+    /// Writes a line other than a run, after all runs.
+    pub(crate) fn append(&mut self, line: &ResultLine) -> io::Result<()> {
+        match self {
+            RecordFile::New(file) | RecordFile::Resumed { file: Some(file), .. } => {
+                write_result(&mut *file, line).map_err(io_error).and_then(|()| file.flush())
+            }
+            RecordFile::None | RecordFile::Resumed { file: None, .. } => Ok(()),
+        }
+    }
+}
+
+impl Recorder for RecordFile {
+    fn keep(&mut self, earlier: &[Record]) -> io::Result<()> {
+        let RecordFile::Resumed { path, file } = self else { return Ok(()) };
+        // A new file first, then renamed: the records must not get lost on a full disk.
+        let mut beside = path.clone().into_os_string();
+        beside.push(".resumed");
+        let beside = PathBuf::from(beside);
+        let made = OpenOptions::new().write(true).create_new(true).open(&beside);
+        let named = |error| io::Error::other(format!("{}: {error}", beside.display()));
+        let mut kept = BufWriter::new(made.map_err(named)?);
+        let written = earlier.iter().try_for_each(|record| write(&mut kept, record)).and_then(|()| kept.flush());
+        if let Err(error) = written.and_then(|()| fs::rename(&beside, &*path)) {
+            let _ = fs::remove_file(&beside);
+            return Err(error);
+        }
+        *file = Some(kept);
+        Ok(())
+    }
+
+    /// Flushes each record before the next run starts, so that it survives a crash.
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        match self {
+            RecordFile::New(file) | RecordFile::Resumed { file: Some(file), .. } => {
+                write(&mut *file, record).and_then(|()| file.flush())
+            }
+            RecordFile::None | RecordFile::Resumed { file: None, .. } => Ok(()),
+        }
+    }
+}
+
+fn write(out: &mut impl Write, record: &Record) -> io::Result<()> {
+    write_record(out, record).map_err(io_error)
+}
+
+fn io_error(error: RecordError) -> io::Error {
+    match error {
+        RecordError::Write(error) => error,
+        other => io::Error::other(other),
+    }
+}
+
+/// The runs in a file of records. There has to be one.
+pub(crate) fn read(path: &Path) -> Result<Vec<Record>, Failure> {
+    let runs = read_lines(path)?.into_iter().filter_map(|line| match line {
+        ResultLine::Run(record) => Some(*record),
+        _ => None,
+    });
+    let records: Vec<Record> = runs.collect();
+    if records.is_empty() { Err(failed(path, &"expected records of a session, found none")) } else { Ok(records) }
+}
+
+/// The lines of a file of results, or of stdin for `-`. An incomplete last line is left out.
+pub(crate) fn read_lines(path: &Path) -> Result<Vec<ResultLine>, Failure> {
+    if path == Path::new("-") {
+        return lines(path, io::stdin().lock());
+    }
+    let file = File::open(path).map_err(|error| failed(path, &format!("cannot open: {error}")))?;
+    lines(path, BufReader::new(file))
+}
+
+fn lines(path: &Path, input: impl BufRead) -> Result<Vec<ResultLine>, Failure> {
+    let mut input = LastByte { input, last: None };
+    let mut lines = Vec::new();
+    let mut unfinished = None;
+    for line in read_results(&mut input) {
+        match line {
+            Ok(line) => lines.push(line),
+            Err(RecordError::Parse { line, source }) if source.is_eof() => unfinished = Some((line, source)),
+            Err(error) => return Err(failed(path, &error)),
+        }
+    }
+    match unfinished {
+        Some((line, source)) if input.last == Some(b'\n') => Err(failed(path, &RecordError::Parse { line, source })),
+        Some((line, _)) => {
+            print_note(format!("{}: line {line} was not written to its end, and is left out", path.display()));
+            Ok(lines)
+        }
+        None => Ok(lines),
+    }
+}
+
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(FAILED, format!("{}: {error}", path.display()))
+}
+
+/// Remembers the last byte that was read, which shows whether the last line is complete.
+struct LastByte<R> {
+    input: R,
+    last: Option<u8>,
+}
+
+impl<R: BufRead> io::Read for LastByte<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.last = read.checked_sub(1).and_then(|last| buffer.get(last)).copied().or(self.last);
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for LastByte<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        let last = amount.checked_sub(1).and_then(|last| self.input.fill_buf().ok()?.get(last).copied());
+        self.last = last.or(self.last);
+        self.input.consume(amount);
+    }
+}

@@ -1,0 +1,79 @@
+//! The forms of results that `bench`, `size`, `trace` and `report` share.
+
+use std::{fs, process::ExitCode};
+
+use repackbench_analysis::Results;
+use repackbench_report::{csv, html_report, markdown, sections, svg_files, text};
+use repackbench_timing::{BenchError, bench::Measured};
+
+use super::{atomic_file::AtomicFile, cannot_create, cannot_write, print, style};
+use crate::{
+    failure::{FAILED, Failure, print_note},
+    options::OutputArguments,
+};
+
+/// Where results go, created before there are any.
+pub(crate) struct ResultOutput<'a> {
+    arguments: &'a OutputArguments,
+    html: Option<AtomicFile>,
+}
+
+impl<'a> ResultOutput<'a> {
+    /// Creates the files and folders that `arguments` name.
+    pub(crate) fn create(arguments: &'a OutputArguments) -> Result<Self, Failure> {
+        let html = arguments.html.as_deref().map(AtomicFile::create).transpose()?;
+        if let Some(folder) = &arguments.svg {
+            fs::create_dir_all(folder).map_err(|error| cannot_create(folder, &error))?;
+        }
+        Ok(ResultOutput { arguments, html })
+    }
+
+    /// Writes the files.
+    pub(crate) fn write(&mut self, results: &Results) -> Result<(), Failure> {
+        if let Some(file) = self.html.take() {
+            file.write(html_report(results))?;
+        }
+        if let Some(folder) = &self.arguments.svg {
+            for (name, svg) in svg_files(results) {
+                let path = folder.join(format!("{name}.svg"));
+                fs::write(&path, svg).map_err(|error| cannot_write(&path, &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the form that the user chose, or else `tables`.
+    pub(crate) fn print(&self, results: &Results, tables: &str) -> Result<(), Failure> {
+        if self.arguments.markdown {
+            print(&markdown(results))
+        } else if self.arguments.csv {
+            print(&csv(results).map_err(|error| Failure::new(FAILED, error.to_string()))?)
+        } else {
+            print(tables)
+        }
+    }
+
+    /// Writes and prints the results of a session. It fails if the session did.
+    pub(crate) fn show_session(&mut self, measured: Measured) -> Result<ExitCode, Failure> {
+        let Measured { records, is_interrupted, failures } = measured;
+        // There is no table if everything failed.
+        if !records.is_empty() || failures.is_empty() {
+            let results = Results::from_runs(records);
+            self.write(&results)?;
+            self.print(&results, &text(&sections::document(&results), style()))?;
+        }
+        finish_session(is_interrupted, &failures)
+    }
+}
+
+/// The end of a session: the last failure, after notes about the others.
+pub(crate) fn finish_session(is_interrupted: bool, failures: &[String]) -> Result<ExitCode, Failure> {
+    match failures {
+        _ if is_interrupted => Err(BenchError::Interrupted.into()),
+        [] => Ok(ExitCode::SUCCESS),
+        [others @ .., last] => {
+            others.iter().for_each(print_note);
+            Err(Failure::new(FAILED, last))
+        }
+    }
+}

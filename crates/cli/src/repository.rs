@@ -1,0 +1,81 @@
+//! Opening the repositories that the user names, and notes about them.
+
+use std::path::Path;
+
+use repackbench_reader::{
+    ReaderError, Repository,
+    git::incomplete::{refuse_dangling_references, refuse_missing_alternates},
+};
+use repackbench_writer::{
+    Layout,
+    cache::{Cache, OutputNote},
+};
+
+use crate::failure::{Failure, print_note};
+
+/// Opens a repository. One with missing alternates may lack any object, and is refused.
+pub(crate) fn open(path: &Path) -> Result<Repository, Failure> {
+    let repository = Repository::open(path)?;
+    if let Repository::Git(git) = &repository {
+        refuse_missing_alternates(git).map_err(|error| {
+            Failure::from(error).with_hint("`repackbench convert --allow-missing` makes a variant of what is there")
+        })?;
+    }
+    Ok(repository)
+}
+
+/// Opens a repository for a statement about all of it. Everything it names has to exist, unless `allow_missing`.
+pub(crate) fn open_whole(path: &Path, allow_missing: bool, quiet: bool) -> Result<Repository, Failure> {
+    let repository = Repository::open(path)?;
+    if let Repository::Git(git) = &repository {
+        for found in [refuse_missing_alternates(git), refuse_dangling_references(git)] {
+            // A repository that changed in the meantime explains whatever is missing.
+            if found.is_err()
+                && let Err(changed @ ReaderError::Changed { .. }) = git.snapshot()
+            {
+                return Err(changed.into());
+            }
+            match found {
+                Err(error @ ReaderError::Corrupt { .. }) if allow_missing => {
+                    if !quiet {
+                        print_note(format!("{error}: left aside"));
+                    }
+                }
+                Err(error @ ReaderError::Corrupt { .. }) => {
+                    return Err(Failure::from(error).with_hint("--allow-missing goes on with what is there"));
+                }
+                found => found?,
+            }
+        }
+    }
+    Ok(repository)
+}
+
+/// Prints notes about content of the repository that is ignored, unless `quiet`.
+pub(crate) fn print_notes(repository: &Repository, quiet: bool) {
+    if !quiet {
+        repository.notes().iter().for_each(print_note);
+    }
+}
+
+/// Prints a note about the orders in `layouts` that have no effect on `repository`, unless `quiet`.
+pub(crate) fn print_orders_without_effect(repository: &Repository, layouts: &[Layout], quiet: bool) {
+    let idle = layouts.iter().filter(|layout| layout.has_nothing_to_order(repository));
+    let names: Vec<&str> = idle.map(|layout| layout.order.name()).collect();
+    if !names.is_empty() && !quiet {
+        let (folder, names) = (repository.folder().display(), names.join(","));
+        print_note(format!("{folder}: --order {names}: no effect, as nothing is packed and only packs have an order"));
+    }
+}
+
+/// Registers the folder of an output while it is written, so that `cache prune` finds what this run leaves if it is killed. If it cannot
+/// be registered, the next run that writes there finds it.
+pub(crate) fn note_output(target: &Path) -> Option<OutputNote> {
+    let folder = target.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+    Cache::open(None).and_then(|cache| cache.note_output(folder)).ok()
+}
+
+/// The name of a repository in messages and tables: its path as typed.
+pub(crate) fn name_of(path: &Path) -> String {
+    path.display().to_string()
+}

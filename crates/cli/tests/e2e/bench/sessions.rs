@@ -1,0 +1,225 @@
+//! Sessions of `repackbench bench`: when they end, how they resume, and what their records hold.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::program::{self, Outcome, bench, cached, exit, text, words};
+use crate::support::{Fixture, Scratch, records};
+
+/// Measures a traversal.
+#[track_caller]
+fn run(scratch: &Scratch, repo: &Path, options: &[&str]) -> Outcome {
+    program::run(bench(scratch).args(["--workload", "traverse"]).args(options).arg(repo))
+}
+
+/// The block, position and row of each run, in the order of the runs.
+fn order(records: &[Value]) -> Vec<(u64, u64, u64)> {
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let of = |record: &Value| {
+        (number(&record["place"]["block"]), number(&record["place"]["position"]), number(&record["variant"]["row"]))
+    };
+    records.iter().map(of).collect()
+}
+
+#[test]
+fn ends_when_precise_and_gives_verdicts() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("records.jsonl");
+    let options = ["--codec", "store", "--precision", "100%", "--max-blocks", "30", "--json", text(&file)];
+    let table = run(&scratch, &repo, &options).exits(exit::OK).text();
+    let blocks = order(&records::read(&file)).last().expect("a run").0 + 1;
+    // Two ratios, as found and store: a difference needs at least seven blocks. On a busy machine even a precision of
+    // 100 % takes more.
+    assert!((7..=30).contains(&blocks), "{blocks} blocks:\n{table}");
+    assert!(table.contains("  verdict "), "{table}");
+    // Where something disturbs the runs, the table says so instead of giving verdicts.
+    let has_verdicts = table.contains("\nVerdicts: ") && table.contains("all 2 ratios (Holm)");
+    assert!(has_verdicts || table.contains("something disturbed the runs, and there are no verdicts"), "{table}");
+    assert!(
+        table.contains("\nFairness: chunk checksums checked; object hashes not checked; delta-base cache 96M"),
+        "{table}"
+    );
+
+    let short =
+        ["--codec", "store", "--time", "100ms", "--min-blocks", "9000", "--max-blocks", "50000", "--json", text(&file)];
+    run(&scratch, &repo, &short).exits(exit::OK);
+    let records = records::read(&file);
+    assert!(!records.is_empty() && records.len() < 4 * 9000, "the time was up, not the blocks");
+    assert!(records.len().is_multiple_of(4), "no block is left unfinished");
+}
+
+#[test]
+fn records_describe_run_and_machine() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("records.jsonl");
+    run(&scratch, &repo, &["--codec", "zstd:5", "--blocks", "1", "--json", text(&file)]).exits(exit::OK);
+    let records = records::read(&file);
+    for record in &records {
+        assert_eq!(record["schema"], 3);
+        assert_eq!(record["repository"]["vcs"], "git");
+        assert_eq!(record["repository"]["tip"], records[0]["repository"]["tip"]);
+        assert!(record["repository"]["tip"].as_str().is_some_and(|tip| tip.len() >= 40), "{record}");
+        assert!(record["repository"]["objects"].as_u64() > Some(0) && record["repository"]["bytes"].as_u64() > Some(0));
+        assert!(record["host"]["libraries"]["libzstd"].is_string(), "{}", record["host"]);
+        assert!(record["host"]["variant_storage"]["file_system"].is_string(), "{}", record["host"]);
+        assert!(record["host"]["git"].is_string(), "the fixtures were made by git");
+        assert_eq!(record["delta_cache"]["limit_bytes"], 96 << 20);
+        assert!(record["delta_cache"]["misses"].as_u64() > Some(0), "{record}");
+        assert_eq!(record["checks"]["chunk_checksums"], true);
+        assert_eq!(record["checks"]["object_hashes"], false);
+        assert!(record["usage"]["minor_faults"].is_u64() && record["usage"]["read_calls"].is_u64(), "{record}");
+        assert!(record["disturbance"]["elapsed_ns"].is_u64() && record["disturbance"]["steal_ns"].is_u64());
+        let writes = record["workload"]["name"] == "checkout";
+        assert_eq!(record["compared_time"], if writes { "cpu-without-writing" } else { "cpu" });
+        let writing = record["sample"]["writing_ns"].as_u64();
+        assert!(writing.is_some() && (writes || writing == Some(0)), "{record}");
+    }
+    let hits = |record: &Value| record["delta_cache"].clone();
+    assert!(records.iter().all(|record| hits(record) == hits(&records[0])), "the cache does the same for every codec");
+}
+
+/// A session that was stopped in its second block leaves the first part of the records of a whole one.
+#[test]
+fn resumes_where_it_stopped() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let (file, whole) = (scratch.join("stopped.jsonl"), scratch.join("whole.jsonl"));
+    let plan = ["--codec", "zstd:5", "--workload", "diff:raw", "--seed", "7", "--blocks"];
+    let with = |rest: &[&'static str]| -> Vec<&'static str> { [&plan[..], rest].concat() };
+    let mut options = with(&["3", "--json"]);
+    let whole_path = text(&whole).to_owned();
+    options.push(whole_path.as_str());
+    run(&scratch, &repo, &options).exits(exit::OK);
+    let uncut = fs::read_to_string(&whole).expect("the records");
+    // One block of traverse, one run of its second block, and half of a line.
+    let lines: Vec<&str> = uncut.lines().collect();
+    fs::write(&file, format!("{}\n{}", lines[..5].join("\n"), &lines[5][..100])).expect("the cut records");
+    let resume = |options: &[&str]| run(&scratch, &repo, &[options, &["--resume", text(&file)]].concat());
+
+    let outcome = resume(&with(&["3"])).exits(exit::OK);
+    assert!(outcome.stderr.contains("line 6 was not written to its end"), "{}", outcome.stderr);
+    let (resumed, expected) = (records::read(&file), records::read(&whole));
+    assert_eq!(order(&resumed), order(&expected), "the same runs in the same order");
+    assert_eq!(resumed[..4], expected[..4], "the first block is the earlier one");
+    assert_ne!(resumed[4], expected[4], "the second block ran again, and so did the run it had");
+    assert!(!scratch.names().iter().any(|name| name.contains("resumed")), "{:?}", scratch.names());
+
+    // The same plan with more blocks.
+    resume(&with(&["4"])).exits(exit::OK);
+    let longer = records::read(&file);
+    assert_eq!((longer.len(), order(&longer).last().map(|run| run.0)), (2 * 4 * 4, Some(3)));
+    assert!(resumed.iter().all(|record| longer.contains(record)));
+
+    let before = fs::read(&file).expect("the records");
+    for (options, expected) in [
+        (&["--codec", "zstd:6", "--workload", "diff:raw", "--blocks", "3"][..], "variant at its turn: expected zstd:6"),
+        (&["--codec", "zstd:5", "--blocks", "3"][..], "workload: expected traverse, found diff:raw"),
+        (
+            &["--codec", "zstd:5", "--workload", "diff:raw", "--seed", "8", "--blocks", "3"][..],
+            "seed: expected 8, found 7",
+        ),
+    ] {
+        let refused = resume(options).exits(exit::USAGE);
+        assert!(refused.error_line().contains(expected), "{}", refused.stderr);
+    }
+    let other = Fixture::get("bare").repo();
+    let refused = run(&scratch, &other, &[&with(&["3"])[..], &["--resume", text(&file)]].concat()).exits(exit::USAGE);
+    assert!(refused.error_line().contains("fingerprint"), "{}", refused.stderr);
+    assert_eq!(fs::read(&file).expect("the records"), before, "a file that cannot be resumed is left as it is");
+    fs::write(&file, "{\"schema\":2}\n").expect("a file");
+    assert!(resume(&with(&["3"])).exits(exit::FAILURE).error_line().contains("line 1"));
+}
+
+#[test]
+fn interrupted_session_shows_its_results() {
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let (file, out) = (scratch.join("records.jsonl"), scratch.join("table"));
+    let mut bench = cached(&scratch);
+    bench.args(words("bench --min-run-time 1ms --codec store --workload traverse --blocks 100000 --json"));
+    bench.arg(&file).arg(&repo);
+    let stdout = fs::File::create(&out).expect("a file");
+    let mut running = bench.stdout(stdout).stderr(Stdio::null()).spawn().expect("the program");
+    let records = || fs::read(&file).map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count());
+    program::wait_for(&mut running, || records() >= 8);
+    assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().expect("kill").success());
+    assert_eq!(running.wait().expect("the program's end").code(), Some(130));
+    let table = fs::read_to_string(&out).expect("the table");
+    assert!(table.contains("traverse") && table.contains("zlib:6") && table.contains("store"), "{table}");
+}
+
+#[test]
+fn self_test_measures_one_variant_under_several_names() {
+    for repo in [Fixture::get("history").repo(), Fixture::hg("branches").repo()] {
+        let scratch = Scratch::new();
+        let file = scratch.join("records.jsonl");
+        let text =
+            run(&scratch, &repo, &["--self-test", "--blocks", "6", "--json", text(&file)]).exits(exit::OK).text();
+        assert!(text.contains("under 4 other names, 6 blocks: traverse"), "{text}");
+        assert!(text.contains("intervals that leave out 1") && text.contains(" of 4 ("), "{text}");
+        assert!(text.contains("one after another"), "{text}");
+        let records = records::read(&file);
+        assert_eq!(records.len(), 6 * 6, "A, A' and four names");
+        let mut names: Vec<&str> =
+            records.iter().map(|record| record["variant"]["spec"]["typed"].as_str().expect("a spec")).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names, ["zlib:6", "zlib:6 #1", "zlib:6 #2", "zlib:6 #3", "zlib:6 #4"]);
+        let sizes: Vec<&Value> = records.iter().map(|record| &record["size"]["total_bytes"]).collect();
+        assert!(sizes.iter().all(|size| *size == sizes[0]));
+    }
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let refused = run(&scratch, &repo, &["--self-test", "--codec", "zstd:5"]).exits(exit::USAGE);
+    assert!(refused.stderr.contains("--self-test"), "{}", refused.stderr);
+}
+
+#[test]
+fn each_delta_cache_limit_has_its_own_row() {
+    for (repo, found) in [(Fixture::get("history").repo(), 1), (Fixture::hg("branches").repo(), 1)] {
+        let scratch = Scratch::new();
+        let file = scratch.join("records.jsonl");
+        let options =
+            ["--codec", "zlib:9", "--blocks", "1", "--delta-cache", "96M,0,unlimited,0", "--json", text(&file)];
+        let table = run(&scratch, &repo, &options).exits(exit::OK).text();
+        for label in [
+            "as found, cache 0",
+            "zlib:6, cache 0",
+            "zlib:9, cache unlimited",
+            "delta-base cache 0, hits: traverse 0.0 %",
+        ] {
+            assert!(table.contains(label), "{label} is not in\n{table}");
+        }
+        let records = records::read(&file);
+        assert!(records.len() >= 3 * 3 + found, "{table}");
+        for record in &records {
+            let label = record["size"]["label"].as_str().expect("a label");
+            let limit = &record["delta_cache"]["limit_bytes"];
+            let expected = match label.split_once(", cache ") {
+                None => Value::from(96 << 20),
+                Some((_, "0")) => Value::from(0),
+                Some(_) => Value::Null,
+            };
+            assert_eq!(*limit, expected, "{label}");
+            let without = limit.as_u64() == Some(0);
+            assert!(!without || record["delta_cache"]["hits"] == 0, "{record}");
+            assert_eq!(record["digest"], records[0]["digest"], "{label}");
+        }
+    }
+}
+
+#[test]
+fn concurrent_jobs_compare_elapsed_time() {
+    for repo in [Fixture::get("history").repo(), Fixture::hg("branches").repo()] {
+        let scratch = Scratch::new();
+        let file = scratch.join("records.jsonl");
+        let options =
+            ["--codec", "store", "--workload", "checkout", "--blocks", "1", "--jobs", "3", "--json", text(&file)];
+        let table = run(&scratch, &repo, &options).exits(exit::OK).text();
+        assert!(table.contains("traverse (jobs=3)") && table.contains("runs/s"), "{table}");
+        for record in records::read(&file) {
+            assert_eq!((record["jobs"].as_u64(), record["compared_time"].as_str()), (Some(3), Some("wall")));
+            assert_eq!(record["workload"]["parameters"]["jobs"], "3");
+        }
+    }
+}

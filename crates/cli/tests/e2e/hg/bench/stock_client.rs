@@ -1,0 +1,77 @@
+//! `repackbench bench --client stock`: the user's own hg runs the workloads.
+
+use std::path::Path;
+
+use crate::support::hg::Version;
+use crate::support::program::{self, Outcome, each, exit, text};
+use crate::support::records::{self, assert_same_results};
+use crate::support::{Fixture, Scratch, hg_extension, snapshot};
+
+#[track_caller]
+fn bench(scratch: &Scratch, repo: &Path, options: &[&str]) -> Outcome {
+    let mut bench = program::bench(scratch);
+    bench.args(["--client", "stock", "--hg"]).arg(Version::V72.program()).args(options).arg(repo);
+    program::run(&mut bench)
+}
+
+/// Measures with the extension. Fails the test unless the table has these rows, and all rows of each workload do the
+/// same.
+#[track_caller]
+fn compares(scratch: &Scratch, repo: &Path, workloads: &[&str], options: &[&str], rows: &[&str]) {
+    let file = scratch.join("records.jsonl");
+    let own = ["--hg-extension", text(hg_extension::folder()), "--blocks", "1", "--json", text(&file)];
+    let options = [&own[..], &each("--workload", workloads), options].concat();
+    let table = bench(scratch, repo, &options).exits(exit::OK).text();
+    for row in rows {
+        assert!(table.contains(row), "{row} is not in\n{table}");
+    }
+    let records = records::read(&file);
+    for record in &records {
+        assert_eq!(record["workload"]["parameters"]["client"], "hg");
+        let version = record["variant"]["client"]["version"].as_str().expect("a version");
+        assert!(version.starts_with("Mercurial Distributed SCM"), "{version}");
+        // Python alone takes more than that.
+        assert!(record["usage"]["peak_resident_bytes"].as_u64() > Some(8_000_000), "{}", record["usage"]);
+    }
+    assert_same_results(&records, workloads.len());
+}
+
+// hg is slow to start. So each kind of row is tried once, and each workload except the clones and pulls that the test
+// of the experiment on revlogs has.
+
+#[test]
+fn writing_workloads_have_rows_with_and_without_extension() {
+    let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
+    let before = snapshot::state(&repo);
+    let rows = [
+        "as found · plain hg",
+        "zlib:6 · plain hg",
+        "zlib:6 · hg + extension",
+        "zstd:3 · plain hg",
+        "zstd:3 · hg + extension",
+        "lz4hc:9 · hg + extension",
+    ];
+    compares(&scratch, &repo, &["checkout", "repack"], &["--codec", "lz4hc:9"], &rows);
+    assert_eq!(snapshot::state(&repo), before, "the source was written to");
+}
+
+#[test]
+fn reading_workloads_use_the_caches_of_a_forge() {
+    let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
+    let options = ["--codec", "zstd:3", "--commits", "2", "--caches", "forge"];
+    let rows = ["(caches=forge", "zstd:3 · plain hg", "zstd:3 · hg + extension"];
+    compares(&scratch, &repo, &["diff:raw", "diff:patch", "fsck"], &options, &rows);
+}
+
+#[test]
+fn rejects_unsupported_jobs_before_converting() {
+    let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
+    let refused = |options: &[&str], code: i32, why: &str| {
+        let line = bench(&scratch, &repo, options).exits(code).error_line();
+        assert!(line.contains(why), "{options:?}: {line}");
+    };
+    refused(&["--codec", "lz4"], exit::FAILURE, "lz4: hg has this codec only with repackbench's extension");
+    refused(&["--codec", "zstd:9,dict=4k"], exit::FAILURE, "stock hg reads no dictionaries");
+    refused(&["--codec", "zstd:3", "--zlib", "zlib-rs"], exit::FAILURE, "--zlib: hg has its own");
+    refused(&["--codec", "zstd:3", "--workload", "traverse"], exit::USAGE, "traverse: no command of hg does that");
+}

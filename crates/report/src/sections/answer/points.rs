@@ -1,0 +1,241 @@
+//! The best and worst variants in words. Only verdicts count as differences. Rows without a checksum, and rows that
+//! only differ in the limit of a cache, are never named.
+
+use repackbench_records::{Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison};
+
+use super::{Point, SizeDifference, row_of};
+use crate::number::time_ratio;
+
+/// A candidate over all workloads.
+struct Candidate<'a> {
+    label: String,
+    bytes: u64,
+    times: Vec<Cell<'a>>,
+}
+
+/// Its ratio in one workload.
+#[derive(Clone, Copy)]
+struct Cell<'a> {
+    comparison: &'a WorkloadComparison,
+    ratio: f64,
+    verdict: Option<Verdict>,
+}
+
+impl Cell<'_> {
+    fn is_reading(&self) -> bool {
+        is_reading(self.comparison)
+    }
+}
+
+/// Whether the workload reads a repository rather than writing one.
+fn is_reading(comparison: &WorkloadComparison) -> bool {
+    !matches!(comparison.workload.name.as_str(), "encode" | "ingest")
+}
+
+impl Candidate<'_> {
+    fn reading(&self) -> impl Iterator<Item = &Cell<'_>> {
+        self.times.iter().filter(|cell| cell.is_reading())
+    }
+
+    /// The geometric mean of the ratios of reading workloads.
+    fn mean(&self) -> Option<f64> {
+        let logs: Vec<f64> = self.reading().map(|cell| cell.ratio.ln()).collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        self.reading().filter(|cell| cell.verdict == Some(verdict)).count()
+    }
+}
+
+/// The statements about the variants of a repository.
+pub(super) fn points(
+    comparisons: &[&WorkloadComparison],
+    variants: &[&VariantComparison],
+    baseline: Option<&VariantComparison>,
+) -> Vec<Point> {
+    let Some(baseline) = baseline else { return Vec::new() };
+    let candidates: Vec<Candidate<'_>> = variants
+        .iter()
+        .filter(|row| row.variant.role == Role::Candidate && row.variant.checksum && row.variant.delta_cache.is_none())
+        .map(|row| Candidate {
+            label: row.variant.label().into_owned(),
+            bytes: row.size.total_bytes,
+            times: comparisons.iter().filter_map(|comparison| cell(comparison, row)).collect(),
+        })
+        .collect();
+    // Means over different workloads cannot be compared.
+    let is_timed = |comparison: &&&WorkloadComparison| comparison.rows.iter().any(|row| row.ratio.is_some());
+    let timed = comparisons.iter().filter(is_timed).filter(|comparison| is_reading(comparison)).count();
+    let complete: Vec<&Candidate<'_>> =
+        candidates.iter().filter(|candidate| timed > 0 && candidate.reading().count() == timed).collect();
+    let (name, bytes) = (baseline.variant.label(), baseline.size.total_bytes);
+    match candidates.as_slice() {
+        [] => Vec::new(),
+        [only] => gain_and_loss(only, &name, bytes),
+        _ => [
+            smallest(&candidates, &name, bytes),
+            (timed > 0).then(|| fastest(&complete, bytes)),
+            (timed > 0).then(|| both(&complete, bytes)),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(worst(&candidates, &name, bytes))
+        .collect(),
+    }
+}
+
+fn cell<'a>(comparison: &'a WorkloadComparison, of: &VariantComparison) -> Option<Cell<'a>> {
+    let row = row_of(comparison, of)?;
+    Some(Cell { comparison, ratio: row.ratio?.ratio, verdict: row.verdict })
+}
+
+fn gain_and_loss(candidate: &Candidate<'_>, baseline: &str, baseline_bytes: u64) -> Vec<Point> {
+    let (mut gains, mut losses) = (Vec::new(), Vec::new());
+    if let Some(difference) = SizeDifference::of(candidate.bytes, baseline_bytes) {
+        let part = if difference.is_larger() { &mut losses } else { &mut gains };
+        part.push(difference.words());
+    }
+    for cell in &candidate.times {
+        match cell.verdict {
+            Some(Verdict::Faster) => gains.push(times(cell)),
+            Some(Verdict::Slower) => losses.push(times(cell)),
+            _ => {}
+        }
+    }
+    let open = candidate.times.iter().filter(|cell| matches!(cell.verdict, None | Some(Verdict::Inconclusive)));
+    let open: Vec<String> = open.map(|cell| cell.comparison.workload.to_string()).collect();
+    let point = |name, parts: Vec<String>, none: String| Point {
+        name,
+        variant: Some(candidate.label.clone()),
+        text: if parts.is_empty() { none } else { format!("against {baseline}: {}", parts.join("; ")) },
+    };
+    let mut points = vec![
+        point("Gain", gains, "nothing that these runs show".to_owned()),
+        point("Loss", losses, "nothing that these runs show".to_owned()),
+    ];
+    if !open.is_empty() {
+        points.push(Point {
+            name: "Open",
+            variant: None,
+            text: format!("these runs do not decide {}", open.join(", ")),
+        });
+    }
+    points
+}
+
+/// `0.40 of the time of checkout`.
+fn times(cell: &Cell<'_>) -> String {
+    let workload = &cell.comparison.workload;
+    match cell.ratio {
+        1.0.. => format!("{} times the time of {workload}", time_ratio(cell.ratio)),
+        _ => format!("{} of the time of {workload}", time_ratio(cell.ratio)),
+    }
+}
+
+fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> Option<Point> {
+    let least = candidates.iter().min_by_key(|candidate| candidate.bytes)?;
+    let name = "Smallest";
+    let difference = SizeDifference::of(least.bytes, baseline_bytes).filter(|difference| !difference.is_larger());
+    let Some(difference) = difference else {
+        return Some(Point { name, variant: Some(baseline.to_owned()), text: "no variant takes less".to_owned() });
+    };
+    let times = range(least).map(|range| format!(", {range}")).unwrap_or_default();
+    let text = format!("{}{times}", difference.words_beside(baseline));
+    Some(Point { name, variant: Some(least.label.clone()), text })
+}
+
+/// The candidate with the smallest mean among those that are faster somewhere and slower nowhere.
+fn fastest(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
+    let name = "Fastest";
+    let is_faster = |of: &&&Candidate<'_>| of.count(Verdict::Faster) > 0 && of.count(Verdict::Slower) == 0;
+    let means = complete.iter().filter(is_faster).filter_map(|of| Some((*of, of.mean()?, range(of)?)));
+    let Some((fastest, mean, mut text)) = means.min_by(|(_, a, _), (_, b, _)| a.total_cmp(b)) else {
+        let text = "no variant is faster somewhere and slower nowhere, as far as these runs decide".to_owned();
+        return Point { name, variant: None, text };
+    };
+    let workloads = fastest.reading().count();
+    let faster = fastest.count(Verdict::Faster);
+    if workloads > 1 {
+        text.push_str(&format!(" (geometric mean {})", time_ratio(mean)));
+        if faster < workloads {
+            text.push_str(&format!(", of which {faster} count as faster"));
+        }
+    }
+    if let Some(difference) = SizeDifference::of(fastest.bytes, baseline_bytes) {
+        text.push_str(&format!("; {}", difference.words()));
+    }
+    Point { name, variant: Some(fastest.label.clone()), text }
+}
+
+/// `0.40 to 0.71 of the time of 4 workloads`.
+fn range(candidate: &Candidate<'_>) -> Option<String> {
+    let least = candidate.reading().min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+    let most = candidate.reading().max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+    let (low, high) = (time_ratio(least.ratio), time_ratio(most.ratio));
+    match candidate.reading().count() {
+        1 => Some(times(least)),
+        count if low == high => Some(format!("{low} of the time in each of {count} workloads")),
+        count => Some(format!("{low} to {high} of the time of {count} workloads")),
+    }
+}
+
+/// The fastest candidate that is not larger, faster somewhere and slower nowhere.
+fn both(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
+    let name = "Without loss";
+    let best = complete
+        .iter()
+        .filter(|candidate| {
+            let is_larger = SizeDifference::of(candidate.bytes, baseline_bytes).is_some_and(SizeDifference::is_larger);
+            let decided = candidate.count(Verdict::Faster) + candidate.count(Verdict::Same);
+            !is_larger && candidate.count(Verdict::Faster) > 0 && decided == candidate.reading().count()
+        })
+        .filter_map(|candidate| Some((candidate, candidate.mean()?, range(candidate)?)))
+        .min_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
+    let Some((best, _, range)) = best else {
+        let text = "no variant is: each is larger, or slower somewhere, or not decided by these runs".to_owned();
+        return Point { name, variant: None, text };
+    };
+    let size =
+        SizeDifference::of(best.bytes, baseline_bytes).map_or_else(|| "as small".to_owned(), SizeDifference::words);
+    let text = format!("{size}, and no workload that reads is slower; {range}");
+    Point { name, variant: Some(best.label.clone()), text }
+}
+
+/// The largest, and the slowest in any workload.
+fn worst(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> Vec<Point> {
+    let mut points = Vec::new();
+    if let Some(largest) = candidates.iter().max_by_key(|candidate| candidate.bytes)
+        && let Some(difference) = SizeDifference::of(largest.bytes, baseline_bytes).filter(|of| of.is_larger())
+    {
+        points.push(Point { name: "Largest", variant: Some(largest.label.clone()), text: difference.words() });
+    }
+    let slower = candidates.iter().flat_map(|candidate| candidate.times.iter().map(move |cell| (candidate, cell)));
+    let slowest = slower
+        .filter(|(_, cell)| cell.verdict == Some(Verdict::Slower))
+        .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
+    points.push(match slowest {
+        Some((candidate, cell)) => Point { name: "Slowest", variant: Some(candidate.label.clone()), text: times(cell) },
+        None => Point {
+            name: "Slower",
+            variant: None,
+            text: format!("no variant than {baseline}, as far as these runs decide"),
+        },
+    });
+    points
+}
+
+/// The statements about repositories with only sizes.
+pub(super) fn of_sizes(sizes: &[&SizeRecord]) -> Vec<Point> {
+    let Some((first, others)) = sizes.split_first() else { return Vec::new() };
+    let least = others.iter().min_by_key(|size| size.total_bytes);
+    let most = others.iter().max_by_key(|size| size.total_bytes);
+    let point = |name, size: &SizeRecord, is_larger| {
+        let difference = SizeDifference::of(size.total_bytes, first.total_bytes)?;
+        let text = difference.words_beside(&first.label);
+        (difference.is_larger() == is_larger).then(|| Point { name, variant: Some(size.label.clone()), text })
+    };
+    let smallest = least.and_then(|size| point("Smallest", size, false));
+    let largest = most.and_then(|size| point("Largest", size, true));
+    smallest.into_iter().chain(largest).collect()
+}
