@@ -6,19 +6,19 @@
 # licence covers it. The native module beside it uses none of them and stays
 # under the terms of the rest of the project.
 
-"""read and write revlogs under repackbench's codecs
+"""read and write revlogs with repackbench's codecs
 
-Every chunk that revlogs compress, zlib and zstd included, is encoded and
-decoded by repackbench's native module instead of Python's zlib and Mercurial's
-zstd, so that all codecs are reached through one binding. The engines ``lz4``,
-``snappy``, ``lzo``, ``deflate``, ``brotli``, ``lzma``, ``xz`` and ``bzip2`` come
-on top: repositories under one of them have the requirement
+repackbench's native module encodes and decodes every compressed chunk of a
+revlog, including zlib and zstd, instead of Python's zlib and Mercurial's zstd.
+So all codecs are called through the same binding. The extension adds the
+engines ``lz4``, ``snappy``, ``lzo``, ``deflate``, ``brotli``, ``lzma``, ``xz``
+and ``bzip2``. Repositories with one of them have the requirement
 ``exp-compression-<name>``, and Mercurial without this extension refuses them.
 
-Dictionaries, and deltas that are compressed with their base's content, are for
-repackbench alone: their requirements are unknown to this extension too.
+Only repackbench itself reads dictionaries, and deltas that are compressed with
+the content of their base: this extension does not support their requirements.
 
-Raw chunks, bundles and the wire protocol stay Mercurial's own.
+Raw chunks, bundles and the wire protocol are Mercurial's own.
 
 Example::
 
@@ -29,16 +29,16 @@ Example::
   # The codec of new chunks. Default: the engine's own at its default level,
   # or at storage.revlog.zlib.level and storage.revlog.zstd.level.
   codec = lz4hc:9
-  # Say at the end of a command how many chunks each codec has read and written.
+  # Print at the end of a command how many chunks each codec has read and written.
   summary = no
-  # What ``hg repackbench`` runs. Default: the one that was installed with this
-  # extension, or that of the PATH.
+  # The program that ``hg repackbench`` runs. Default: the one that was installed
+  # with this extension, or the one on the PATH.
   program = /path/to/bin/repackbench
 
 ``hg repackbench`` runs that program, which converts and measures repositories.
-``hg debugrepackbench`` lists the codecs and says which code serves each kind of
-chunk. A codec is used in repositories of its own engine, whose name the command
-tells; new repositories, and ``hg debugupgraderepo``, get that engine unless
+``hg debugrepackbench`` lists the codecs and their engines, and shows which code
+handles each kind of chunk. A codec is used in repositories of its own engine.
+New repositories, and ``hg debugupgraderepo``, get that engine unless
 ``format.revlog-compression`` says otherwise.
 """
 
@@ -108,7 +108,7 @@ def _check_mercurial():
     if b'rust' in policy.policy:
         raise error.Abort(
             _(
-                b'this Mercurial reads revlogs with its Rust modules, which know no codecs of extensions: '
+                b'this Mercurial reads revlogs with its Rust modules, which do not use codecs of extensions: '
                 b'set HGMODULEPOLICY=c in the environment (it is "%s")'
             )
             % policy.policy
@@ -337,12 +337,12 @@ def _print_summary(ui):
 def repackbench(ui, *arguments):
     """show what a repository would be like under other codecs
 
-    Runs the program repackbench. All that follows the command's name goes to it
-    as it is, options too, but for those that Mercurial takes anywhere: ``-R``,
-    ``--cwd`` and ``--config``. The exit status is the program's.
+    Runs the program repackbench. Everything after the command's name is passed
+    to it, including options, except for those that Mercurial accepts anywhere:
+    ``-R``, ``--cwd`` and ``--config``. The exit status is the program's.
 
-    Repositories are named as arguments; ``.`` is the one that the current folder
-    is in. With ``-R REPO`` the program runs in the root of that repository, so
+    Repositories are arguments; ``.`` is the repository that contains the current
+    folder. With ``-R REPO`` the program runs in the root of that repository, so
     that ``.`` is REPO.
 
     Examples::
@@ -352,8 +352,8 @@ def repackbench(ui, *arguments):
       hg repackbench bench . --codec zstd:3 --codec lz4
       hg repackbench convert --codec zlib:9 . -o ../smaller
 
-    The program is the one that was installed with this extension, or that of the
-    PATH, or the one that ``repackbench.program`` names.
+    The program is the one in ``repackbench.program``, the one that was installed
+    with this extension, or the one on the PATH.
     """
     words = [_program(ui)] + list(arguments)
     folder = _repository_root(_named_repository[0]) if _named_repository[0] else None
@@ -402,7 +402,7 @@ def _program(ui):
     if not found:
         raise error.Abort(
             _(b'repackbench: not found on PATH'),
-            hint=_(b'repackbench.program names it if it is elsewhere'),
+            hint=_(b'set repackbench.program to its path if it is elsewhere'),
         )
     return found
 
@@ -431,7 +431,7 @@ def _options_of(repo):
 
 @command(b'debugrepackbench', [], b'', optionalrepo=True)
 def debugrepackbench(ui, repo):
-    """show repackbench's codecs and which code reads and writes each kind of chunk"""
+    """show repackbench's codecs, and which code reads and writes each kind of chunk"""
 
     def write(line):
         ui.write(encoding.strtolocal(line) + b'\n')
@@ -444,7 +444,7 @@ def debugrepackbench(ui, repo):
         write('  %-10s  levels %-17s  engine %-7s  %s' % (name, levels, engine_name, implementation))
     current, options = _options_of(repo) if repo else (None, {})
     write('chunks, by first byte:')
-    write('  u, 0x00  Mercurial: as they are')
+    write('  u, 0x00  Mercurial: uncompressed')
     write('  x        %s' % _described(revlog._zlibdecompress))
     for header in [b'('] + [header for (_name, header) in _our_engines()]:
         reader = compression.compengines.forrevlogheader(header).revlogcompressor(options)
@@ -455,5 +455,5 @@ def debugrepackbench(ui, repo):
         write('new chunks: engine %s, %s' % (pycompat.sysstr(current), _described(writer.compress)))
         codec = options.get(CODEC_OPTION)
         if codec and _engine_of(codec) != current:
-            write('  (repackbench.codec=%s has no part in it: it belongs to engine %s)'
+            write('  (repackbench.codec=%s is not used: it belongs to engine %s)'
                   % (pycompat.sysstr(codec), pycompat.sysstr(_engine_of(codec))))

@@ -80,7 +80,7 @@ fn check_spec(spec: &CodecSpec) -> Result<(), String> {
     } else {
         return Ok(());
     };
-    Err(format!("{spec}: {cannot}: `repackbench convert` writes that, Mercurial does not"))
+    Err(format!("{spec}: {cannot}: `repackbench convert` can write that, Mercurial cannot"))
 }
 
 /// The library of a codec, with its version.

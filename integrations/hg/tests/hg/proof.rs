@@ -75,7 +75,7 @@ fn debug_command_shows_the_code_for_each_chunk() {
             "\n( repackbench zstd: libzstd (C) ",
             "\n4 repackbench lz4: liblz4 (C) ",
             "\nnew chunks: engine lz4, repackbench lz4: liblz4 (C) ",
-            "(repackbench.codec=libdeflate:6 has no part in it: it belongs to engine zlib)",
+            "(repackbench.codec=libdeflate:6 is not used: it belongs to engine zlib)",
         ] {
             assert!(shown.contains(part), "expected {part:?} in\n{shown}");
         }
