@@ -13,12 +13,13 @@ use crate::failure::Failure;
 /// What the preloaded library does for git.
 #[derive(Debug, Args)]
 pub(crate) struct GitClientArguments {
-    /// The codec of what git writes to object stores of variants. The store of an ordinary repository gets it if plain git reads
-    /// that codec; dict=, prefix, patch and codecs for kinds take what git does not tell zlib, and are refused.
+    /// Codec that git writes to object stores of variants. The store of an ordinary repository gets it if plain git
+    /// reads that codec. dict=, prefix, patch and codecs for kinds are rejected: they need what git does not pass to
+    /// zlib.
     #[arg(long, value_name = "CODEC")]
     pub(crate) codec: Option<CodecSpec>,
 
-    /// Who reads and writes zlib streams for git.
+    /// Library that reads and writes zlib streams for git.
     #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host)]
     zlib: Implementation,
 }
