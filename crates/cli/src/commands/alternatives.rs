@@ -21,7 +21,7 @@ use crate::{
     repository::name_of,
 };
 
-/// Compare another codec with everything else that speeds up git.
+/// Compare another codec with everything else that speeds up git
 ///
 /// Is another codec worth it, compared with a faster zlib, a new search for deltas, a larger cache, a
 /// commit-graph or bitmaps? Commands of stock git run the workloads, each in its own process, on

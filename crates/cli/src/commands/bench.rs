@@ -22,7 +22,7 @@ use crate::{
     repository::print_orders_without_effect,
 };
 
-/// Replay workloads on a repository under several codecs and compare them.
+/// Replay workloads on a repository under several codecs and compare them
 ///
 /// Makes a variant for each codec (kept in the cache), runs each workload on each variant in random
 /// blocks until the intervals are narrow, and prints times, ratios to the baseline with intervals,

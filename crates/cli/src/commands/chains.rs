@@ -15,7 +15,7 @@ use crate::{
     repository::{name_of, open, print_notes},
 };
 
-/// Show the cost of reading an object by the length of its delta chain.
+/// Show the cost of reading an object by the length of its delta chain
 ///
 /// Groups the objects in the packs or revlogs of a repository by the number of deltas in their
 /// chains, and shows for each group the number of objects, their stored bytes, and the median CPU

@@ -13,7 +13,7 @@ use crate::{
     output::{print_article, record_file},
 };
 
-/// Compare newer results with older ones.
+/// Compare newer results with older ones
 ///
 /// Reads two files that `bench --json` wrote for the same repositories and codecs, and prints how
 /// times and sizes changed. Times are compared as ratios to the baseline of their own file, so that

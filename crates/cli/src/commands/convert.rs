@@ -25,7 +25,7 @@ use crate::{
     repository::{name_of, note_output, open_whole, print_orders_without_effect},
 };
 
-/// Rewrite a repository under another codec.
+/// Rewrite a repository under another codec
 ///
 /// A Git repository becomes a new bare one with the same refs and the same objects. Each pack entry
 /// keeps its place and its delta base. Stock git reads the zlib family (zlib, zlib-rs, miniz, sirocco,

@@ -17,7 +17,7 @@ use crate::{
     options::{GitClientArguments, HgExtensionArgument, located},
 };
 
-/// Run your own git or hg on a repository under any codec.
+/// Run your own git or hg on a repository under any codec
 ///
 /// git is not patched: a preloaded library replaces the functions of zlib, and reads every codec whose
 /// chunks can be decoded on their own, with dictionaries too. The command works on the directory of

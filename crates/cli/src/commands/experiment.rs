@@ -23,7 +23,7 @@ use crate::{
 /// The name for every experiment.
 const ALL: &str = "all";
 
-/// Repeat a published experiment as a whole, on your repository and machine.
+/// Repeat a published experiment as a whole, on your repository and machine
 ///
 /// Prints its table next to the published figures, says where the set-up differs, and judges each
 /// published claim: reproduced, changed, not reproduced, not comparable or undecided, with the reason.

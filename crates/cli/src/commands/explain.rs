@@ -14,7 +14,7 @@ use crate::{
     output::{print, style},
 };
 
-/// Split the ratio of a codec's time to zlib's into its causes.
+/// Split the ratio of a codec's time to zlib's into its causes
 ///
 /// Is it zstd, or is it just not zlib? Rows that differ in one thing at a time lead from stock zlib to
 /// the codec: the same bytes read by the fastest other library (implementation); the same DEFLATE

@@ -16,7 +16,7 @@ use crate::{
     repository::{note_output, open, print_notes},
 };
 
-/// Write the payloads of a repository to files, for programs that measure codecs on files.
+/// Write the payloads of a repository to files, for programs that measure codecs on files
 ///
 /// A payload is what is compressed on its own: a whole object or a delta as it is in a pack, a loose
 /// object with its header, a text or a delta of a revlog. Each becomes a file, such as

@@ -12,7 +12,7 @@ use crate::{
     output::{print, record_file, result_output::ResultOutput, style},
 };
 
-/// Show the results of one or several sessions: as tables, Markdown, CSV, JSON, HTML with charts, or SVG.
+/// Show the results of one or several sessions: as tables, Markdown, CSV, JSON, HTML with charts, or SVG
 ///
 /// RESULTS are files that `--json` of bench, trace, explain, size and experiment wrote. Several files
 /// are joined, whether they hold other workloads, other repositories or other machines. For several

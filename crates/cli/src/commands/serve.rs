@@ -20,7 +20,7 @@ use crate::{
     repository::{name_of, open, print_notes},
 };
 
-/// Show the cost for a server if some of its clients use another codec.
+/// Show the cost for a server if some of its clients use another codec
 ///
 /// Makes the pack for a clone, or with --commits N for a fetch of the last N commits, as a server does
 /// that reuses what it has stored, and shows CPU time and bytes on the wire:

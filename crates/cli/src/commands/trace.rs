@@ -31,7 +31,7 @@ use crate::{
     repository::{name_of, open, print_notes, print_orders_without_effect},
 };
 
-/// Show which pages of a repository a workload reads, and what that would cost on a cold device.
+/// Show which pages of a repository a workload reads, and what that would cost on a cold device
 ///
 /// Runs the workload once, from empty caches, and records every range of a pack, index, loose object
 /// or revlog that it reads, in order. This gives the touched pages of 4 KiB, their places and their

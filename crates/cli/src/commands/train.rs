@@ -19,7 +19,7 @@ use crate::{
     repository::{open, print_notes},
 };
 
-/// Train one dictionary on the payloads of one or several repositories.
+/// Train one dictionary on the payloads of one or several repositories
 ///
 /// The result has the format of `zstd --train`, for `zstd -D FILE`. Payloads are sampled evenly, at
 /// most 100 times the size of the dictionary and 16 MiB. A quarter of the sample is held out of
