@@ -3,7 +3,7 @@
 use std::{ffi::OsStr, path::Path};
 
 use clap::Args;
-use repackbench_client::{GitClient, refuse_what_needs_more_than_the_payload};
+use repackbench_client::{GitClient, check_needs_only_payload};
 use repackbench_codec::CodecSpec;
 use repackbench_reader::git::GitRepository;
 
@@ -32,7 +32,7 @@ impl GitClientArguments {
         program: &OsStr,
     ) -> Result<GitClient, Failure> {
         if let Some(codec) = &self.codec {
-            refuse_what_needs_more_than_the_payload(codec)?;
+            check_needs_only_payload(codec)?;
         }
         let mut client = GitClient::new(program, self.zlib.into())?;
         if let Some((git, place)) = repository {
