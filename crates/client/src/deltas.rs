@@ -83,7 +83,7 @@ fn extension_for<'h>(hg: &'h HgProgram, spec: &CodecSpec) -> Result<Option<&'h P
         (Some(extension), false) => Ok(Some(extension)),
         (None, false) => Err(ClientError::Program {
             command: hg.path().display().to_string(),
-            why: format!("cannot choose deltas under {spec} without repackbench's Mercurial extension"),
+            why: format!("cannot search for deltas under {spec} without repackbench's Mercurial extension"),
         }),
     }
 }

@@ -101,7 +101,7 @@ impl GitClient {
             writing::refuse_ordinary_repository(repository, codec)?;
         }
         let git = self.git.as_deref();
-        let git = git.ok_or_else(|| ClientError::refused("git: not found on PATH, and --codec takes one"))?;
+        let git = git.ok_or_else(|| ClientError::refused("git: not found on PATH, but --codec needs it"))?;
         self.codec = Some(codec.canonical());
         let mut command = isolation::git(git, []);
         self.set_up(&mut command);
@@ -165,7 +165,7 @@ impl NamedRepository {
 fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
     if let Some(btree) = repository.btree() {
         let message =
-            format!("{}: expected packs or loose objects, found a B-tree, in which git looks for none", name_of(btree));
+            format!("{}: expected packs or loose objects, found a B-tree, which git cannot read", name_of(btree));
         return Err(ClientError::refused(message).with_hint("convert it under the same codec into another store"));
     }
     let Some(typed) = repository.extension_spec() else { return Ok(()) };
@@ -175,8 +175,8 @@ fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
     }
     let place = name_of(repository.git_dir());
     let message = format!(
-        "{place}: expected a codec whose chunks are decoded by themselves, found {spec}, whose deltas need their base's content: \
-         git does not tell zlib the base"
+        "{place}: expected a codec whose chunks are decoded by themselves, found {spec}, whose deltas need the content of \
+         their base, which git does not pass to zlib"
     );
     Err(ClientError::refused(message).with_hint("convert it under the same codec without prefix and patch"))
 }

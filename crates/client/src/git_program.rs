@@ -95,7 +95,7 @@ pub(crate) fn check_owner(git: &Path, folder: &Path) -> Result<(), ClientError> 
     if output.status.success() || !said.contains(DUBIOUS) {
         return Ok(());
     }
-    let message = format!("{}: git refuses it: somebody else owns it", name_of(&folder));
+    let message = format!("{}: git refuses it, because another user owns it", name_of(&folder));
     let hint = format!("if you trust its owner: git config --global --add safe.directory {}", name_of(&folder));
     Err(ClientError::refused(message).with_hint(hint))
 }

@@ -26,7 +26,9 @@ pub fn check_hg(repository: &HgRepository, extension: Option<&Path>) -> Result<(
     let required = || requirements.work_tree.iter().chain(&requirements.store);
     let unreadable = [DICTIONARY_REQUIREMENT, repackbench_codec::BASE_REQUIREMENT];
     if let Some(name) = required().find(|name| unreadable.contains(&name.as_str())) {
-        let message = format!("{place}: expected what hg can read with repackbench's extension, found {name}");
+        let message = format!(
+            "{place}: expected a repository that hg can read with repackbench's extension, found the requirement {name}"
+        );
         return Err(ClientError::refused(message));
     }
     match required().find(|name| name.starts_with(ENGINES) && *name != NONE) {
@@ -51,7 +53,7 @@ pub fn hg_command(
 ) -> Result<Command, ClientError> {
     let place = name_of(repository.hg_dir());
     if Path::new(program).file_name() != Some(OsStr::new("hg")) {
-        let message = format!("{place}: a Mercurial repository: expected hg behind --, found {}", program.display());
+        let message = format!("{place}: a Mercurial repository: expected hg after --, found {}", program.display());
         return Err(ClientError::Usage { message });
     }
     check_hg(repository, extension)?;

@@ -70,7 +70,7 @@ impl Preload {
     /// Fails if it is not found, or if the platform cannot preload libraries.
     pub fn find() -> Result<Self, ClientError> {
         if !cfg!(target_os = "linux") {
-            return Err(ClientError::refused("exec preloads a library into git, which it can do on Linux only"));
+            return Err(ClientError::refused("exec preloads a library into git, which works only on Linux"));
         }
         if let Some(named) = env::var_os(VARIABLE) {
             return Preload::at(absolute(Path::new(&named))?);
@@ -83,8 +83,9 @@ impl Preload {
             Some(place) => Preload::at(absolute(&place.join(FILES[0]))?),
             None => {
                 let message = format!("{} and {}: not found in {} or ../lib", FILES[0], FILES[1], name_of(folder));
-                let hint =
-                    format!("`cargo build --release` makes them; {VARIABLE} names the first if it lies elsewhere");
+                let hint = format!(
+                    "`cargo build --release` builds them; set {VARIABLE} to the path of the first if they are elsewhere"
+                );
                 Err(ClientError::refused(message).with_hint(hint))
             }
         }
@@ -109,7 +110,7 @@ impl Preload {
         // library.
         let found = fs::symlink_metadata(&folder)?;
         if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
-            let message = format!("{}: expected a folder of this user's alone", name_of(&folder));
+            let message = format!("{}: expected a folder that only this user can write to", name_of(&folder));
             return Err(ClientError::refused(message));
         }
         for (file, library) in FILES.into_iter().zip([path.clone(), path.with_file_name(FILES[1])]) {

@@ -40,10 +40,10 @@ pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib) -> Result<(), Cli
     }
     let said = String::from_utf8_lossy(&output.stderr);
     if let Some(complaint) = said.lines().find_map(|line| line.strip_prefix(COMPLAINT)) {
-        return Err(ClientError::refused(format!("the preloaded library says: {complaint}")));
+        return Err(ClientError::refused(format!("the preloaded library reports: {complaint}")));
     }
     let why = "does not call the zlib that is preloaded into it: it is linked statically, or with a zlib of its own";
-    let hint = format!("a git that is linked with libz.so is needed; this one said {:?}", said.trim_end());
+    let hint = format!("exec needs a git that is linked with libz.so; this one printed {:?}", said.trim_end());
     Err(failed(why).with_hint(hint))
 }
 

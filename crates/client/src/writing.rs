@@ -43,11 +43,8 @@ pub(crate) fn try_out(mut command: Command, git: &Path, codec: &CodecSpec) -> Re
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let hint = format!(
-        "a program that starts git in its own place has to be passed over: name git itself; this one said {:?}",
-        said.trim_end()
-    );
-    Err(failed(&format!("told to write with {codec}, it does not")).with_hint(hint))
+    let hint = format!("name git itself and not a program that starts it; this one printed {:?}", said.trim_end());
+    Err(failed(&format!("does not write with {codec} although it was asked to")).with_hint(hint))
 }
 
 fn loose_chunk(codec: &CodecSpec) -> Result<Vec<u8>, repackbench_codec::CodecError> {
@@ -68,15 +65,15 @@ pub fn clients_write(spec: &CodecSpec) -> bool {
 /// [`ClientError::Usage`] if the codec needs more.
 pub fn check_needs_only_payload(spec: &CodecSpec) -> Result<(), ClientError> {
     let what = if spec.uses_bases() {
-        "prefix or patch, which take the content of a delta's base".to_owned()
+        "prefix or patch, which need the content of a delta's base".to_owned()
     } else if spec.uses_dictionaries() {
         "dictionaries, which are trained when a repository is converted".to_owned()
     } else if let Some(kind) = spec.kinds().next() {
-        format!("a codec for {} alone: no client says of which kind a payload is", kind.name())
+        format!("a codec only for {}: clients do not say which kind a payload has", kind.name())
     } else {
         return Ok(());
     };
-    let message = format!("--codec {spec}: expected a codec that takes nothing but the payload, found {what}");
+    let message = format!("--codec {spec}: expected a codec that needs only the payload, found {what}");
     Err(ClientError::Usage { message })
 }
 
