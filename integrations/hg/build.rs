@@ -1,4 +1,4 @@
-//! Tells the linker that Python's symbols come with the interpreter (which only macOS asks to be told).
+//! Tells the linker that the interpreter provides Python's symbols, which is needed only on macOS.
 
 fn main() {
     pyo3_build_config::add_extension_module_link_args();

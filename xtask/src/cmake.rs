@@ -20,7 +20,7 @@ pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
         return if CMAKE.runs(Path::new(&named)) {
             Ok(vec![(VARIABLE, named)])
         } else {
-            Err(Failure(format!("{VARIABLE} names {}, which does not run", named.to_string_lossy())))
+            Err(Failure(format!("{VARIABLE} is {}, which does not run", named.to_string_lossy())))
         };
     }
     if CMAKE.runs(Path::new(CMAKE.program)) {
@@ -30,7 +30,7 @@ pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
     // Two runs must not make the same environment at the same time.
     let _lock = files::lock(&folder)?;
     let path = CMAKE.find_or_make(Path::new(PYTHON), &folder.join("environment")).map_err(|Failure(message)| {
-        Failure(format!("cmake could not be installed: {message}; or set {VARIABLE} to a cmake"))
+        Failure(format!("cmake could not be installed: {message}; or set {VARIABLE} to the path of a cmake"))
     })?;
     variables(path)
 }

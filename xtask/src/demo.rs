@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
         [repository] => {
             std::path::absolute(repository).map_err(|error| files::failed(Path::new(repository), &error))?
         }
-        _ => return Err(Failure("demo takes one repository at most".into())),
+        _ => return Err(Failure("demo takes at most one repository".into())),
     };
     require_commits(&repository)?;
     let folder = fresh_folder()?;
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
             .arg(folder.join("report.html")),
     )?;
     eprintln!(
-        "The converted repository, the records of each run and report.html, a page with charts, are in {}.",
+        "{} has the converted repository, the records of each run, and report.html, a page with charts.",
         folder.display()
     );
     Ok(())
@@ -54,7 +54,10 @@ fn require_commits(repository: &Path) -> Outcome<()> {
         return Err(Failure(format!("{} is not a git repository, or git is not installed", repository.display())));
     }
     if !succeeds(git().args(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])) {
-        return Err(Failure(format!("{} has no commits yet: commit first, or name another", repository.display())));
+        return Err(Failure(format!(
+            "{} has no commits: commit something, or name another repository",
+            repository.display()
+        )));
     }
     Ok(())
 }

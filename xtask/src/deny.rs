@@ -10,7 +10,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
         return Err(Failure("deny takes no arguments".into()));
     }
     if !succeeds(cargo().args(["deny", "--version"])) {
-        return Err(Failure("cargo-deny is not installed; `cargo install --locked cargo-deny` installs it".into()));
+        return Err(Failure("cargo-deny is not installed: run `cargo install --locked cargo-deny`".into()));
     }
     process::run(cargo().args(["deny", "--locked", "check", "bans", "licenses", "sources"]))
 }

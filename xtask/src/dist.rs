@@ -51,7 +51,7 @@ pub(crate) const PACKAGES: [&str; 4] =
 /// Runs the chore; prints the archive's path on stdout.
 pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     if !cfg!(target_os = "linux") {
-        return Err(Failure("dist is for Linux, where `repackbench exec` can preload its libraries".into()));
+        return Err(Failure("dist works only on Linux, where `repackbench exec` can preload its libraries".into()));
     }
     let out = folder(arguments)?;
     let mut build = cargo();
@@ -81,7 +81,7 @@ fn folder(arguments: &[OsString]) -> Outcome<PathBuf> {
     make_folder(&out)?;
     match entries(&out)?.is_empty() {
         true => fs::canonicalize(&out).map_err(|error| failed(&out, &error)),
-        false => Err(Failure(format!("{}: expected a new or an empty folder", out.display()))),
+        false => Err(Failure(format!("{}: expected a new or empty folder", out.display()))),
     }
 }
 

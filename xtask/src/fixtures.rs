@@ -15,7 +15,7 @@ pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
     let scripts = scripts()?;
     for name in names {
         if !scripts.iter().any(|script| is_called(script, name)) {
-            return Err(Failure(format!("no fixture is called {}", name.to_string_lossy())));
+            return Err(Failure(format!("no fixture is named {}", name.to_string_lossy())));
         }
     }
     let wanted = |script: &PathBuf| names.is_empty() || names.iter().any(|name| is_called(script, name));

@@ -13,7 +13,7 @@ use crate::process::{self, Failure, Outcome, cargo, output};
 
 const USAGE: &str = "\
 usage: cargo xtask git-perf --git-source DIR --variant REPO [--variant REPO]... [--repeat N] [SCRIPT...]
-  DIR is a checkout of git that was built, SCRIPT the name of a file in its t/perf";
+  DIR is a checkout of git's sources in which git was built; SCRIPT is the name of a file in its t/perf";
 
 /// The default scripts: traversal, pickaxe, and reading a pack from end to end.
 const SCRIPTS: [&str; 3] = ["p0001-rev-list.sh", "p4209-pickaxe.sh", "p5302-pack-index.sh"];
@@ -53,7 +53,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     if failures > 0 {
         let results = arguments.perf.join(RESULTS);
         return Err(Failure(format!(
-            "{failures} commands failed: what git's scripts said is above, {} has more",
+            "{failures} commands failed: see the output of git's scripts above, and {}",
             results.display()
         )));
     }

@@ -11,7 +11,9 @@ pub(crate) fn scripts_folder(source: &Path, folder: &str, scripts: &str) -> Outc
     let built = source.join("bin-wrappers").join("git");
     if !built.exists() {
         let built = built.display();
-        return Err(Failure(format!("{built}: not found: run `make` there, git's {scripts} take a built git")));
+        return Err(Failure(format!(
+            "{built}: not found: run `make` there first, since git's {scripts} need a built git"
+        )));
     }
     let folder = source.join(folder);
     fs::canonicalize(&folder).map_err(|error| failed(&folder, &error))

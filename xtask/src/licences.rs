@@ -20,7 +20,7 @@ pub(crate) fn of_dependencies(packages: &[&str]) -> Outcome<String> {
     let mut tree = cargo();
     tree.args(["tree", "--locked", "--edges", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}|{l}"]);
     let listed = output(tree.args(packages.iter().flat_map(|package| ["--package", package])))?;
-    let mut list = String::from("repackbench is linked with these libraries.\n\n");
+    let mut list = String::from("repackbench is linked with these libraries:\n\n");
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     // cargo marks repeated lines with (*).
     let lines: BTreeSet<&str> = listed.lines().map(|line| line.trim_end_matches(" (*)")).collect();
@@ -32,7 +32,7 @@ pub(crate) fn of_dependencies(packages: &[&str]) -> Outcome<String> {
         let unpacked = format!("{name}-{}", version.trim_start_matches('v'));
         let folder = sources
             .get(&unpacked)
-            .ok_or_else(|| Failure(format!("{unpacked}: expected its sources unpacked by cargo")))?;
+            .ok_or_else(|| Failure(format!("{unpacked}: expected its sources, unpacked by cargo")))?;
         let _ = writeln!(list, "{name} {version}: {licence}");
         collect(folder, folder, DEPTH, &format!("{name} {version}"), &mut texts)?;
     }

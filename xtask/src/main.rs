@@ -37,23 +37,23 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
 
 chores:
-  demo [REPO]          build, then convert, verify, size and bench REPO (default: this checkout)
-  test [NAME...]       install what the tests need, build them and run them all, or those whose names contain a NAME; the
-                       slowest are named in the end. --threads N runs N at once, --seed N in a random order
+  demo [REPO]          build the program, then convert, verify, size and bench REPO (default: this checkout)
+  test [NAME...]       install what the tests need, then build and run all tests, or those whose names contain a NAME.
+                       Reports the slowest tests. --threads N runs N tests at once, --seed N uses a random order
   test --stress [NAME...]
-                       run them in eight surroundings that no test may depend on: load, a slow disk, other users, paths,
-                       languages and gits; --runs N,N... takes some of the eight. Takes root
-  fixtures [NAME...]   make the fixture repositories in target/fixtures (default: all of them)
-  instructions         count the instructions of the parts that measurements stand on, and hold them against the committed
-                       baseline; --update writes a new one
+                       run the tests in eight environments that no test may depend on: load, a slow disk, other users,
+                       paths, languages and versions of git. --runs N,N... selects some of the eight. Needs root
+  fixtures [NAME...]   make the fixture repositories in target/fixtures (default: all)
+  instructions         count the instructions of the code that measurements depend on, and compare them with the
+                       committed baseline. --update writes a new baseline
   hg-extension         build the Mercurial extension and print the folder to give to hg
-  dist [--out DIR]     build all that is installed, programs, libraries, man pages, completions, licences, and pack it;
-                       prints the archive's name
-  corpus [NAME...]     fetch the repositories that figures are measured on, and see that they are what they were: --list
-                       names them, --check compares the sizes of their variants byte by byte
-  deny                 check the licences and sources of all dependencies by deny.toml; takes cargo-deny
-  git-perf             run git's own performance scripts on variants: see docs/git-perf.md
-  git-suite            run git's own tests as exec runs git, reading by each zlib, and writing: see docs/git-suite.md
+  dist [--out DIR]     build and pack everything that is installed: programs, libraries, man pages, completions and
+                       licences. Prints the path of the archive
+  corpus [NAME...]     fetch the repositories that figures are measured on, and check that they have not changed.
+                       --list lists them, --check also compares the sizes of their variants byte by byte
+  deny                 check the licences and sources of all dependencies against deny.toml. Needs cargo-deny
+  git-perf             run git's own performance scripts on variants; see docs/git-perf.md
+  git-suite            run git's own tests with the stand-in for zlib, reading and writing; see docs/git-suite.md
 ";
 
 fn main() -> ExitCode {

@@ -43,7 +43,7 @@ pub(crate) fn install_in(folder: &Path, python: &Path) -> Outcome<Vec<(&'static 
 pub(crate) fn newest() -> Outcome<OsString> {
     let [newest, ..] = VERSIONS;
     let found = find_or_make(&[newest], &crate::target_dir().join("hg"), Path::new(PYTHON))?;
-    found.into_iter().next().ok_or_else(|| Failure("no hg is pinned".to_owned()))
+    found.into_iter().next().ok_or_else(|| Failure("no release of hg is pinned".to_owned()))
 }
 
 /// The paths of `versions`: those from environment variables, and the others from environments in `folder`.
@@ -65,7 +65,7 @@ impl Hg {
         if self.program(self.release).runs(Path::new(&named)) {
             return Ok(Some(named));
         }
-        Err(Failure(format!("{} names {}, which does not run", self.variable, named.to_string_lossy())))
+        Err(Failure(format!("{} is {}, which does not run", self.variable, named.to_string_lossy())))
     }
 
     fn program(&self, release: &'static str) -> PythonProgram {
@@ -78,10 +78,13 @@ impl Hg {
         let hg = self.program(release);
         let environment = folder.join(self.series);
         if release != self.release && !hg.is_made(&environment) {
-            eprintln!("note: hg {} does not compile for Python 3.12 and later: {release} stands in", self.release);
+            eprintln!("note: hg {} does not compile for Python 3.12 and later; using {release}", self.release);
         }
         let made = hg.find_or_make(python, &environment).map_err(|Failure(message)| {
-            Failure(format!("hg {release} could not be installed: {message}; or set {} to an hg", self.variable))
+            Failure(format!(
+                "hg {release} could not be installed: {message}; or set {} to the path of an hg",
+                self.variable
+            ))
         })?;
         Ok(made.into_os_string())
     }

@@ -33,7 +33,7 @@ enum Sign {
 const NEEDS: [Need; 11] = [
     Need { name: "git", package: "git", purpose: "the reference for Git repositories", sign: Sign::OnPath },
     Need { name: "bash", package: "bash", purpose: "the fixture scripts", sign: Sign::OnPath },
-    Need { name: "python3", package: "python3", purpose: "hg, and packs that git does not write", sign: Sign::OnPath },
+    Need { name: "python3", package: "python3", purpose: "hg, and packs that git never writes", sign: Sign::OnPath },
     Need { name: "tar", package: "tar", purpose: "copies of fixtures", sign: Sign::OnPath },
     Need { name: "awk", package: "gawk", purpose: "the fixture scripts' text", sign: Sign::OnPath },
     Need {
@@ -42,11 +42,11 @@ const NEEDS: [Need; 11] = [
         purpose: "the C sources of the codecs and of hg",
         sign: Sign::OnPath,
     },
-    Need { name: "valgrind", package: "valgrind", purpose: "counts of instructions", sign: Sign::OnPath },
+    Need { name: "valgrind", package: "valgrind", purpose: "instruction counts", sign: Sign::OnPath },
     Need {
         name: "chromium",
         package: "chromium",
-        purpose: "to look at reports in HTML",
+        purpose: "to open HTML reports",
         sign: Sign::NamedOrOnPath("REPACKBENCH_CHROMIUM"),
     },
     Need {
@@ -58,7 +58,7 @@ const NEEDS: [Need; 11] = [
     Need {
         name: "python3's C headers",
         package: "python3-dev",
-        purpose: "hg 6.3, which comes as source",
+        purpose: "hg 6.3, which is installed from source",
         // Since 3.12 another release of hg is used, which has compiled packages.
         sign: Sign::PythonRuns(
             "import os, sys, sysconfig; header = os.path.join(sysconfig.get_path('include'), 'Python.h'); \
@@ -68,7 +68,7 @@ const NEEDS: [Need; 11] = [
     Need {
         name: "python3's own tests",
         package: "libpython{version}-testsuite",
-        purpose: "the library that stands in for zlib, which Python's zlib is tested on",
+        purpose: "Python's tests of zlib on the stand-in for zlib",
         sign: Sign::PythonRuns("import test.test_zlib"),
     },
 ];
@@ -105,7 +105,7 @@ impl Machine {
         if !self.is_root() || !succeeds(self.command("apt-get").arg("--version")) {
             let needs: Vec<String> = missing.iter().map(|need| format!("{} ({})", need.name, need.purpose)).collect();
             return Err(Failure(format!(
-                "the tests need {}; as root: apt-get install {}",
+                "the tests need {}; run as root: apt-get install {}",
                 needs.join(", "),
                 packages.join(" ")
             )));
@@ -248,6 +248,6 @@ mod tests {
     fn needs_are_named_without_apt_get() {
         let machine = FakeMachine::new();
         let message = machine.install().expect_err("there is no apt-get");
-        assert!(message.contains("python3's C headers (hg 6.3, which comes as source)"), "{message}");
+        assert!(message.contains("python3's C headers (hg 6.3, which is installed from source)"), "{message}");
     }
 }

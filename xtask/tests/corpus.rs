@@ -232,7 +232,7 @@ fn unreachable_source_fails_only_without_others() {
     let outcome = corpus.run::<&str>([]).exits(0);
     assert!(outcome.line("away").starts_with("not fetched: fatal: "), "{}", outcome.stdout);
     assert!(outcome.line("away").contains("/nonexistent/repo.git"), "{}", outcome.stdout);
-    let expected = format!("fetched: {} objects; the manifest has no figures to compare with", corpus.objects);
+    let expected = format!("fetched: {} objects; the manifest has no figures to compare", corpus.objects);
     assert_eq!(outcome.line("small"), expected);
     let outcome = corpus.run(["away"]).exits(75);
     assert!(outcome.stderr.contains("nothing could be compared"), "{}", outcome.stderr);
@@ -290,7 +290,7 @@ fn update_drops_sizes_of_another_commit() {
         entry["objects"] = objects.into();
         corpus.write(&[entry.clone()]);
         let outcome = corpus.run(["small", "--update"]).exits(0);
-        let dropped = outcome.line("small").ends_with("; sizes of before were dropped: --check measures them");
+        let dropped = outcome.line("small").ends_with("; old sizes were dropped; --check measures new ones");
         let written = corpus.written("small");
         let has_sizes = written.get("payload_bytes").is_some() && written.get("stored_bytes").is_some();
         assert_eq!((written["objects"].as_u64(), has_sizes, dropped), (Some(corpus.objects), stay, !stay));
@@ -370,7 +370,7 @@ fn missing_objects_of_a_partial_source_are_named() {
     let line = outcome.line("small");
     let (before, named) = line.rsplit_once(": ").expect("names");
     let count = trees.len();
-    assert!(before.ends_with(&format!("lacks objects that the commit reaches, at least {count}")), "{line}");
+    assert!(before.ends_with(&format!("lacks at least {count} objects that the commit reaches")), "{line}");
     let named: Vec<&str> = named.trim_end_matches(", ...").split(", ").collect();
     assert!(named.len() == 5 && named.iter().all(|id| trees.contains(*id)), "{line}");
 }
@@ -416,7 +416,7 @@ fn conversion_needs_the_release_of_hg_in_the_manifest() {
     let corpus = Corpus::new();
     corpus.write(&[corpus.converted_entry("0.1")]);
     let outcome = corpus.run(["small"]).exits(75);
-    assert!(outcome.line("small").starts_with("fetched, and not converted: expected hg 0.1"), "{}", outcome.stdout);
+    assert!(outcome.line("small").starts_with("fetched, but not converted: expected hg 0.1"), "{}", outcome.stdout);
     assert!(outcome.stderr.contains("nothing could be compared"), "{}", outcome.stderr);
 }
 
@@ -478,7 +478,7 @@ fn misspelt_names_and_fields_are_refused() {
     corpus.write(&[corpus.entry("small")]);
     let outcome = corpus.run(["smal"]).exits(1);
     assert!(
-        outcome.stderr.contains("no repository of the corpus is called smal; there are small"),
+        outcome.stderr.contains("no repository of the corpus is named smal; expected one of small"),
         "{}",
         outcome.stderr
     );

@@ -10,14 +10,14 @@ use crate::commands::{
     verify::VerifyArguments,
 };
 
-/// What if a repository's objects were compressed with something other than zlib?
+/// Show what other codecs than zlib would do to a Git or Mercurial repository.
 ///
-/// repackbench rewrites a real Git or Mercurial repository under another codec and level, with the delta structure untouched, and
-/// replays checkout, history traversal and diff on each variant, so that the codec is the only difference.
+/// repackbench rewrites a repository under another codec and level, leaves its delta structure untouched, and replays
+/// checkout, history traversal and diff on each variant. The codec is the only difference.
 #[derive(Debug, Parser)]
 #[command(name = "repackbench", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failure, 2 usage, 3 a gate tripped, 65 the input repository is bad, 75 try again, 130 interrupted."
+    after_help = "Exit codes: 0 success, 1 failure, 2 usage error, 3 gate tripped, 65 bad input repository, 75 temporary failure (try again), 130 interrupted."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -43,9 +43,9 @@ pub(crate) enum Command {
     Trace(Box<TraceArguments>),
     Payloads(PayloadsArguments),
     Train(TrainArguments),
-    /// List every codec: levels, implementation and version, and who reads what it writes.
+    /// List all codecs with their levels, library, version and licence, and the stock programs that read them.
     Codecs,
     Cache(CacheArguments),
-    /// Print the JSON Schema of the records that `bench --json` writes, one a line.
+    /// Print the JSON Schema of the records that `bench --json` writes, one per line.
     Schema,
 }

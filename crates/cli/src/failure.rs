@@ -106,7 +106,7 @@ impl From<ReaderError> for Failure {
             }
             ReaderError::Corrupt { .. } => Failure::new(BAD_INPUT, error),
             ReaderError::TooLarge { .. } => Failure::new(BAD_INPUT, error)
-                .with_hint("--memory SIZE sets another ceiling, of which one object may take an eighth"),
+                .with_hint("--memory SIZE sets another limit; one object may take an eighth of it"),
             ReaderError::Unsupported { .. } => Failure::new(BAD_INPUT, error),
             ReaderError::Missing { .. } => Failure::new(BAD_INPUT, error),
             ReaderError::Changed { .. } | ReaderError::Locked { .. } => {
@@ -139,7 +139,7 @@ impl From<WriterError> for Failure {
             WriterError::Spec { .. } => Failure::new(USAGE, error),
             WriterError::Thread(_) => Failure::new(TRY_AGAIN, error).with_hint(MORE_THREADS),
             WriterError::Output { force_helps: true, .. } => {
-                Failure::new(FAILED, error).with_hint("--force replaces it, -o names another place")
+                Failure::new(FAILED, error).with_hint("--force replaces it, -o names another path")
             }
             _ => Failure::new(FAILED, error),
         }
@@ -163,8 +163,9 @@ impl From<BenchError> for Failure {
             BenchError::Workload(error) => error.into(),
             BenchError::Writer(error) => error.into(),
             BenchError::Interrupted => Failure::new(INTERRUPTED, error),
-            BenchError::Resume { .. } => Failure::new(USAGE, error)
-                .with_hint("give the options of the session that wrote the records, or --json FILE for a new one"),
+            BenchError::Resume { .. } => Failure::new(USAGE, error).with_hint(
+                "give the options of the session that wrote the records, or start a new one with --json FILE",
+            ),
             BenchError::UselessDecoder { .. } => Failure::new(USAGE, error),
             BenchError::Stock(StockError::Client(error)) => error.into(),
             BenchError::Stock(error @ StockError::Thread(_)) => Failure::new(TRY_AGAIN, error).with_hint(MORE_THREADS),

@@ -53,8 +53,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Sets a handler for the signal that a write beyond `ulimit -f` raises, which would end the process. With a handler the write fails, as
-/// on a full disk. Child processes do not inherit it. If no handler can be set, the signal still ends the process.
+/// Sets a handler for the signal that a write beyond `ulimit -f` raises, which would end the process. With a handler
+/// the write fails, as on a full disk. Child processes do not inherit it. If no handler can be set, the signal still
+/// ends the process.
 fn handle_file_size_limit() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }

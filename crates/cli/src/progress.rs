@@ -28,9 +28,9 @@ impl Bar {
     pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && std::io::stderr().is_terminal();
         let interrupted = Arc::new(AtomicBool::new(false));
-        // The first signal ends the job in an orderly way, so that no half of a variant is left. The second ends the program at
-        // once: its handler is registered first and sees the flag that the first signal set. If no handler can be set, the
-        // first signal ends the program.
+        // The first signal ends the job in an orderly way, so that no half of a variant is left. The second ends the
+        // program at once: its handler is registered first and sees the flag that the first signal set. If no handler
+        // can be set, the first signal ends the program.
         for signal in [SIGHUP, SIGINT, SIGTERM] {
             let _ = flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&interrupted))
                 .and_then(|_| flag::register(signal, Arc::clone(&interrupted)));

@@ -18,7 +18,7 @@ pub(crate) fn open(path: &Path) -> Result<Repository, Failure> {
     let repository = Repository::open(path)?;
     if let Repository::Git(git) = &repository {
         refuse_missing_alternates(git).map_err(|error| {
-            Failure::from(error).with_hint("`repackbench convert --allow-missing` makes a variant of what is there")
+            Failure::from(error).with_hint("`repackbench convert --allow-missing` makes a variant of what exists")
         })?;
     }
     Ok(repository)
@@ -42,7 +42,7 @@ pub(crate) fn open_whole(path: &Path, allow_missing: bool, quiet: bool) -> Resul
                     }
                 }
                 Err(error @ ReaderError::Corrupt { .. }) => {
-                    return Err(Failure::from(error).with_hint("--allow-missing goes on with what is there"));
+                    return Err(Failure::from(error).with_hint("--allow-missing continues with what exists"));
                 }
                 found => found?,
             }
@@ -68,8 +68,8 @@ pub(crate) fn print_orders_without_effect(repository: &Repository, layouts: &[La
     }
 }
 
-/// Registers the folder of an output while it is written, so that `cache prune` finds what this run leaves if it is killed. If it cannot
-/// be registered, the next run that writes there finds it.
+/// Registers the folder of an output while it is written, so that `cache prune` finds what this run leaves if it is
+/// killed. If it cannot be registered, the next run that writes there finds it.
 pub(crate) fn note_output(target: &Path) -> Option<OutputNote> {
     let folder = target.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
     Cache::open(None).and_then(|cache| cache.note_output(folder)).ok()

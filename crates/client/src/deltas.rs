@@ -1,4 +1,4 @@
-//! Deltas chosen anew by the user's git and hg, for `writer`.
+//! Lets the user's git and hg search for deltas again, for `writer`.
 
 use std::{fs, os::unix::ffi::OsStrExt, path::Path};
 
@@ -44,7 +44,7 @@ impl HgDeltas for HgProgram {
         if let Some(extension) = extension_for(self, spec)? {
             for entry in WalkDir::new(extension).sort_by_file_name() {
                 let entry = entry.map_err(|error| ReaderError::io("list", extension, error.into()))?;
-                // Python keeps what it compiled beside the sources.
+                // Python writes compiled files beside the sources.
                 if entry.file_type().is_file() && entry.path().extension().is_none_or(|name| name != "pyc") {
                     let content =
                         fs::read(entry.path()).map_err(|error| ReaderError::io("read", entry.path(), error))?;
@@ -83,7 +83,7 @@ fn extension_for<'h>(hg: &'h HgProgram, spec: &CodecSpec) -> Result<Option<&'h P
         (Some(extension), false) => Ok(Some(extension)),
         (None, false) => Err(ClientError::Program {
             command: hg.path().display().to_string(),
-            why: format!("cannot choose deltas under {spec} without repackbench's Mercurial extension"),
+            why: format!("cannot search for deltas under {spec} without repackbench's Mercurial extension"),
         }),
     }
 }

@@ -1,4 +1,4 @@
-//! git on a repository: the library in place, and the repository named.
+//! Sets up git commands: they load the library, and may be told a repository and a codec.
 
 use std::{
     env,
@@ -21,8 +21,8 @@ use crate::{
     name_of, probe, writing,
 };
 
-/// What an outer git, a hook of its own or an alias, may have set and would lead a command elsewhere that is about a repository of
-/// its own. What `git -c` sets stays, as it does for every program that git starts.
+/// Variables that an outer git may have set for its hook or alias, and that would lead a command for another repository
+/// to the wrong place. Settings from `git -c` stay, as for every program that git starts.
 const OUTER: [&str; 10] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -46,7 +46,7 @@ pub struct GitClient {
     codec: Option<String>,
 }
 
-/// A repository that commands are to work on, as `git --git-dir` and `git --work-tree` name it.
+/// The repository for commands, as in `git --git-dir` and `git --work-tree`.
 #[derive(Debug)]
 struct NamedRepository {
     git_dir: PathBuf,
@@ -54,18 +54,18 @@ struct NamedRepository {
 }
 
 impl GitClient {
-    /// Commands by `program`, which is git, or starts the git of the PATH, on whatever repositories they find.
+    /// Sets up commands of `program`, which is git or starts the git on the PATH, for whatever repositories they find.
     ///
     /// # Errors
-    /// The library is missing, or git does not call it.
+    /// Fails if the library is missing or git does not call it.
     pub fn new(program: &OsStr, zlib: Zlib) -> Result<Self, ClientError> {
         GitClient::with_git(git_to_probe(program), zlib)
     }
 
-    /// Commands by `git`, whatever its file is called.
+    /// Like [`new`](Self::new), with a git of any file name.
     ///
     /// # Errors
-    /// As of [`Self::new`].
+    /// As for [`new`](Self::new).
     pub fn with_git(git: Option<PathBuf>, zlib: Zlib) -> Result<Self, ClientError> {
         let preload = Preload::find()?;
         if let Some(git) = &git {
@@ -74,11 +74,11 @@ impl GitClient {
         Ok(GitClient { preload, zlib, git, repository: None, codec: None })
     }
 
-    /// Lets commands work on `repository`, which the user named as `place`.
+    /// Makes commands work on `repository`, which the user named as `place`.
     ///
     /// # Errors
-    /// Its chunks cannot be decoded by themselves, or git would not work there: a repository that is named is one whose owner git does not
-    /// look at any more.
+    /// Fails if its chunks cannot be decoded by themselves, or if git refuses it because of its owner. This checks the
+    /// owner, because git does not check that of a repository that it is given by name.
     pub fn on(mut self, repository: &GitRepository, place: &Path) -> Result<Self, ClientError> {
         refuse_bases(repository)?;
         if let Some(git) = &self.git {
@@ -89,19 +89,19 @@ impl GitClient {
         Ok(self)
     }
 
-    /// Lets commands write with `codec` what goes to object stores of variants, whatever those say themselves, and to those of ordinary
-    /// repositories if plain git reads it. All else that git compresses stays zlib.
+    /// Makes commands write with `codec` to the object stores of variants, which overrides their configuration, and to
+    /// those of ordinary repositories if plain git reads the codec. Everything else that git compresses stays zlib.
     ///
     /// # Errors
-    /// The codec takes more than a payload, plain git could no longer read the repository that was named, or this git does not write
-    /// with it.
+    /// Fails if the codec needs more than a payload, if plain git could no longer read the named repository, or if this
+    /// git does not write with the codec.
     pub fn write_with(mut self, repository: Option<&GitRepository>, codec: &CodecSpec) -> Result<Self, ClientError> {
-        writing::refuse_what_needs_more_than_the_payload(codec)?;
+        writing::check_needs_only_payload(codec)?;
         if let Some(repository) = repository {
             writing::refuse_ordinary_repository(repository, codec)?;
         }
         let git = self.git.as_deref();
-        let git = git.ok_or_else(|| ClientError::refused("git: not found on PATH, and --codec takes one"))?;
+        let git = git.ok_or_else(|| ClientError::refused("git: not found on PATH, but --codec needs it"))?;
         self.codec = Some(codec.canonical());
         let mut command = isolation::git(git, []);
         self.set_up(&mut command);
@@ -109,28 +109,28 @@ impl GitClient {
         Ok(self)
     }
 
-    /// Whether commands were told a codec to write with.
+    /// Whether commands have a codec for writing.
     pub fn writes(&self) -> bool {
         self.codec.is_some()
     }
 
-    /// The environment that commands get, and what is taken out of it.
+    /// The environment variables that commands get, and those that are removed.
     pub fn environment(&self) -> Vec<(OsString, Option<OsString>)> {
         let mut command = Command::new("");
         self.set_up(&mut command);
         command.get_envs().map(|(name, value)| (name.to_owned(), value.map(OsStr::to_owned))).collect()
     }
 
-    /// Lets `command` find the library, and the repository that was named.
+    /// Sets up `command` with the library and the named repository.
     pub fn set_up(&self, command: &mut Command) {
         self.preload.set(command);
         command.env(ZLIB_VARIABLE, self.zlib.name());
         match &self.codec {
             Some(codec) => command.env(CODEC_VARIABLE, codec),
-            // An outer one's.
+            // It may be set by an outer `exec`.
             None => command.env_remove(CODEC_VARIABLE),
         };
-        // The library knows git by its name.
+        // The library recognizes git by its name.
         if self.git.as_deref().is_some_and(|git| git == Path::new(command.get_program())) {
             command.arg0("git");
         }
@@ -149,7 +149,7 @@ impl NamedRepository {
     fn new(repository: &GitRepository, place: &Path) -> Result<Self, ClientError> {
         let git_dir = absolute(repository.git_dir())?;
         let has_place = repository.is_linked_work_tree() || repository.has_work_tree_around();
-        // Where it names another work tree, or has none, git finds that by itself.
+        // If the repository names another work tree, or has none, git finds that out by itself.
         let work_tree = if has_place && place.join(".git").exists() {
             Some(absolute(place)?)
         } else if has_place && git_dir.ends_with(".git") {
@@ -161,11 +161,11 @@ impl NamedRepository {
     }
 }
 
-/// Refuses variants whose chunks cannot be decoded by themselves, and those whose objects lie where git does not look.
+/// Refuses variants whose chunks cannot be decoded by themselves, and those whose objects git cannot find.
 fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
     if let Some(btree) = repository.btree() {
         let message =
-            format!("{}: expected packs or loose objects, found a B-tree, in which git looks for none", name_of(btree));
+            format!("{}: expected packs or loose objects, found a B-tree, which git cannot read", name_of(btree));
         return Err(ClientError::refused(message).with_hint("convert it under the same codec into another store"));
     }
     let Some(typed) = repository.extension_spec() else { return Ok(()) };
@@ -175,16 +175,16 @@ fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
     }
     let place = name_of(repository.git_dir());
     let message = format!(
-        "{place}: expected a codec whose chunks are decoded by themselves, found {spec}, whose deltas need their base's content: \
-         git does not tell zlib the base"
+        "{place}: expected a codec whose chunks are decoded by themselves, found {spec}, whose deltas need the content of \
+         their base, which git does not pass to zlib"
     );
     Err(ClientError::refused(message).with_hint("convert it under the same codec without prefix and patch"))
 }
 
-/// The program that `name` starts: a path, or the first of its name on the PATH.
+/// Finds the program that `name` starts: a path, or the first program of that name on the PATH.
 ///
 /// # Errors
-/// There is none.
+/// Fails if there is none.
 pub fn find_program(name: &OsStr) -> Result<PathBuf, ClientError> {
     let path = Path::new(name);
     let found = match path.components().count() {
@@ -194,7 +194,7 @@ pub fn find_program(name: &OsStr) -> Result<PathBuf, ClientError> {
     found.ok_or_else(|| ClientError::Program { command: name_of(path), why: "not found, or not a program".to_owned() })
 }
 
-/// The git that will run: the command itself, or the one that the command would find.
+/// The git that will run: the program itself, or the git that it would find.
 fn git_to_probe(program: &OsStr) -> Option<PathBuf> {
     match Path::new(program).file_name() {
         Some(name) if name == "git" && Path::new(program).components().count() > 1 => std::path::absolute(program).ok(),

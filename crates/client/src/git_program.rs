@@ -1,4 +1,4 @@
-//! The user's git, for commands of this program's own.
+//! Runs the user's git for commands of this program's own.
 
 use std::{
     ffi::OsStr,
@@ -8,13 +8,13 @@ use std::{
 
 use crate::{ClientError, absolute, find_program, isolation, name_of, run};
 
-/// What a version begins with.
+/// The beginning of git's version line.
 const VERSION: &str = "git version ";
 
-/// What git says where somebody else owns a repository, and the user has not allowed for that.
+/// Part of git's message about a repository that another user owns and that is not in `safe.directory`.
 const DUBIOUS: &str = "dubious ownership";
 
-/// The user's git, as found once, for commands in isolation.
+/// The user's git, found once, for commands in isolation.
 #[derive(Debug, Clone)]
 pub struct GitProgram {
     program: PathBuf,
@@ -23,10 +23,10 @@ pub struct GitProgram {
 }
 
 impl GitProgram {
-    /// The git that `name` starts, a path or a name on the PATH, asked for its version.
+    /// Finds the git that `name` starts, a path or a name on the PATH, and queries its version.
     ///
     /// # Errors
-    /// [`ClientError::Program`]: there is none, or it is no git.
+    /// [`ClientError::Program`] if there is none, or if it is not git.
     pub fn new(name: impl AsRef<OsStr>) -> Result<Self, ClientError> {
         let program = find_program(name.as_ref())?;
         let name = program.file_name().unwrap_or(OsStr::new("git")).to_string_lossy().into_owned();
@@ -43,7 +43,7 @@ impl GitProgram {
         }
     }
 
-    /// Its file.
+    /// The path of its file.
     pub fn path(&self) -> &Path {
         &self.program
     }
@@ -53,26 +53,27 @@ impl GitProgram {
         &self.name
     }
 
-    /// Its version, as it says itself: `git version 2.47.3`.
+    /// Its version line: `git version 2.47.3`.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// git in isolation, on no repository yet, told `settings` besides what isolation takes. The protocols that it speaks are none.
+    /// A git command in isolation, without a repository and with no allowed protocol. `settings` are added to those of
+    /// the isolation.
     pub fn command<'s>(&self, settings: impl IntoIterator<Item = (&'s str, &'s str)>) -> Command {
         isolation::git(&self.program, settings)
     }
 
-    /// The configuration file that has what [`Self::command`] tells git.
+    /// The text of a configuration file with the settings of [`command`](Self::command).
     pub fn configuration<'s>(&self, settings: impl IntoIterator<Item = (&'s str, &'s str)>) -> String {
         isolation::git_configuration(settings)
     }
 
-    /// Refuses a repository in `folder` that git itself refuses, since somebody else owns it and the user has not named it in
-    /// `safe.directory`. Nothing of the repository is run.
+    /// Refuses a repository in `folder` that git itself refuses because another user owns it and it is not in
+    /// `safe.directory`. Nothing in the repository is run.
     ///
     /// # Errors
-    /// [`ClientError::Refused`], with git's own words.
+    /// [`ClientError::Refused`] if git refuses it.
     pub fn check_owner(&self, folder: &Path) -> Result<(), ClientError> {
         check_owner(&self.program, folder)
     }
@@ -81,7 +82,8 @@ impl GitProgram {
 /// See [`GitProgram::check_owner`].
 pub(crate) fn check_owner(git: &Path, folder: &Path) -> Result<(), ClientError> {
     let folder = absolute(folder)?;
-    // The user's own configuration decides, so this one command is not isolated from it; it reads the repository's format and no more.
+    // The user's own configuration decides, so only this command is not isolated from it. It reads only the
+    // repository's format.
     let mut command = Command::new(git);
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CEILING_DIRECTORIES"] {
         command.env_remove(name);
@@ -93,7 +95,7 @@ pub(crate) fn check_owner(git: &Path, folder: &Path) -> Result<(), ClientError> 
     if output.status.success() || !said.contains(DUBIOUS) {
         return Ok(());
     }
-    let message = format!("{}: git refuses it: somebody else owns it", name_of(&folder));
+    let message = format!("{}: git refuses it, because another user owns it", name_of(&folder));
     let hint = format!("if you trust its owner: git config --global --add safe.directory {}", name_of(&folder));
     Err(ClientError::refused(message).with_hint(hint))
 }

@@ -1,4 +1,4 @@
-//! hg with repackbench's extension.
+//! Sets up hg commands with repackbench's extension.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -11,22 +11,24 @@ use repackbench_reader::hg::HgRepository;
 
 use crate::{ClientError, name_of};
 
-/// What the requirements of codecs that hg does not have begin with.
+/// The prefix of requirements for codecs that hg lacks.
 const ENGINES: &str = "exp-compression-";
-/// The one of them that hg knows.
+/// The only requirement with that prefix that hg knows.
 const NONE: &str = "exp-compression-none";
 
-/// Whether hg can read `repository`, with the extension where one was named.
+/// Checks that hg can read `repository`, with the extension if one was named.
 ///
 /// # Errors
-/// It needs an extension that was not named, or what no hg can read.
+/// Fails if the repository needs an extension that was not named, or if no hg can read it.
 pub fn check_hg(repository: &HgRepository, extension: Option<&Path>) -> Result<(), ClientError> {
     let place = name_of(repository.hg_dir());
     let requirements = repository.requirements();
     let required = || requirements.work_tree.iter().chain(&requirements.store);
     let unreadable = [DICTIONARY_REQUIREMENT, repackbench_codec::BASE_REQUIREMENT];
     if let Some(name) = required().find(|name| unreadable.contains(&name.as_str())) {
-        let message = format!("{place}: expected what hg can read with repackbench's extension, found {name}");
+        let message = format!(
+            "{place}: expected a repository that hg can read with repackbench's extension, found the requirement {name}"
+        );
         return Err(ClientError::refused(message));
     }
     match required().find(|name| name.starts_with(ENGINES) && *name != NONE) {
@@ -39,10 +41,10 @@ pub fn check_hg(repository: &HgRepository, extension: Option<&Path>) -> Result<(
     }
 }
 
-/// The command, on `repository` and with the extension where one was named.
+/// The hg command on `repository`, with the extension if one was named.
 ///
 /// # Errors
-/// `program` is not hg, or the repository needs an extension that was not named, or what no hg can read.
+/// Fails if `program` is not hg, if the repository needs an extension that was not named, or if no hg can read it.
 pub fn hg_command(
     repository: &HgRepository,
     extension: Option<&Path>,
@@ -51,7 +53,7 @@ pub fn hg_command(
 ) -> Result<Command, ClientError> {
     let place = name_of(repository.hg_dir());
     if Path::new(program).file_name() != Some(OsStr::new("hg")) {
-        let message = format!("{place}: a Mercurial repository: expected hg behind --, found {}", program.display());
+        let message = format!("{place}: a Mercurial repository: expected hg after --, found {}", program.display());
         return Err(ClientError::Usage { message });
     }
     check_hg(repository, extension)?;
@@ -60,7 +62,7 @@ pub fn hg_command(
         let mut setting = OsString::from("extensions.repackbench=");
         setting.push(extension);
         command.arg("--config").arg(setting);
-        // An hg that reads revlogs in Rust knows no codecs of extensions.
+        // An hg that reads revlogs in Rust does not use codecs of extensions.
         command.env("HGMODULEPOLICY", "c");
     }
     let root = repository.hg_dir().parent().unwrap_or(repository.hg_dir());

@@ -1,4 +1,4 @@
-//! The user's hg, for commands of this program's own.
+//! Runs the user's hg for commands of this program's own.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -8,10 +8,10 @@ use std::{
 
 use crate::{ClientError, absolute, find_program, isolation, name_of, run};
 
-/// What a version begins with.
+/// The beginning of hg's version line.
 const VERSION: &str = "Mercurial Distributed SCM";
 
-/// The user's hg, as found once, for commands in isolation.
+/// The user's hg, found once, for commands in isolation.
 #[derive(Debug, Clone)]
 pub struct HgProgram {
     program: PathBuf,
@@ -21,11 +21,11 @@ pub struct HgProgram {
 }
 
 impl HgProgram {
-    /// The hg that `name` starts, a path or a name on the PATH, asked for its version. `extension` is where repackbench's Mercurial
-    /// extension lies: codecs that hg does not have need it.
+    /// Finds the hg that `name` starts, a path or a name on the PATH, and queries its version. `extension` is the path
+    /// of repackbench's Mercurial extension, which is needed for codecs that hg lacks.
     ///
     /// # Errors
-    /// [`ClientError::Program`]: there is none, or it is no hg.
+    /// [`ClientError::Program`] if there is none, or if it is not hg.
     pub fn new(name: impl AsRef<OsStr>, extension: Option<&Path>) -> Result<Self, ClientError> {
         let program = find_program(name.as_ref())?;
         let name = program.file_name().unwrap_or(OsStr::new("hg")).to_string_lossy().into_owned();
@@ -43,7 +43,7 @@ impl HgProgram {
         }
     }
 
-    /// Its file.
+    /// The path of its file.
     pub fn path(&self) -> &Path {
         &self.program
     }
@@ -53,12 +53,12 @@ impl HgProgram {
         &self.name
     }
 
-    /// What it says of itself: `Mercurial Distributed SCM (version 7.2)`.
+    /// Its version line: `Mercurial Distributed SCM (version 7.2)`.
     pub fn banner(&self) -> &str {
         &self.banner
     }
 
-    /// The version alone: `7.2`.
+    /// Only the version: `7.2`.
     pub fn version(&self) -> &str {
         let version = self.banner.rsplit_once("(version ").map_or(self.banner.as_str(), |(_, version)| version);
         version.trim_end_matches(')')
@@ -69,12 +69,12 @@ impl HgProgram {
         self.extension.as_deref()
     }
 
-    /// hg in isolation, on no repository yet and without the extension.
+    /// An hg command in isolation, without a repository and without the extension.
     pub fn command(&self) -> Command {
         isolation::hg(&self.program)
     }
 
-    /// Lets `command` have the extension at `extension`, and write with `codec` if one is named.
+    /// Adds the extension at `extension` to `command`, and the codec for writing if one is given.
     pub fn extend(command: &mut Command, extension: &Path, codec: Option<&str>) {
         let mut setting = OsString::from("extensions.repackbench=");
         setting.push(extension);

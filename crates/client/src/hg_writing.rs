@@ -1,25 +1,26 @@
-//! A codec for what hg writes to its revlogs.
+//! Makes hg write revlogs with a codec.
 
 use std::{ffi::OsString, path::Path};
 
 use repackbench_codec::{Algorithm, CodecSpec};
 use repackbench_reader::hg::HgRepository;
 
-use crate::{ClientError, name_of, writing::refuse_what_needs_more_than_the_payload};
+use crate::{ClientError, name_of, writing::check_needs_only_payload};
 
-/// What the requirements of engines begin with. A repository without any is under zlib.
+/// The prefixes of requirements for engines. A repository without any uses zlib.
 const ENGINES: [&str; 2] = ["revlog-compression-", "exp-compression-"];
 
-/// The words by which hg is told to write with `codec`, with the extension where one was named.
+/// The options that make hg write with `codec`, with the extension if one was named.
 ///
 /// # Errors
-/// The codec takes more than a payload, or is of another engine than the repository's, or hg has it only with the extension.
+/// Fails if the codec needs more than a payload, if it belongs to another engine than the repository's, or if hg has it
+/// only with the extension.
 pub fn hg_codec(
     repository: &HgRepository,
     extension: Option<&Path>,
     codec: &CodecSpec,
 ) -> Result<Vec<OsString>, ClientError> {
-    refuse_what_needs_more_than_the_payload(codec)?;
+    check_needs_only_payload(codec)?;
     refuse_other_engines(repository, codec)?;
     let setting = match (extension, codec.algorithm(), codec.level()) {
         (Some(_), ..) => format!("repackbench.codec={}", codec.canonical()),

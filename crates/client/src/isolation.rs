@@ -1,14 +1,14 @@
-//! The one isolation in which git and hg are started on repositories whose owner is not asked: nothing of the user's, the system's or the
-//! repository's configuration takes effect, and nothing that those could name is run.
+//! The one isolation in which this program starts git and hg: no configuration of the user, the system or the
+//! repository takes effect, and nothing that it names is run.
 //!
-//! | could be run or read | kept away by |
+//! | could be run or read | prevented by |
 //! |---|---|
 //! | configuration of the user and the system | `GIT_CONFIG_NOSYSTEM`, `GIT_CONFIG_GLOBAL`; `HGRCPATH` |
 //! | attributes and exclude files of the user and the system | `GIT_ATTR_NOSYSTEM`, `HOME`, `XDG_CONFIG_HOME` |
 //! | a repository's configuration | commands work on copies with an allow-list of it, see the writer's metadata; `HGRCSKIPREPO` |
-//! | hooks, the file system monitor, background maintenance | settings that win over a repository's |
-//! | pagers, editors, credential programs | the variables that name them are taken out or set to nothing |
-//! | programs for transport | `GIT_ALLOW_PROTOCOL`: none, and `file` for what clones and fetches; `ui.ssh`; `subrepos.allowed` |
+//! | hooks, the file system monitor, background maintenance | settings that override a repository's |
+//! | pagers, editors, credential programs | the variables that name them are removed or made empty |
+//! | programs for transport | `GIT_ALLOW_PROTOCOL`: none, and `file` for clones and fetches; `ui.ssh`; `subrepos.allowed` |
 //! | objects that a partial clone's remote would send | `GIT_NO_LAZY_FETCH`, and, for git before 2.44, `GIT_ALLOW_PROTOCOL` |
 
 use std::{
@@ -19,10 +19,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// A place that holds nothing, and that nobody can put anything into.
+/// A path below which nothing exists and nothing can be made.
 const NOWHERE: &str = "/dev/null";
 
-/// What a git in isolation finds in its environment.
+/// The environment of git in isolation.
 const GIT_ENVIRONMENT: [(&str, &str); 15] = [
     ("LC_ALL", "C"),
     ("HOME", NOWHERE),
@@ -36,13 +36,13 @@ const GIT_ENVIRONMENT: [(&str, &str); 15] = [
     ("GIT_SSH", "false"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_OPTIONAL_LOCKS", "0"),
-    // A partial clone's missing objects are not fetched meanwhile.
+    // Missing objects of a partial clone are not fetched.
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_ALLOW_PROTOCOL", ""),
     ("GIT_PROTOCOL_FROM_USER", "0"),
 ];
 
-/// What a git in isolation is told, whatever the configuration of a repository says.
+/// Settings of git in isolation, which override the configuration of a repository.
 const GIT_SETTINGS: [(&str, &str); 7] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", NOWHERE),
@@ -53,7 +53,7 @@ const GIT_SETTINGS: [(&str, &str); 7] = [
     ("init.defaultBranch", "main"),
 ];
 
-/// What an hg in isolation finds in its environment.
+/// The environment of hg in isolation.
 const HG_ENVIRONMENT: [(&str, &str); 10] = [
     ("LC_ALL", "C.UTF-8"),
     ("HOME", NOWHERE),
@@ -63,28 +63,29 @@ const HG_ENVIRONMENT: [(&str, &str); 10] = [
     ("HGRCSKIPREPO", "1"),
     ("HGPLAIN", "1"),
     ("HGEDITOR", "false"),
-    // An hg that reads revlogs in Rust knows no codecs of extensions; all are read by the same code.
+    // An hg that reads revlogs in Rust does not use codecs of extensions. Without Rust, the same code reads all of
+    // them.
     ("HGMODULEPOLICY", "allow"),
     ("PYTHONHASHSEED", "0"),
 ];
 
-/// What an hg in isolation is told.
+/// Settings of hg in isolation.
 const HG_SETTINGS: [&str; 8] = [
     "worker.enabled=no",
     "progress.disable=yes",
     "ui.interactive=no",
     "ui.ssh=false",
     "subrepos.allowed=no",
-    // What hg would rather do in Rust, it may do in C and Python.
+    // hg may do in C and Python what it normally does only in Rust.
     "storage.all-slow-path=allow",
     "storage.revlog.persistent-nodemap.slow-path=allow",
     "storage.dirstate-v2.slow-path=allow",
 ];
 
-/// Variables of other programs that git or hg would start.
+/// Variables that name other programs which git or hg would start.
 const HELPERS: [&str; 6] = ["PAGER", "EDITOR", "VISUAL", "SSH_ASKPASS", "PYTHONPATH", "PYTHONSTARTUP"];
 
-/// `program`, a git, in isolation, told `settings` besides, which win over whatever a repository says.
+/// A command of `program`, a git, in isolation. `settings` are added and override those of a repository.
 pub fn git<'s>(program: &Path, settings: impl IntoIterator<Item = (&'s str, &'s str)>) -> Command {
     let mut command = isolated(program, |name| name.starts_with(b"GIT_") || name.starts_with(b"REPACKBENCH_"));
     command.envs(GIT_ENVIRONMENT);
@@ -97,7 +98,8 @@ pub fn git<'s>(program: &Path, settings: impl IntoIterator<Item = (&'s str, &'s 
     command
 }
 
-/// What [`git`] is told, besides `settings`, as a configuration file: processes that git starts on other repositories lose the rest.
+/// The settings of [`git`] and `settings` as a configuration file, because processes that git starts on other
+/// repositories do not get settings from the environment.
 pub(crate) fn git_configuration<'s>(settings: impl IntoIterator<Item = (&'s str, &'s str)>) -> String {
     GIT_SETTINGS.into_iter().chain(settings).map(|(key, value)| configuration_line(key, value)).collect()
 }
@@ -107,9 +109,10 @@ fn configuration_line(key: &str, value: &str) -> String {
     format!("[{section}]\n\t{name} = {value}\n")
 }
 
-/// `program`, an hg, in isolation.
+/// A command of `program`, an hg, in isolation.
 pub fn hg(program: &Path) -> Command {
-    // Read before it is taken away: where the user's own Python packages lie, hg among them perhaps.
+    // The folder of the user's own Python packages, perhaps including hg. It is found through HOME, which is replaced
+    // below.
     let packages = user_packages();
     let mut command = isolated(program, |name| name.starts_with(b"HG"));
     command.envs(HG_ENVIRONMENT);
@@ -122,7 +125,7 @@ pub fn hg(program: &Path) -> Command {
     command
 }
 
-/// Where Python looks for packages of the user's: it would look below `HOME`.
+/// The folder in which Python looks for the user's packages, by default below `HOME`.
 fn user_packages() -> Option<OsString> {
     let named = env::var_os("PYTHONUSERBASE");
     named.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".local").into_os_string()))

@@ -1,9 +1,9 @@
-//! The user's own git and hg, unpatched, on repositories under any codec.
+//! Runs the user's own unpatched git and hg on repositories under any codec.
 //!
-//! git gets a library preloaded that stands in for zlib, and hides the guard of variants from it; hg gets an extension.
+//! git gets a preloaded library that stands in for zlib and hides the guard of variants; hg gets an extension.
 //!
-//! No other part of this program starts git or hg. What it does on repositories by itself it does in one [isolation]; `exec` alone runs what
-//! the user wrote, as the user would have.
+//! No other part of this program starts git or hg. Commands of this program's own run in one [isolation]. Only `exec`
+//! runs what the user wrote, as the user would have run it.
 //!
 //! [isolation]: GitProgram
 
@@ -38,10 +38,10 @@ pub use self::{
     isolation::{git as isolated_git, hg as isolated_hg},
     library::{Preload, Zlib},
     run::run,
-    writing::{clients_write, refuse_what_needs_more_than_the_payload},
+    writing::{check_needs_only_payload, clients_write},
 };
 
-/// Why a client cannot be run on a repository.
+/// The reason why a client cannot run on a repository.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The repository cannot be read.
@@ -50,29 +50,29 @@ pub enum ClientError {
     /// A file of this program's own cannot be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The client, the library or the repository is not what it has to be.
+    /// The client, the library or the repository is not as required.
     #[error("{message}")]
     Refused {
-        /// What was expected and what found.
+        /// What was expected and what was found.
         message: String,
-        /// What the user can do.
+        /// What the user can do about it.
         hint: Option<String>,
     },
-    /// A command of this program's own could not be run, or failed.
+    /// A command of this program's own could not be started, or failed.
     #[error("{command}: {why}")]
     Program {
         /// The command line.
         command: String,
-        /// What it said last.
+        /// The end of its error output, or why it could not be started.
         why: String,
     },
-    /// The user stopped it.
+    /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
     /// The command line does not fit the repository.
     #[error("{message}")]
     Usage {
-        /// What was expected and what found.
+        /// What was expected and what was found.
         message: String,
     },
 }
@@ -82,7 +82,7 @@ impl ClientError {
         ClientError::Refused { message: message.to_string(), hint: None }
     }
 
-    /// Says what the user can do, where there is room for it.
+    /// Adds a hint at what the user can do, if the kind of error has one.
     fn with_hint(mut self, text: impl Into<String>) -> Self {
         match &mut self {
             ClientError::Refused { hint, .. } => *hint = Some(text.into()),
@@ -93,12 +93,12 @@ impl ClientError {
     }
 }
 
-/// A path as the user would name it, for messages.
+/// A path for messages.
 fn name_of(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// A path with all links in it followed.
+/// The absolute path without symbolic links.
 fn absolute(path: &Path) -> Result<PathBuf, ClientError> {
     fs::canonicalize(path).map_err(|error| ClientError::refused(format!("{}: {error}", name_of(path))))
 }

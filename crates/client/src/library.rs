@@ -1,4 +1,4 @@
-//! Where the library is that stands in for zlib.
+//! Finds the library that stands in for zlib.
 
 use std::{
     env,
@@ -16,16 +16,16 @@ use std::{
 
 use crate::{ClientError, absolute, name_of};
 
-/// The variable that names it, if it is not beside the program.
+/// The variable with the path of the library, if it is not beside the program.
 const VARIABLE: &str = "REPACKBENCH_PRELOAD";
 
-/// The stand-in, and the codecs that it loads from beside it.
+/// The stand-in, and the library with the codecs that it loads from the same folder.
 const FILES: [&str; 2] = ["librepackbench_preload.so", "librepackbench_preload_codecs.so"];
 
-/// What the dynamic linker of the platform preloads by.
+/// The variable from which the dynamic linker takes libraries to preload.
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// The zlib that the preloaded library hands zlib streams to.
+/// The zlib to which the preloaded library passes zlib streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Zlib {
     /// The one that git is linked with.
@@ -37,12 +37,12 @@ pub enum Zlib {
     ZlibRs,
     /// zlib-ng, if the library is built with it.
     ZlibNg,
-    /// libdeflate where a stream is read at once, else the one that git is linked with.
+    /// libdeflate for streams that are read at once, otherwise the one that git is linked with.
     Libdeflate,
 }
 
 impl Zlib {
-    /// The name that the library knows it by.
+    /// The name in the environment variable of the library.
     pub fn name(self) -> &'static str {
         match self {
             Zlib::Host => "host",
@@ -54,23 +54,23 @@ impl Zlib {
     }
 }
 
-/// The folder of links to libraries whose own paths [`PRELOAD`] cannot hold.
+/// The folder for links to libraries whose own paths [`PRELOAD`] cannot contain.
 const LINKS: &str = "/tmp";
 
-/// The stand-in's file.
+/// The file of the stand-in.
 #[derive(Debug)]
 pub struct Preload {
     path: PathBuf,
 }
 
 impl Preload {
-    /// Finds it: where the environment says, beside this program, or in `../lib`.
+    /// Finds the library: at the path in the environment, beside this program, or in `../lib`.
     ///
     /// # Errors
-    /// There is none, or the platform preloads nothing.
+    /// Fails if it is not found, or if the platform cannot preload libraries.
     pub fn find() -> Result<Self, ClientError> {
         if !cfg!(target_os = "linux") {
-            return Err(ClientError::refused("exec preloads a library into git, which it can do on Linux only"));
+            return Err(ClientError::refused("exec preloads a library into git, which works only on Linux"));
         }
         if let Some(named) = env::var_os(VARIABLE) {
             return Preload::at(absolute(Path::new(&named))?);
@@ -83,15 +83,17 @@ impl Preload {
             Some(place) => Preload::at(absolute(&place.join(FILES[0]))?),
             None => {
                 let message = format!("{} and {}: not found in {} or ../lib", FILES[0], FILES[1], name_of(folder));
-                let hint =
-                    format!("`cargo build --release` makes them; {VARIABLE} names the first if it lies elsewhere");
+                let hint = format!(
+                    "`cargo build --release` builds them; set {VARIABLE} to the path of the first if they are elsewhere"
+                );
                 Err(ClientError::refused(message).with_hint(hint))
             }
         }
     }
 
-    /// The library at `path`. If [`PRELOAD`] cannot hold that path, a folder gets links to the library and its codecs. It lasts: commands
-    /// may need it longer than this process, and the next one finds it again.
+    /// The library at `path`. If [`PRELOAD`] cannot contain that path, this makes a folder with links to the library
+    /// and its codecs. The folder is not removed, because commands may need it longer than this process, and the next
+    /// process uses it again.
     fn at(path: PathBuf) -> Result<Self, ClientError> {
         if fits_preload(&path) {
             return Ok(Preload { path });
@@ -104,10 +106,11 @@ impl Preload {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
             _ => {}
         }
-        // Anybody may make folders there: one that another user can write to would hold whatever library that user likes.
+        // Every user can make folders there. In a folder that another user can write to, that user could put any
+        // library.
         let found = fs::symlink_metadata(&folder)?;
         if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
-            let message = format!("{}: expected a folder of this user's alone", name_of(&folder));
+            let message = format!("{}: expected a folder that only this user can write to", name_of(&folder));
             return Err(ClientError::refused(message));
         }
         for (file, library) in FILES.into_iter().zip([path.clone(), path.with_file_name(FILES[1])]) {
@@ -119,11 +122,12 @@ impl Preload {
         Ok(Preload { path: folder.join(FILES[0]) })
     }
 
-    /// Lets `command`, and what it starts, load it before anything else.
+    /// Makes `command`, and everything that it starts, load the library first.
     pub fn set(&self, command: &mut Command) {
         let mut value = OsString::from(&self.path);
         let others = env::var_os(PRELOAD).unwrap_or_default();
-        // It is there already in what `exec` or `env` has set up, perhaps another build of it: each would take the other for zlib.
+        // `exec` or `env` may have set it already, perhaps to another build. Two builds would each take the other for
+        // zlib.
         let is_separator = |byte: &u8| b": \t\n".contains(byte);
         let file = OsStr::new(FILES[0]);
         let is_other =
@@ -136,7 +140,7 @@ impl Preload {
     }
 }
 
-/// Whether [`PRELOAD`] can hold the path: a space or a colon ends a name there.
+/// Whether [`PRELOAD`] can contain the path: spaces and colons separate names there.
 fn fits_preload(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(|byte| b": \t\n".contains(byte))
 }
@@ -146,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_whose_path_has_a_space_is_named_by_a_link() {
+    fn library_at_a_path_with_a_space_gets_a_link() {
         let folder = tempfile::Builder::new().prefix("with a space").tempdir().unwrap();
         for file in FILES {
             fs::write(folder.path().join(file), file).unwrap();

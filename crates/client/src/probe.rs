@@ -1,5 +1,7 @@
-//! Does this git call the library that is preloaded into it? Nothing but a try can tell: it may be linked statically, have a zlib of its
-//! own, or not be allowed to preload anything. And the library may lack the zlib that was asked for.
+//! Checks that a git calls the library that is preloaded into it.
+//!
+//! Only a try can show that: git may be linked statically, have a zlib of its own, or not be allowed to preload
+//! libraries. Also, the library may lack the requested zlib.
 
 use std::{io::Write, path::Path, process::Stdio};
 
@@ -16,10 +18,10 @@ use crate::{
 const CONTENT: &str = "probe\n";
 /// A codec that git itself cannot read.
 const CODEC: &str = "store";
-/// What the library's own messages begin with.
+/// The prefix of the library's own messages.
 const COMPLAINT: &str = "repackbench: ";
 
-/// Lets `git` read a patch that it can only read through the library. No file is made for that.
+/// Makes `git` read a patch that it can read only through the library. Makes no file.
 pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib) -> Result<(), ClientError> {
     let failed = |why: &str| ClientError::refused(format!("{}: {why}", name_of(git)));
     let mut command = isolation::git(git, []);
@@ -29,7 +31,7 @@ pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib) -> Result<(), Cli
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
     if let Some(mut input) = child.stdin.take() {
-        // Who does not read it fails in another way.
+        // A program that does not read its input fails below.
         let _ = input.write_all(patch()?.as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| failed(&error.to_string()))?;
@@ -38,14 +40,14 @@ pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib) -> Result<(), Cli
     }
     let said = String::from_utf8_lossy(&output.stderr);
     if let Some(complaint) = said.lines().find_map(|line| line.strip_prefix(COMPLAINT)) {
-        return Err(ClientError::refused(format!("the preloaded library says: {complaint}")));
+        return Err(ClientError::refused(format!("the preloaded library reports: {complaint}")));
     }
     let why = "does not call the zlib that is preloaded into it: it is linked statically, or with a zlib of its own";
-    let hint = format!("a git that is linked with libz.so is needed; this one said {:?}", said.trim_end());
+    let hint = format!("exec needs a git that is linked with libz.so; this one printed {:?}", said.trim_end());
     Err(failed(why).with_hint(hint))
 }
 
-/// A patch that adds a file of this content, compressed with a codec that no zlib knows.
+/// A patch that adds a file with [`CONTENT`], compressed with a codec that no zlib can read.
 fn patch() -> Result<String, ClientError> {
     let failed = |error: String| ClientError::refused(error);
     let spec: CodecSpec = CODEC.parse().map_err(|error: repackbench_codec::SpecError| failed(error.to_string()))?;
@@ -61,7 +63,7 @@ fn patch() -> Result<String, ClientError> {
     ))
 }
 
-/// A line of a binary patch, in git's base 85: at most 26 bytes, of which the first letter is the number.
+/// A line of a binary patch, in git's base 85. It encodes at most 26 bytes; its first letter is their number.
 fn line_of(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
     let letters = b'A'..=b'Z';

@@ -1,4 +1,4 @@
-//! A codec for what git writes to object stores.
+//! Makes git write object stores with a codec.
 
 use std::{
     fs,
@@ -12,15 +12,15 @@ use repackbench_reader::git::GitRepository;
 
 use crate::{ClientError, name_of};
 
-/// The content of a blob, and its name in the two parts of which git makes a path.
+/// The content of a blob, and its id in the two parts of its path.
 const CONTENT: &str = "probe\n";
 const ID: (&str, &str) = ("da", "0c4eb8d9a48d171a33574b380752e183286751");
 
-/// The configuration of a repository that any codec may be written to.
+/// The configuration of a repository that can be written to with any codec.
 const GUARDED: &str = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\trepackbench = \"1;store\"\n";
 
-/// Lets `command`, which is `git` with all that it is told, write an object: who is told to write with a codec and does not would be
-/// measured as if it did.
+/// Makes `command`, a complete git command, write an object, and checks that it used the codec. Otherwise a git that
+/// does not write with the codec would be measured as if it did.
 pub(crate) fn try_out(mut command: Command, git: &Path, codec: &CodecSpec) -> Result<(), ClientError> {
     let repository = tempfile::Builder::new().prefix("repackbench-probe-").tempdir()?;
     let folder = repository.path();
@@ -33,7 +33,7 @@ pub(crate) fn try_out(mut command: Command, git: &Path, codec: &CodecSpec) -> Re
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| failed(&error))?;
     if let Some(mut input) = child.stdin.take() {
-        // Who does not read it fails in another way.
+        // A program that does not read its input fails below.
         let _ = input.write_all(CONTENT.as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| failed(&error))?;
@@ -43,11 +43,8 @@ pub(crate) fn try_out(mut command: Command, git: &Path, codec: &CodecSpec) -> Re
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let hint = format!(
-        "a program that starts git in its own place has to be passed over: name git itself; this one said {:?}",
-        said.trim_end()
-    );
-    Err(failed(&format!("told to write with {codec}, it does not")).with_hint(hint))
+    let hint = format!("name git itself and not a program that starts it; this one printed {:?}", said.trim_end());
+    Err(failed(&format!("does not write with {codec} although it was asked to")).with_hint(hint))
 }
 
 fn loose_chunk(codec: &CodecSpec) -> Result<Vec<u8>, repackbench_codec::CodecError> {
@@ -57,30 +54,30 @@ fn loose_chunk(codec: &CodecSpec) -> Result<Vec<u8>, repackbench_codec::CodecErr
     Ok(stored)
 }
 
-/// Whether git and hg can be told to write with `spec`: it takes nothing but the payload.
+/// Whether git and hg can write with `spec`: it needs only the payload.
 pub fn clients_write(spec: &CodecSpec) -> bool {
-    refuse_what_needs_more_than_the_payload(spec).is_ok()
+    check_needs_only_payload(spec).is_ok()
 }
 
-/// Refuses codecs that take more than a payload to encode it.
+/// Refuses codecs that need more than the payload for encoding.
 ///
 /// # Errors
-/// The codec does.
-pub fn refuse_what_needs_more_than_the_payload(spec: &CodecSpec) -> Result<(), ClientError> {
+/// [`ClientError::Usage`] if the codec needs more.
+pub fn check_needs_only_payload(spec: &CodecSpec) -> Result<(), ClientError> {
     let what = if spec.uses_bases() {
-        "prefix or patch, which take the content of a delta's base".to_owned()
+        "prefix or patch, which need the content of a delta's base".to_owned()
     } else if spec.uses_dictionaries() {
         "dictionaries, which are trained when a repository is converted".to_owned()
     } else if let Some(kind) = spec.kinds().next() {
-        format!("a codec for {} alone: no client says of which kind a payload is", kind.name())
+        format!("a codec only for {}: clients do not say which kind a payload has", kind.name())
     } else {
         return Ok(());
     };
-    let message = format!("--codec {spec}: expected a codec that takes nothing but the payload, found {what}");
+    let message = format!("--codec {spec}: expected a codec that needs only the payload, found {what}");
     Err(ClientError::Usage { message })
 }
 
-/// Refuses to put chunks where plain git would meet them unwarned.
+/// Refuses to write chunks into an ordinary repository if plain git could not read them.
 pub(crate) fn refuse_ordinary_repository(repository: &GitRepository, spec: &CodecSpec) -> Result<(), ClientError> {
     if repository.extension_spec().is_some() || spec.is_read_by_git() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Deltas chosen again by real hg, on fixtures that hg wrote.
+//! Tests new searches for deltas by real hg, on fixtures that hg wrote.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,7 +15,7 @@ use repackbench_writer::{
     hg::recompute::convert_recomputed,
 };
 
-/// An hg that `cargo xtask test` installs. Fails the test where it is not known.
+/// The path of an hg that `cargo xtask test` installs. Fails the test if the variable is not set.
 fn hg(variable: &str) -> PathBuf {
     match std::env::var_os(variable) {
         Some(path) => path.into(),
@@ -23,12 +23,12 @@ fn hg(variable: &str) -> PathBuf {
     }
 }
 
-/// The fixture `hg-chains`, in `folder`.
+/// Makes the fixture `hg-chains` in `folder`.
 fn chains(folder: &Path) -> PathBuf {
     fixture("chains", folder)
 }
 
-/// The fixture `hg-NAME`, in `folder`.
+/// Makes the fixture `hg-NAME` in `folder`.
 fn fixture(name: &str, folder: &Path) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/hg-{name}.sh"));
     let out = folder.join(name);
@@ -46,14 +46,14 @@ fn bases(repository: &Path) -> (Vec<i32>, u64) {
 }
 
 #[test]
-fn deltas_are_chosen_again_under_each_codec_and_the_history_stays() {
+fn new_deltas_depend_on_the_codec_and_keep_the_history() {
     let folder = tempfile::tempdir().unwrap();
     let source = HgRepository::open(&chains(folder.path())).unwrap();
     for variable in ["REPACKBENCH_HG", "REPACKBENCH_HG_63"] {
         let hg = HgProgram::new(hg(variable), None).unwrap();
         let make = |spec: &str| {
             let target = folder.path().join(format!("{variable}-{spec}"));
-            // Compares the histories itself.
+            // This compares the histories itself.
             let made = convert_recomputed(
                 &source,
                 &spec.parse().unwrap(),
@@ -74,7 +74,7 @@ fn deltas_are_chosen_again_under_each_codec_and_the_history_stays() {
     }
 }
 
-/// What stock hg 7.2 says with `arguments` of `repository`.
+/// The output of stock hg 7.2 with `arguments` on `repository`.
 fn ask(repository: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(hg("REPACKBENCH_HG"));
     let output = command.env("HGRCPATH", "").arg("-R").arg(repository).args(arguments).output().unwrap();
@@ -83,7 +83,7 @@ fn ask(repository: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn requirements_that_hg_does_not_upgrade_with_and_what_they_are_about_stay() {
+fn requirements_that_block_an_upgrade_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let hg = HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap();
     for (name, requirement) in [
@@ -107,7 +107,7 @@ fn requirements_that_hg_does_not_upgrade_with_and_what_they_are_about_stay() {
 }
 
 #[test]
-fn pointers_to_files_kept_elsewhere_are_refused_before_hg_damages_them() {
+fn lfs_pointers_are_refused_before_hg_damages_them() {
     let folder = tempfile::tempdir().unwrap();
     let source = HgRepository::open(&fixture("lfs", folder.path())).unwrap();
     let hg = HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap();
@@ -120,7 +120,7 @@ fn pointers_to_files_kept_elsewhere_are_refused_before_hg_damages_them() {
 }
 
 #[test]
-fn a_codec_that_hg_does_not_have_needs_the_extension() {
+fn codec_that_hg_lacks_needs_the_extension() {
     let folder = tempfile::tempdir().unwrap();
     let source = HgRepository::open(&chains(folder.path())).unwrap();
     let hg = HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap();
@@ -133,7 +133,7 @@ fn a_codec_that_hg_does_not_have_needs_the_extension() {
 }
 
 #[test]
-fn both_arms_have_variants_of_their_own_in_the_cache() {
+fn kept_and_new_deltas_are_cached_separately() {
     let folder = tempfile::tempdir().unwrap();
     let path = chains(folder.path());
     let source = Repository::open(&path).unwrap();

@@ -123,7 +123,7 @@ fn lines_between(first: &str, last: &str) -> Vec<&'static str> {
 
 #[test]
 fn document_lists_the_valid_tag_bytes() {
-    let paragraphs = lines_between("version 1 the valid tag bytes are", "### Payload checksum").join(" ");
+    let paragraphs = lines_between("The valid tag bytes of format version 1 are", "### Payload checksum").join(" ");
     // Every second piece is between two backticks. Only the flag is spelled with 0x.
     let spelled = paragraphs.split('`').skip(1).step_by(2).filter(|piece| !piece.starts_with("0x"));
     let mut listed: Vec<u8> = spelled.flat_map(bytes).collect();

@@ -96,9 +96,9 @@ fn message_of(error: &CodecError) -> &'static CStr {
         CodecError::Checksum { .. } => c"repackbench: payload checksum does not match",
         CodecError::Tag { .. } => c"repackbench: invalid tag byte",
         CodecError::BaseNeeded { .. } => {
-            c"repackbench: this chunk needs the content of its delta's base, which no zlib is told"
+            c"repackbench: this chunk needs the content of its delta's base, which zlib does not receive"
         }
-        CodecError::NoSuchDictionary { .. } => c"repackbench: the chunk's dictionary is not there",
+        CodecError::NoSuchDictionary { .. } => c"repackbench: the chunk's dictionary is missing",
         CodecError::PayloadLength { .. } => c"repackbench: payload length does not match",
         CodecError::NoMemory { .. } => c"repackbench: no memory for the payload",
         _ => c"repackbench: damaged chunk",

@@ -62,7 +62,7 @@ impl Writer {
             }
             Some(_) => None,
             None => {
-                complain(&format!("expected a codec that takes nothing but the payload, found {typed}"));
+                complain(&format!("expected a codec that needs only the payload, found {typed}"));
                 None
             }
         }
@@ -150,8 +150,10 @@ pub(crate) unsafe extern "C" fn encode(
             let chunk = &payload.buffers.chunk;
             return Bytes { start: chunk.as_ptr(), len: chunk.len() };
         }
-        Ok(Ok(())) => complain("zlib writes this object, since its codec's chunk is longer than git makes room for"),
-        Ok(Err(error)) => complain(&format!("zlib writes this object, since its codec failed: {error}")),
+        Ok(Ok(())) => {
+            complain("zlib writes this object, because the codec's chunk is longer than the room that git provides")
+        }
+        Ok(Err(error)) => complain(&format!("zlib writes this object, because the codec failed: {error}")),
         Err(_) => {
             // The encoders may be in any state after the panic, so they are not used again, not even dropped.
             let _ = ENCODERS.try_with(|encoders| std::mem::forget(encoders.take()));

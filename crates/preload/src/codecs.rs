@@ -42,7 +42,7 @@ fn load(path: &Path) -> Result<&'static Codecs, String> {
     let codecs = unsafe { std::mem::transmute::<*mut c_void, CodecsFunction>(symbol)().as_ref() };
     match codecs {
         Some(codecs) if codecs.abi_version == ABI_VERSION => Ok(codecs),
-        _ => Err("expected the codecs of the same build, found those of another".to_owned()),
+        _ => Err("expected the codecs of the same build, found those of another build".to_owned()),
     }
 }
 

@@ -154,7 +154,9 @@ pub(crate) fn is_unguarded_copy(path: &[u8]) -> bool {
         && any_has_namesake(path, is_guarded_store);
     if is_one {
         let path = String::from_utf8_lossy(path);
-        complain(&format!("{path}: not copied out of a variant, without its guard; clone a file:// URL instead"));
+        complain(&format!(
+            "{path}: not copied, since the copy would leave the variant without its guard; clone a file:// URL instead"
+        ));
     }
     is_one
 }

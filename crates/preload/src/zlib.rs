@@ -80,9 +80,7 @@ fn host() -> Option<&'static ZlibFunctions> {
         next.or_else(system)
     });
     if found.is_none() {
-        complain(
-            "found no zlib beside this library: the program is not linked with one, and libz.so.1 cannot be loaded",
-        );
+        complain("found no zlib: the program is not linked with one, and libz.so.1 cannot be loaded");
     }
     found.as_ref()
 }

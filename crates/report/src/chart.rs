@@ -1,17 +1,18 @@
 //! Charts of results, as SVG.
 //!
-//! Every chart is drawn here, as SVG, and a page of HTML or a file holds the very same picture. There is no library of charts in the
-//! browser, because of what drawing in advance gives: a page a tenth as large as such a library alone; charts that are there without
-//! JavaScript, in print and in a README; text that can be selected and found; marks that can be reached one by one with a keyboard;
-//! and no code of others in a page that shows a repository's names. A script may add tips and filters to it, by the classes and
-//! attributes of marks.
+//! Every chart is drawn here as SVG; the HTML page and a file of its own hold the same picture. Drawing in advance
+//! instead of using a chart library in the browser has these advantages: the page is a tenth as large as such a
+//! library; charts work without JavaScript, in print and in a README; text can be selected and found; marks can be
+//! reached with a keyboard; and no third-party code runs in a page that shows a repository's names. A script may add
+//! tips and filters by the classes and attributes of marks.
 //!
-//! Each chart is a function from [`Results`] to [`Figure`]s: what is drawn, in words, and as a table. A figure is drawn twice, for
-//! a wide page and for a phone, since a picture that only shrinks has letters nobody can read.
+//! Each chart is a function from [`Results`] to [`Figure`]s: a picture, a description and a table of the data. A figure
+//! is drawn twice, for a wide page and for a phone, because the letters of a shrunk picture are illegible.
 //!
-//! **Marks.** Every datum is a `<g class="mark" data-variant data-tip>` with a `<title>` that says the same as `data-tip`. Marks stand in
-//! reading order. Colours are classes only ([`CHART_STYLE`]): `c0` to `c11` for families of codecs, `k0` to `k7` for kinds of bytes or
-//! of time, `i1` to `i5` for how often. Where a colour tells something, a shape, a place or a word tells it too.
+//! **Marks.** Every datum is a `<g class="mark" data-variant data-tip>` with a `<title>` equal to `data-tip`. Marks are
+//! in reading order. Colours are classes only ([`CHART_STYLE`]): `c0` to `c11` for families of codecs, `k0` to `k7` for
+//! kinds of bytes or of time, `i1` to `i5` for how often. A colour never carries information alone: a shape, a place or
+//! a word repeats it.
 
 mod accesses;
 mod break_even;
@@ -39,26 +40,26 @@ pub(crate) use svg::Width;
 
 use crate::document::Table;
 
-/// The style of all charts: a page holds it once, a file of its own holds its own. Light, and dark where the reader prefers that
-/// on a screen; print is light.
+/// The style of all charts: once in a page, and in every chart file. Light, or dark if the reader prefers that on a
+/// screen; print is light.
 pub const CHART_STYLE: &str = include_str!("chart/style.css");
 
-/// One chart with all that stands around it.
+/// A chart with its texts and data.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figure {
     /// Unique in the page, stable, usable as a link: `size-time-traverse`.
     pub id: String,
-    /// Which chart it is: one section of the page for each.
+    /// The kind of chart: each has a section of the page.
     pub section: ChartKind,
-    /// What it shows: `Size against time of traverse, git`.
+    /// The title: `Size against time of traverse, git`.
     pub title: String,
-    /// What a reader who cannot see the picture is told: what is on the axes, and what the figures say.
+    /// A description for readers who cannot see the picture: the axes, and the main values.
     pub description: String,
-    /// What one has to know to read it: short sentences.
+    /// Short sentences on how to read it.
     pub notes: Vec<String>,
-    /// The workload that it is about; `None` where it is about several, or none.
+    /// The workload that it is about; `None` for several or none.
     pub workload: Option<String>,
-    /// The repository that it is about; `None` where it is about several.
+    /// The repository that it is about; `None` for several.
     pub repository: Option<String>,
     /// The chart for a page about 860 pixels wide.
     wide: Picture,
@@ -78,17 +79,17 @@ pub enum ChartKind {
     Ratios,
     /// Where stored bytes go.
     StoredBytes,
-    /// What time goes to.
+    /// The parts of a workload's time.
     Phases,
-    /// Where workloads read, and when.
+    /// Where and when workloads read.
     Accesses,
-    /// What ratios are made of.
+    /// The factors of ratios.
     Factors,
-    /// When a conversion has paid for itself.
+    /// The number of runs after which a conversion pays.
     BreakEven,
-    /// The baseline against itself, and all runs in their order.
+    /// The baseline against itself, and all runs in order.
     Noise,
-    /// Published figures beside measured ones: each in the part of a page that is about its experiment.
+    /// Published and measured values, in the section of their experiment.
     Experiments,
 }
 
@@ -121,7 +122,7 @@ impl ChartKind {
         }
     }
 
-    /// The beginning of its figures' identifiers, and good as one itself.
+    /// The prefix of the identifiers of its figures; also an identifier itself.
     pub fn slug(self) -> &'static str {
         match self {
             ChartKind::SizeTime => "size-time",
@@ -137,7 +138,7 @@ impl ChartKind {
     }
 }
 
-/// All charts that `results` allow, in the order of a page.
+/// All charts of `results`, in the order of a page.
 pub fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
     figures.extend(size_time::figures(results));
@@ -154,8 +155,8 @@ pub fn figures(results: &Results) -> Vec<Figure> {
     figures
 }
 
-/// The charts of size against time, ratios, stored bytes, accesses and experiments as documents of their own: a name without suffix,
-/// and the text of the file.
+/// The charts of size against time, ratios, stored bytes, accesses and experiments as files: a name without suffix, and
+/// the content.
 pub fn svg_files(results: &Results) -> Vec<(String, String)> {
     let sections =
         [ChartKind::SizeTime, ChartKind::Ratios, ChartKind::StoredBytes, ChartKind::Accesses, ChartKind::Experiments];
@@ -163,7 +164,7 @@ pub fn svg_files(results: &Results) -> Vec<(String, String)> {
     chosen.map(|figure| (figure.id.clone(), svg::document(&figure, Width::Wide))).collect()
 }
 
-/// Identifiers that occur twice, as for two workloads that differ in parameters alone, get numbers.
+/// Adds numbers to identifiers that occur twice, as for workloads that only differ in parameters.
 fn make_unique(figures: &mut [Figure]) {
     let mut seen = std::collections::BTreeSet::new();
     for figure in figures {
@@ -206,5 +207,5 @@ fn slug<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-/// Identifiers are no longer.
+/// The maximum length of identifiers.
 const LONGEST_SLUG: usize = 80;

@@ -11,8 +11,6 @@ use crate::number::fraction_len;
 pub struct Section {
     /// The subject.
     pub kind: SectionKind,
-    /// A sentence that holds for all articles. Plain.
-    pub about: Option<&'static str>,
     /// The articles, in reading order.
     pub articles: Vec<Article>,
 }
@@ -45,8 +43,8 @@ impl SectionKind {
     pub const ALL: [SectionKind; 9] = [
         SectionKind::Experiments,
         SectionKind::Summary,
-        SectionKind::Clients,
         SectionKind::Joined,
+        SectionKind::Clients,
         SectionKind::Comparisons,
         SectionKind::Budgets,
         SectionKind::Explanations,
@@ -69,42 +67,24 @@ impl SectionKind {
         }
     }
 
-    /// The heading of the section in a page.
+    /// The heading of the section.
     pub(crate) fn heading(self) -> &'static str {
         match self {
             SectionKind::Experiments => "Published experiments, run again",
             SectionKind::Summary => "What would I gain and lose?",
-            SectionKind::Clients => "In-process and by the user's own commands",
+            SectionKind::Clients => "In-process and stock clients",
             SectionKind::Joined => "All repositories together",
             SectionKind::Comparisons => "All figures",
             SectionKind::Budgets => "Equal budgets",
-            SectionKind::Explanations => "Explanations",
-            SectionKind::Traces => "Traces",
-            SectionKind::Sizes => "Sizes",
+            SectionKind::Explanations => "Factors of the ratios",
+            SectionKind::Traces => "File accesses",
+            SectionKind::Sizes => "Where the bytes go",
         }
     }
 
-    /// The heading in a table of contents.
-    pub(crate) fn short_heading(self) -> &'static str {
-        match self {
-            SectionKind::Experiments => "Published experiments",
-            SectionKind::Clients => "Stock clients",
-            other => other.heading(),
-        }
-    }
-
-    /// The line that unfolds the section in Markdown; `None` for sections that Markdown shows in full.
-    pub(crate) fn folded_heading(self) -> Option<&'static str> {
-        match self {
-            SectionKind::Experiments | SectionKind::Summary => None,
-            SectionKind::Clients => Some("In-process and stock clients"),
-            SectionKind::Joined => Some("All repositories together"),
-            SectionKind::Comparisons => Some("Every figure"),
-            SectionKind::Budgets => Some("At equal budgets"),
-            SectionKind::Explanations => Some("What the ratios are made of"),
-            SectionKind::Traces => Some("What is read of the files"),
-            SectionKind::Sizes => Some("Where the bytes go"),
-        }
+    /// Whether Markdown folds the section away.
+    pub(crate) fn is_folded(self) -> bool {
+        !matches!(self, SectionKind::Experiments | SectionKind::Summary)
     }
 }
 

@@ -52,18 +52,18 @@ pub fn document(results: &Results) -> Vec<Section> {
 
 /// The section on one subject.
 fn section(kind: SectionKind, results: &Results) -> Section {
-    let (about, articles) = match kind {
-        SectionKind::Experiments => (None, experiments(&results.experiments)),
-        SectionKind::Summary => (None, summary(&results.comparisons)),
-        SectionKind::Clients => (Some(clients::NOTE), clients(&results.comparisons)),
-        SectionKind::Joined => (Some(joined::NOTE), joined(&results.comparisons).into_iter().collect()),
-        SectionKind::Comparisons => (None, comparisons(&results.comparisons)),
-        SectionKind::Budgets => (Some(budgets::ABOUT), budgets(&results.budgets)),
-        SectionKind::Explanations => (Some(explanations::ABOUT), explanations(&results.explanations)),
-        SectionKind::Traces => (None, recorded(&results.traces, traces)),
-        SectionKind::Sizes => (Some(sizes::ABOUT), recorded(&results.sizes, |lines| vec![sizes(&sized(lines))])),
+    let articles = match kind {
+        SectionKind::Experiments => experiments(&results.experiments),
+        SectionKind::Summary => summary(&results.comparisons),
+        SectionKind::Clients => clients(&results.comparisons),
+        SectionKind::Joined => joined(&results.comparisons).into_iter().collect(),
+        SectionKind::Comparisons => comparisons(&results.comparisons),
+        SectionKind::Budgets => budgets(&results.budgets),
+        SectionKind::Explanations => explanations(&results.explanations),
+        SectionKind::Traces => recorded(&results.traces, traces),
+        SectionKind::Sizes => recorded(&results.sizes, |lines| vec![sizes(&sized(lines))]),
     };
-    Section { kind, about, articles }
+    Section { kind, articles }
 }
 
 /// The articles on `records`; none without records.

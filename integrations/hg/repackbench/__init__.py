@@ -6,19 +6,19 @@
 # licence covers it. The native module beside it uses none of them and stays
 # under the terms of the rest of the project.
 
-"""read and write revlogs under repackbench's codecs
+"""read and write revlogs with repackbench's codecs
 
-Every chunk that revlogs compress, zlib and zstd included, is encoded and
-decoded by repackbench's native module instead of Python's zlib and Mercurial's
-zstd, so that all codecs are reached through one binding. The engines ``lz4``,
-``snappy``, ``lzo``, ``deflate``, ``brotli``, ``lzma``, ``xz`` and ``bzip2`` come
-on top: repositories under one of them have the requirement
+repackbench's native module encodes and decodes every compressed chunk of a
+revlog, including zlib and zstd, instead of Python's zlib and Mercurial's zstd.
+So all codecs are called through the same binding. The extension adds the
+engines ``lz4``, ``snappy``, ``lzo``, ``deflate``, ``brotli``, ``lzma``, ``xz``
+and ``bzip2``. Repositories with one of them have the requirement
 ``exp-compression-<name>``, and Mercurial without this extension refuses them.
 
-Dictionaries, and deltas that are compressed with their base's content, are for
-repackbench alone: their requirements are unknown to this extension too.
+Only repackbench itself reads dictionaries, and deltas that are compressed with
+the content of their base: this extension does not support their requirements.
 
-Raw chunks, bundles and the wire protocol stay Mercurial's own.
+Raw chunks, bundles and the wire protocol are Mercurial's own.
 
 Example::
 
@@ -29,16 +29,16 @@ Example::
   # The codec of new chunks. Default: the engine's own at its default level,
   # or at storage.revlog.zlib.level and storage.revlog.zstd.level.
   codec = lz4hc:9
-  # Say at the end of a command how many chunks each codec has read and written.
+  # Print at the end of a command how many chunks each codec has read and written.
   summary = no
-  # What ``hg repackbench`` runs. Default: the one that was installed with this
-  # extension, or that of the PATH.
+  # The program that ``hg repackbench`` runs. Default: the one that was installed
+  # with this extension, or the one on the PATH.
   program = /path/to/bin/repackbench
 
 ``hg repackbench`` runs that program, which converts and measures repositories.
-``hg debugrepackbench`` lists the codecs and says which code serves each kind of
-chunk. A codec is used in repositories of its own engine, whose name the command
-tells; new repositories, and ``hg debugupgraderepo``, get that engine unless
+``hg debugrepackbench`` lists the codecs and their engines, and shows which code
+handles each kind of chunk. A codec is used in repositories of its own engine.
+New repositories, and ``hg debugupgraderepo``, get that engine unless
 ``format.revlog-compression`` says otherwise.
 """
 
@@ -76,20 +76,20 @@ configitem(b'repackbench', b'codec', default=None)
 configitem(b'repackbench', b'summary', default=False)
 configitem(b'repackbench', b'program', default=None)
 
-# The key under which a repository's codec travels in the options of its revlogs.
+# The key of a repository's codec in the options of its revlogs.
 CODEC_OPTION = b'repackbench.codec'
 
-# Mercurial's own engines whose revlog chunks are taken over.
+# Mercurial's own engines whose revlog chunks this extension handles.
 TAKEN_OVER = (b'zlib', b'zstd')
 
 
-# What has to be there: said while hg imports this file, so that it shows one line
-# and `extensions.repackbench:required=yes` makes it stop.
+# Requirements: checked while hg imports this file, so that hg shows one line
+# and stops if `extensions.repackbench:required=yes` is set.
 
 
 def _repository_functions():
-    """where this Mercurial computes revlog options and a new repository's
-    requirements, as ((module, name), (module, name))"""
+    """the functions of this Mercurial that compute revlog options and the
+    requirements of a new repository, as ((module, name), (module, name))"""
     try:
         from mercurial.repo import creation, vfs_options
     except ImportError:
@@ -104,11 +104,11 @@ def _repository_functions():
 
 
 def _check_mercurial():
-    """stop if this Mercurial would read revlogs past this extension"""
+    """abort if this Mercurial would read revlogs without this extension"""
     if b'rust' in policy.policy:
         raise error.Abort(
             _(
-                b'this Mercurial reads revlogs with its Rust modules, which know no codecs of extensions: '
+                b'this Mercurial reads revlogs with its Rust modules, which do not use codecs of extensions: '
                 b'set HGMODULEPOLICY=c in the environment (it is "%s")'
             )
             % policy.policy
@@ -165,27 +165,27 @@ def _configured_codec(ui):
     return spec or None
 
 
-# One compressor for each spec: its contexts and buffers serve every revlog.
+# One compressor for each spec: all revlogs share its contexts and buffers.
 _compressors = {}
 
 
 def _compressor(spec):
     """the compressor for a codec spec"""
     if spec not in _compressors:
-        # Of Mercurial's errors this is the one that the zlib path of revlogs
-        # raises; it is a StorageError too, as compression engines have to raise.
+        # The zlib path of revlogs raises this error, too. It is a StorageError,
+        # which compression engines have to raise.
         _compressors[spec] = _native.Compressor(pycompat.sysstr(spec), error.RevlogError)
     return _compressors[spec]
 
 
 def _spec_of(engine, options):
-    """the codec spec that an engine works under, given a revlog's options"""
+    """the codec spec of an engine under a revlog's options"""
     codec = options.get(CODEC_OPTION)
     if codec and _engine_of(codec) == engine:
         return codec
     level = options.get(engine + b'.level')
     if engine == b'zstd':
-        # To Mercurial's zstd, level 0 is another name of its default.
+        # For Mercurial's zstd, level 0 is another name of the default.
         level = level or options.get(b'level') or None
     return b'%s:%d' % (engine, level) if level is not None else engine
 
@@ -194,7 +194,7 @@ def _spec_of(engine, options):
 
 
 class ownengine(compression.compressionengine):
-    """one of the engines that Mercurial does not have"""
+    """an engine that Mercurial lacks"""
 
     def __init__(self, name, header):
         self._name = name
@@ -211,7 +211,7 @@ class ownengine(compression.compressionengine):
 
 
 def _our_engines():
-    """the engines that Mercurial does not have, as (name, first byte of a chunk)"""
+    """the engines that Mercurial lacks, as (name, first byte of a chunk)"""
     return [
         (pycompat.sysbytes(name), pycompat.bytechr(header))
         for (name, header) in _native.engines()
@@ -219,7 +219,7 @@ def _our_engines():
 
 
 def _take_over(name):
-    """let the registered engine's revlog chunks, and those only, be ours"""
+    """use our compressor for the revlog chunks of a registered engine, and only for those"""
 
     def revlogcompressor(orig, opts=None):
         return _compressor(_spec_of(name, opts or {}))
@@ -227,14 +227,14 @@ def _take_over(name):
     extensions.wrapfunction(compression.compengines[name], 'revlogcompressor', revlogcompressor)
 
 
-# The points of Mercurial that are wrapped -----------------------------------
+# Wrapped functions of Mercurial ---------------------------------------------
 
 
 def _revlog_options(orig, ui, repo_requirements, features):
-    """hand the repository's codec to its revlogs"""
+    """pass the repository's codec to its revlogs"""
     options = orig(ui, repo_requirements, features)
     codec = _configured_codec(ui)
-    # Of a repository's several engines Mercurial writes with any: with the codec's, if that is one of them.
+    # Mercurial writes with any of a repository's engines: let it use the codec's, if that is one of them.
     wanted = _engine_of(codec) if codec and _is_among_several(_engine_of(codec), repo_requirements) else None
     feature_config = options.get(b'feature-config')
     if feature_config is None:
@@ -249,14 +249,14 @@ def _revlog_options(orig, ui, repo_requirements, features):
 
 
 def _is_among_several(name, repo_requirements):
-    """whether a repository has the requirements of several engines, one of them this one's"""
+    """whether a repository has the requirements of several engines including this one"""
     prefixes = (b'revlog-compression-', b'exp-compression-')
     engines = {r.split(b'-', 2)[2] for r in repo_requirements if r.startswith(prefixes)}
     return len(engines) > 1 and name in engines
 
 
 def _init_opts(orig, self):
-    """the same, where revlogs pick single options out (before feature-config)"""
+    """like _revlog_options, for versions whose revlogs read single options (before feature-config)"""
     result = orig(self)
     if hasattr(self, '_compengineopts'):
         self._compengineopts[CODEC_OPTION] = self.opener.options.get(CODEC_OPTION)
@@ -283,16 +283,17 @@ def uisetup(ui):
     extensions.wrapfunction(*new_requirements, _new_requirements)
     if hasattr(revlog.revlog, '_init_opts'):
         extensions.wrapfunction(revlog.revlog, '_init_opts', _init_opts)
-    # A stream clone copies chunks as they are, so the requirement has to go with
-    # them. Older versions list what goes, newer ones what does not.
+    # A stream clone copies chunks unchanged, so the clone needs the requirement,
+    # too. Older versions list the requirements that are copied, newer ones those
+    # that are not.
     if hasattr(requirements, 'STREAM_FIXED_REQUIREMENTS'):
         requirements.STREAM_FIXED_REQUIREMENTS.update(b'exp-compression-%s' % name for (name, header) in ours)
-    # Revlogs call zlib past the engine. This reader serves the whole process:
-    # where the configured codec is not a zlib, it is stock zlib.
+    # Revlogs call zlib directly, without the engine. This reader is used by the
+    # whole process: stock zlib if the configured codec is not a zlib.
     try:
         reader = _spec_of(b'zlib', {CODEC_OPTION: _configured_codec(ui)})
     except error.ConfigError:
-        reader = b'zlib'  # the repository, when it is opened, will say why
+        reader = b'zlib'  # the error is reported when a repository is opened
     revlog._zlibdecompress = _compressor(reader).decompress
     if ui.configbool(b'repackbench', b'summary'):
         ui.atexit(_print_summary, ui)
@@ -300,19 +301,19 @@ def uisetup(ui):
 
 
 def uipopulate(ui):
-    """let a codec imply the format of new repositories"""
+    """let the configured codec determine the format of new repositories"""
     if ui.hasconfig(b'format', b'revlog-compression'):
         return
     try:
         codec = _configured_codec(ui)
     except error.ConfigError:
-        return  # said when a repository is opened or made
+        return  # reported when a repository is opened or made
     if codec:
         ui.setconfig(b'format', b'revlog-compression', _engine_of(codec), b'repackbench')
 
 
 def _print_summary(ui):
-    """one line for each codec that was used"""
+    """print a line for each codec that was used"""
     used = [(spec, c) for (spec, c) in sorted(_compressors.items()) if c.decoded or c.encoded]
     if not used:
         ui.write_err(b'repackbench: no chunks decoded or encoded\n')
@@ -336,12 +337,12 @@ def _print_summary(ui):
 def repackbench(ui, *arguments):
     """show what a repository would be like under other codecs
 
-    Runs the program repackbench. All that follows the command's name goes to it
-    as it is, options too, but for those that Mercurial takes anywhere: ``-R``,
-    ``--cwd`` and ``--config``. The exit status is the program's.
+    Runs the program repackbench. Everything after the command's name is passed
+    to it, including options, except for those that Mercurial accepts anywhere:
+    ``-R``, ``--cwd`` and ``--config``. The exit status is the program's.
 
-    Repositories are named as arguments; ``.`` is the one that the current folder
-    is in. With ``-R REPO`` the program runs in the root of that repository, so
+    Repositories are arguments; ``.`` is the repository that contains the current
+    folder. With ``-R REPO`` the program runs in the root of that repository, so
     that ``.`` is REPO.
 
     Examples::
@@ -351,8 +352,8 @@ def repackbench(ui, *arguments):
       hg repackbench bench . --codec zstd:3 --codec lz4
       hg repackbench convert --codec zlib:9 . -o ../smaller
 
-    The program is the one that was installed with this extension, or that of the
-    PATH, or the one that ``repackbench.program`` names.
+    The program is the one in ``repackbench.program``, the one that was installed
+    with this extension, or the one on the PATH.
     """
     words = [_program(ui)] + list(arguments)
     folder = _repository_root(_named_repository[0]) if _named_repository[0] else None
@@ -361,16 +362,16 @@ def repackbench(ui, *arguments):
     )
 
 
-# By this hg knows a shell alias, whose arguments it does not parse: the
-# program's options are not its own.
+# hg does not parse the arguments of a shell alias, which it recognizes by this
+# attribute: the options are the program's.
 repackbench.shell = True
 
-# What -R names, if the command is a shell alias.
+# The value of -R, if the command is a shell alias.
 _named_repository = [None]
 
 
 def _note_repository(orig, lui, ui, args):
-    """look for -R, which hg takes from a shell alias and does not tell"""
+    """look for -R, which hg removes from the arguments of a shell alias"""
     run = orig(lui, ui, args)
     if run is not None:
         early_options = dispatch._earlysplitopts(args)[0]
@@ -380,7 +381,7 @@ def _note_repository(orig, lui, ui, args):
 
 
 def _repository_root(named):
-    """the folder of the repository that -R names"""
+    """the folder of the repository given with -R"""
     folder = util.expandpath(named)
     if not os.path.isdir(os.path.join(folder, b'.hg')):
         raise error.RepoError(_(b'repository %s not found') % folder)
@@ -392,7 +393,7 @@ def _program(ui):
     configured = ui.configpath(b'repackbench', b'program')
     if configured:
         return configured
-    # prefix/lib/mercurial/repackbench is this extension's place in an installation.
+    # In an installation, this extension is prefix/lib/mercurial/repackbench.
     prefix = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..')
     installed = os.path.join(os.path.normpath(prefix), 'bin', 'repackbench')
     if os.access(installed, os.X_OK):
@@ -401,7 +402,7 @@ def _program(ui):
     if not found:
         raise error.Abort(
             _(b'repackbench: not found on PATH'),
-            hint=_(b'repackbench.program names it if it is elsewhere'),
+            hint=_(b'set repackbench.program to its path if it is elsewhere'),
         )
     return found
 
@@ -410,7 +411,7 @@ def _program(ui):
 
 
 def _described(function):
-    """what code a decoding function runs, from the function itself"""
+    """the code that a function runs, according to the function itself"""
     owner = getattr(function, '__self__', None)
     if isinstance(owner, _native.Compressor):
         library = owner.writer if function.__name__ == 'compress' else owner.reader
@@ -419,7 +420,7 @@ def _described(function):
 
 
 def _options_of(repo):
-    """the options that the changelog gives to compression engines"""
+    """the changelog's engine and the options that it passes to engines"""
     cl = repo.unfiltered().changelog
     cl = getattr(cl, '_revlog', cl)
     if hasattr(cl, 'feature_config'):
@@ -430,7 +431,7 @@ def _options_of(repo):
 
 @command(b'debugrepackbench', [], b'', optionalrepo=True)
 def debugrepackbench(ui, repo):
-    """show repackbench's codecs and which code reads and writes each kind of chunk"""
+    """show repackbench's codecs, and which code reads and writes each kind of chunk"""
 
     def write(line):
         ui.write(encoding.strtolocal(line) + b'\n')
@@ -443,7 +444,7 @@ def debugrepackbench(ui, repo):
         write('  %-10s  levels %-17s  engine %-7s  %s' % (name, levels, engine_name, implementation))
     current, options = _options_of(repo) if repo else (None, {})
     write('chunks, by first byte:')
-    write('  u, 0x00  Mercurial: as they are')
+    write('  u, 0x00  Mercurial: uncompressed')
     write('  x        %s' % _described(revlog._zlibdecompress))
     for header in [b'('] + [header for (_name, header) in _our_engines()]:
         reader = compression.compengines.forrevlogheader(header).revlogcompressor(options)
@@ -454,5 +455,5 @@ def debugrepackbench(ui, repo):
         write('new chunks: engine %s, %s' % (pycompat.sysstr(current), _described(writer.compress)))
         codec = options.get(CODEC_OPTION)
         if codec and _engine_of(codec) != current:
-            write('  (repackbench.codec=%s has no part in it: it belongs to engine %s)'
+            write('  (repackbench.codec=%s is not used: it belongs to engine %s)'
                   % (pycompat.sysstr(codec), pycompat.sysstr(_engine_of(codec))))

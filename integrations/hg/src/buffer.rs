@@ -1,8 +1,9 @@
-//! Bytes in and out of Python without a needless copy.
+//! Passes bytes from and to Python without needless copies.
 //!
-//! Mercurial hands over `bytes`, or a `memoryview` of a larger read; the latter would have to be copied to become `bytes`, for
-//! every chunk of a delta chain. The buffer protocol lends the memory itself, as it does to Python's own zlib. PyO3 offers
-//! that protocol to modules for Python 3.11 and later only, where it joined the stable ABI, so the few declarations are here.
+//! Mercurial passes `bytes`, or a `memoryview` of a larger read, which would have to be copied into `bytes` for every
+//! chunk of a delta chain. The buffer protocol gives access to the memory itself, as for Python's own zlib. PyO3
+//! supports that protocol only for Python 3.11 and later, since when it is part of the stable ABI, so the few
+//! declarations are here.
 
 #![allow(unsafe_code)]
 
@@ -13,8 +14,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// `Py_buffer` of CPython's `Include/pybuffer.h`: the same members in the same order from 3.0 on, and frozen since 3.11, when
-/// it became part of the stable ABI.
+/// `Py_buffer` of CPython's `Include/pybuffer.h`. The members and their order are the same since 3.0, and frozen since
+/// 3.11, when the type became part of the stable ABI.
 #[repr(C)]
 struct RawBuffer {
     buf: *mut c_void,
@@ -30,20 +31,21 @@ struct RawBuffer {
     internal: *mut c_void,
 }
 
-/// `PyBUF_SIMPLE`: contiguous bytes, not to be written to.
+/// `PyBUF_SIMPLE`: contiguous read-only bytes.
 const CONTIGUOUS_BYTES: c_int = 0;
 
-// SAFETY: both functions are exported by every CPython 3 with these signatures (`Include/abstract.h`, `Include/pybuffer.h`).
+// SAFETY: both functions are exported by every CPython 3 with these signatures (`Include/abstract.h`,
+// `Include/pybuffer.h`).
 unsafe extern "C" {
     fn PyObject_GetBuffer(object: *mut ffi::PyObject, view: *mut RawBuffer, flags: c_int) -> c_int;
     fn PyBuffer_Release(view: *mut RawBuffer);
 }
 
-/// Memory that an object lends; given back when this is dropped.
-struct Lent(RawBuffer);
+/// Memory borrowed from a Python object, and released on drop.
+struct BorrowedBuffer(RawBuffer);
 
-impl Lent {
-    fn by(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+impl BorrowedBuffer {
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut raw = RawBuffer {
             buf: ptr::null_mut(),
             obj: ptr::null_mut(),
@@ -57,18 +59,19 @@ impl Lent {
             suboffsets: ptr::null_mut(),
             internal: ptr::null_mut(),
         };
-        // SAFETY: `object` is alive and the thread holds the interpreter, which `Bound` witnesses; `raw` is writable.
+        // SAFETY: `Bound` guarantees that `object` is alive and that the thread holds the interpreter lock; `raw` is
+        // writable.
         match unsafe { PyObject_GetBuffer(object.as_ptr(), &raw mut raw, CONTIGUOUS_BYTES) } {
-            0 => Ok(Lent(raw)),
+            0 => Ok(BorrowedBuffer(raw)),
             _ => Err(PyErr::fetch(object.py())),
         }
     }
 
     fn bytes(&self) -> &[u8] {
         match usize::try_from(self.0.len) {
-            // SAFETY: a successful `PyObject_GetBuffer` with `PyBUF_SIMPLE` promises `len` contiguous readable bytes at `buf`
-            // until the release. Nobody writes to them meanwhile: no Python code runs while the slice lives (see
-            // `with_bytes`), and the interpreter lock keeps other threads out.
+            // SAFETY: a successful `PyObject_GetBuffer` with `PyBUF_SIMPLE` promises `len` contiguous readable bytes at
+            // `buf` until the release. They do not change meanwhile: no Python code runs while the slice exists (see
+            // `with_bytes`), and the interpreter lock keeps out other threads.
             Ok(len) if len > 0 && !self.0.buf.is_null() => unsafe {
                 std::slice::from_raw_parts(self.0.buf.cast_const().cast(), len)
             },
@@ -77,28 +80,30 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for BorrowedBuffer {
     fn drop(&mut self) {
-        // SAFETY: filled by a successful `PyObject_GetBuffer` and released once, here. The thread still holds the interpreter:
-        // a `Lent` never leaves `with_bytes`, whose argument witnesses it.
+        // SAFETY: a successful `PyObject_GetBuffer` filled the buffer, and it is released only here. The thread still
+        // holds the interpreter lock, because the value never leaves `with_bytes`, whose argument guarantees it.
         unsafe { PyBuffer_Release(&raw mut self.0) };
     }
 }
 
-/// Calls `work` with the bytes of a `bytes` object, or of any object that lends contiguous memory. `work` gets no handle to the
-/// interpreter, so it runs no Python code. TypeError for other objects.
+/// Calls `work` with the bytes of a `bytes` object or of any object with contiguous memory. Other objects are a
+/// TypeError.
+///
+/// `work` gets no handle to the interpreter, so it runs no Python code.
 pub(crate) fn with_bytes<T>(object: &Bound<'_, PyAny>, work: impl FnOnce(&[u8]) -> T) -> PyResult<T> {
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return Ok(work(bytes.as_bytes()));
     }
-    let lent = Lent::by(object)?;
-    Ok(work(lent.bytes()))
+    let borrowed = BorrowedBuffer::of(object)?;
+    Ok(work(borrowed.bytes()))
 }
 
-/// A new `bytes` object; MemoryError where PyO3's own constructor would panic.
+/// Makes a `bytes` object. Raises MemoryError where PyO3's own constructor would panic.
 pub(crate) fn new_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let len = ffi::Py_ssize_t::try_from(bytes.len())?;
-    // SAFETY: `bytes` is readable for `len` bytes; the result is a new reference to a `bytes` object, or null with an
+    // SAFETY: `bytes` has `len` readable bytes. The result is a new reference to a `bytes` object, or null with an
     // exception set.
     unsafe {
         let object = ffi::PyBytes_FromStringAndSize(bytes.as_ptr().cast(), len);

@@ -9,30 +9,32 @@ use repackbench_codec::{CodecError, CodecSpec, RevlogDecoder, RevlogEncoder};
 
 use crate::buffer::{new_bytes, with_bytes};
 
-/// The longest payload of a revlog chunk, in bytes: revlog entries hold the length as a signed 32-bit number.
+/// The longest payload of a revlog chunk, in bytes: revlog entries store the length as a signed 32-bit number.
 const LONGEST_PAYLOAD: usize = i32::MAX as usize;
 
-/// A scratch buffer that has grown beyond this many bytes is given back at the next call.
+/// A scratch buffer of more than this many bytes is freed at the next call.
 const KEPT_SCRATCH: usize = 16 << 20;
 
-/// First bytes of chunks that hold the payload as it is. Mercurial writes those itself.
+/// The first bytes of uncompressed chunks, which Mercurial writes itself.
 const RAW_HEADERS: [u8; 2] = [b'u', 0];
 
 /// Encodes and decodes revlog chunks under one codec spec.
 ///
-/// `Compressor(spec, error)`: a codec spec such as "zstd:5", and the exception type for chunks that cannot be decoded, which is
-/// called with one `bytes` message. Contexts and buffers are reused from call to call; calls keep the interpreter lock.
+/// `Compressor(spec, error)` takes a codec spec such as "zstd:5", and the exception type for chunks that cannot be
+/// decoded, which gets one `bytes` message. Contexts and buffers are reused from call to call. Calls keep the
+/// interpreter lock.
 #[pyclass(module = "repackbench._native")]
 pub(crate) struct Compressor {
     spec: CodecSpec,
     error: Py<PyType>,
-    /// Never locked: the calls hold the object exclusively. It makes `Sync`, which Python objects have to be, of what is `Send`.
-    /// Boxed, because contexts may ask for more alignment than Python's allocator gives.
+    /// The mutex is never locked, because calls have exclusive access to the object. It only makes the contexts, which
+    /// are `Send`, also `Sync`, as Python objects must be. Boxed, because contexts may need more alignment than
+    /// Python's allocator gives.
     contexts: Mutex<Box<Contexts>>,
-    /// Calls of `decompress` that returned.
+    /// The number of successful calls of `decompress`.
     #[pyo3(get)]
     decoded: u64,
-    /// Calls of `compress` that returned a chunk; payloads left raw are not counted.
+    /// The number of calls of `compress` that returned a chunk; payloads that stay raw do not count.
     #[pyo3(get)]
     encoded: u64,
 }
@@ -40,7 +42,7 @@ pub(crate) struct Compressor {
 // Python allocates its objects with the alignment of C's largest scalar type.
 const _: () = assert!(align_of::<Compressor>() <= 16);
 
-/// What is reused from call to call.
+/// The contexts and the buffer that are reused from call to call.
 struct Contexts {
     encoder: RevlogEncoder,
     decoder: RevlogDecoder,
@@ -62,7 +64,7 @@ impl Compressor {
         Ok(Compressor { spec, error, contexts: Mutex::new(Box::new(contexts)), decoded: 0, encoded: 0 })
     }
 
-    /// The codec spec, as it was given.
+    /// The codec spec as given.
     #[getter]
     fn spec(&self) -> String {
         self.spec.to_string()
@@ -80,7 +82,7 @@ impl Compressor {
         crate::implementation(self.spec.algorithm())
     }
 
-    /// The chunk for a payload, header included; None if the payload is better left as it is.
+    /// Encodes a payload into a chunk, including its header. None if the payload is better stored raw.
     #[pyo3(signature = (payload, /))]
     fn compress<'py>(&mut self, payload: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let Contexts { encoder, scratch, .. } = self.fresh_contexts();
@@ -93,7 +95,7 @@ impl Compressor {
         Ok(result)
     }
 
-    /// The payload of a chunk.
+    /// Decodes a chunk into its payload.
     #[pyo3(signature = (stored, /))]
     fn decompress<'py>(&mut self, stored: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let Contexts { decoder, scratch, .. } = self.fresh_contexts();
@@ -106,7 +108,7 @@ impl Compressor {
 }
 
 impl Compressor {
-    /// The exception for a failed call, in the words that Mercurial uses for its own engines.
+    /// The exception for a failed call, with the wording of Mercurial's own engines.
     fn failure(&self, py: Python<'_>, action: &str, error: &CodecError) -> PyErr {
         let message = format!("revlog {action} error: {error}");
         match self.error.bind(py).call1((PyBytes::new(py, message.as_bytes()),)) {
@@ -123,7 +125,7 @@ impl Compressor {
     fn fresh_contexts(&mut self) -> &mut Contexts {
         let contexts = self.contexts();
         contexts.scratch.clear();
-        // One huge payload must not hold its memory for as long as the repository is open.
+        // The memory for one huge payload must not be kept as long as the repository is open.
         if contexts.scratch.capacity() > KEPT_SCRATCH {
             contexts.scratch = Vec::new();
         }

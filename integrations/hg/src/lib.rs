@@ -1,11 +1,12 @@
-//! The native half of the Mercurial extension: revlog chunks under this project's codecs, as a Python module.
+//! The native half of the Mercurial extension: a Python module that encodes and decodes revlog chunks with this
+//! project's codecs.
 //!
-//! Mercurial asks a *compressor* object for chunks and payloads, one call each; `Compressor` is that object for any
-//! codec spec, so that every codec is timed through the same binding. It is a thin layer over `repackbench_codec`: the
-//! argument's bytes are read where they lie, and the result is copied once, into the `bytes` object that Python gets.
+//! Mercurial calls a *compressor* object once for each chunk or payload. `Compressor` is that object for any codec
+//! spec, so that every codec is timed through the same binding. It is a thin layer over `repackbench_codec`: it reads
+//! the argument's bytes in place and copies the result once, into Python's `bytes` object.
 //!
-//! The module is `_native`, beside `repackbench/__init__.py`, which knows Mercurial. Nothing of Mercurial is linked or
-//! named here.
+//! The module `_native` is beside `repackbench/__init__.py`, which contains everything about Mercurial. This half
+//! neither links nor mentions any part of Mercurial.
 
 #![deny(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
@@ -30,8 +31,8 @@ mod native {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-    /// The name of the Mercurial compression engine that a codec spec is written with. ValueError, with what would be
-    /// valid, for anything that is not a codec spec.
+    /// The name of the Mercurial compression engine of a codec spec. An invalid spec is a ValueError that says what
+    /// would be valid.
     #[pyfunction]
     fn engine_of(spec: &str) -> PyResult<&'static str> {
         let spec: CodecSpec = spec.parse().map_err(|error| PyValueError::new_err(format!("{error}")))?;
@@ -39,8 +40,7 @@ mod native {
         Ok(spec.revlog_engine().name())
     }
 
-    /// The compression engines that Mercurial does not have: name, and first byte of the chunks. Each is listed once,
-    /// however many codecs write with it.
+    /// The compression engines that Mercurial lacks, each once, with the first byte of its chunks.
     #[pyfunction]
     fn engines() -> Vec<(&'static str, u8)> {
         let mut engines: Vec<(&'static str, u8)> = Vec::new();
@@ -55,7 +55,7 @@ mod native {
         engines
     }
 
-    /// Every codec: its name, its levels in words, the library that serves it, and Mercurial's name of its engine.
+    /// Every codec: its name, a description of its levels, its library, and the name of its Mercurial engine.
     #[pyfunction]
     fn codecs() -> Vec<(&'static str, String, String, &'static str)> {
         repackbench_codec::catalogue()
@@ -69,7 +69,7 @@ mod native {
     }
 }
 
-/// Why Mercurial cannot write under a spec; an engine is asked for chunks, and not told whose they are.
+/// Checks that Mercurial can write with a spec. An engine receives payloads without their kind, base or repository.
 fn check_spec(spec: &CodecSpec) -> Result<(), String> {
     let cannot = if spec.kinds().next().is_some() {
         "a codec for each kind of payload"
@@ -80,10 +80,10 @@ fn check_spec(spec: &CodecSpec) -> Result<(), String> {
     } else {
         return Ok(());
     };
-    Err(format!("{spec}: {cannot}: `repackbench convert` writes that, Mercurial does not"))
+    Err(format!("{spec}: {cannot}: `repackbench convert` can write that, Mercurial cannot"))
 }
 
-/// The library that serves a codec, with its version.
+/// The library of a codec, with its version.
 fn implementation(algorithm: Algorithm) -> String {
     let mut codecs = repackbench_codec::catalogue().into_iter();
     let codec = codecs.find(|codec| codec.algorithm == algorithm);

@@ -9,15 +9,15 @@ use crate::process::{Failure, Outcome};
 const USAGE: &str = "\
 usage: cargo xtask corpus [NAME...] [--list] [--check] [--update] [--out DIR] [--source NAME=PATH]...
                           [--manifest FILE] [--program FILE]
-  NAME           one of the manifest's repositories (default: all of them)
-  --list         print what the manifest says, and fetch nothing
-  --check        make a variant of each under every spec of the manifest, and compare sizes byte by byte
-  --update       write what was found into the manifest, instead of comparing
-  --out DIR      where the repositories go, and are looked for (default: target/corpus)
+  NAME           a repository of the manifest (default: all of them)
+  --list         list the repositories of the manifest, and fetch nothing
+  --check        make a variant of each repository under every spec of the manifest, and compare sizes byte by byte
+  --update       write the figures found into the manifest instead of comparing them
+  --out DIR      the folder for the repositories (default: target/corpus)
   --source NAME=PATH
-                 take this local Git repository in place of the URL
+                 use this local Git repository instead of the URL
   --manifest FILE
-                 another manifest (default: xtask/data/corpus.json)
+                 the manifest (default: xtask/data/corpus.json)
   --program FILE the repackbench that makes variants (default: built from this checkout)";
 
 #[derive(Debug)]
@@ -83,7 +83,10 @@ impl Arguments {
             None => Ok(()),
             Some(name) => {
                 let names: Vec<_> = manifest.repositories.iter().map(|entry| entry.name.as_str()).collect();
-                Err(Failure(format!("no repository of the corpus is called {name}; there are {}", names.join(", "))))
+                Err(Failure(format!(
+                    "no repository of the corpus is named {name}; expected one of {}",
+                    names.join(", ")
+                )))
             }
         }
     }

@@ -45,7 +45,7 @@ pub(super) fn fetch(entry: &Entry, local: Option<&Path>, folder: &Path) -> Resul
         let found = if found.is_empty() { "none" } else { found.trim_end() };
         let folder = folder.display();
         return Err(Trouble::Differs(vec![format!(
-            "{folder}: expected the commit {}, found {found}: remove the folder to fetch it again",
+            "{folder}: expected the commit {}, found {found}; remove the folder to fetch it again",
             entry.commit
         )]));
     }
@@ -140,7 +140,7 @@ fn lacking(source: &Path, commit: &str) -> Option<String> {
     let more = if missing.len() > NAMED_OBJECTS { ", ..." } else { "" };
     // "At least", because the objects that a missing tree names are unknown.
     let count = missing.len();
-    Some(format!("{} lacks objects that the commit reaches, at least {count}: {named}{more}", source.display()))
+    Some(format!("{} lacks at least {count} objects that the commit reaches: {named}{more}", source.display()))
 }
 
 /// The number of objects that the commit reaches. They must be all objects of the repository, because sizes are of all
@@ -148,7 +148,8 @@ fn lacking(source: &Path, commit: &str) -> Option<String> {
 fn count(folder: &Path, commit: &str) -> Result<u64, Trouble> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let counted = output(git(folder).args(["rev-list", "--objects", "--count", commit]))?;
-    let reached = number(&counted).ok_or_else(|| Trouble::Failed(format!("git rev-list --count said {counted:?}")))?;
+    let reached =
+        number(&counted).ok_or_else(|| Trouble::Failed(format!("git rev-list --count printed {counted:?}")))?;
     let held = output(git(folder).args(["count-objects", "-v"]))?;
     let of = |name: &str| held.lines().find_map(|line| line.strip_prefix(name)).and_then(number).unwrap_or_default();
     let held = of("count: ").saturating_add(of("in-pack: "));
@@ -156,7 +157,7 @@ fn count(folder: &Path, commit: &str) -> Result<u64, Trouble> {
         return Ok(reached);
     }
     let folder = folder.display();
-    Err(Trouble::Differs(vec![format!("{folder} holds {held} objects, its commit reaches {reached}")]))
+    Err(Trouble::Differs(vec![format!("{folder} has {held} objects, but its commit reaches {reached}")]))
 }
 
 #[cfg(test)]

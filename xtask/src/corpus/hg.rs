@@ -56,7 +56,7 @@ pub(super) fn convert(
     let mut log = hg(&program);
     let tip = output(log.arg("--cwd").arg(folder).args(["log", "--rev", "tip", "--template", "{rev} {node}"]))?;
     let parsed = tip.split_once(' ').and_then(|(rev, node)| Some((rev.parse::<u64>().ok()?.checked_add(1)?, node)));
-    let (changesets, node) = parsed.ok_or_else(|| Trouble::Failed(format!("hg log said {tip:?}")))?;
+    let (changesets, node) = parsed.ok_or_else(|| Trouble::Failed(format!("hg log printed {tip:?}")))?;
     Ok(Converted { changesets, tip: node.to_owned() })
 }
 
@@ -67,9 +67,9 @@ fn check_note(folder: &Path, expected: &str) -> Result<(), Trouble> {
         return Ok(());
     }
     let (folder, expected) = (folder.display(), expected.trim_end());
-    let found = if found.is_empty() { "nothing that says so" } else { found.trim_end() };
+    let found = if found.is_empty() { "no note" } else { found.trim_end() };
     Err(Trouble::Differs(vec![format!(
-        "{folder}: expected a conversion of {expected}, found {found}: remove the folder to convert it again"
+        "{folder}: expected a conversion of {expected}, found {found}; remove the folder to convert it again"
     )]))
 }
 

@@ -140,7 +140,7 @@ impl Manifest {
                 return Err(format!("expected a name of letters, digits and hyphens, found {name:?}"));
             }
             if self.repositories.iter().take(index).any(|earlier| earlier.name == *name) {
-                return Err(format!("{name} is there twice"));
+                return Err(format!("{name} occurs twice"));
             }
             // git would take a URL that begins with a hyphen for an option.
             if entry.url.is_empty() || entry.url.starts_with('-') {

@@ -69,11 +69,11 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<ExitCode> {
     }
     match (looked_at, sound) {
         (0, _) => {
-            eprintln!("xtask: nothing could be compared: the lines above say what is missing");
+            eprintln!("xtask: nothing could be compared; see the lines above");
             Ok(ExitCode::from(TEMPORARY_FAILURE))
         }
         (_, true) => Ok(ExitCode::SUCCESS),
-        (_, false) => Err(Failure("not everything is as the manifest says".into())),
+        (_, false) => Err(Failure("some repositories differ from the manifest or failed".into())),
     }
 }
 
@@ -127,7 +127,7 @@ fn lock(out: &Path) -> Outcome<File> {
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            eprintln!("waiting for another `cargo xtask corpus` that works in {}", out.display());
+            eprintln!("waiting for another `cargo xtask corpus` in {}", out.display());
             lock.lock().map_err(failed)?;
         }
         Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -140,10 +140,13 @@ fn lock(out: &Path) -> Outcome<File> {
 fn update(entry: &Entry, found: Measured, path: &Path) -> Outcome<(String, bool)> {
     let mut manifest = Manifest::read(path)?;
     let Some(now) = manifest.repositories.iter_mut().find(|now| now.is_same_repository(entry)) else {
-        return Ok(("not updated: by now the manifest names another commit, another hg or none".to_owned(), false));
+        return Ok((
+            "not updated: the manifest was edited and now has another commit, another hg or no such entry".to_owned(),
+            false,
+        ));
     };
     let (differences, comparable, objects) = (now.differences(&found), now.comparable(&found), found.objects);
-    let dropped = if now.update(found) { "; sizes of before were dropped: --check measures them" } else { "" };
+    let dropped = if now.update(found) { "; old sizes were dropped; --check measures new ones" } else { "" };
     manifest.write(path)?;
     let before = match (differences.is_empty(), comparable) {
         (false, _) => differences.join("; "),
@@ -158,14 +161,14 @@ fn judge(entry: &Entry, found: Result<Measured, Trouble>) -> (String, bool) {
     let found = match found {
         Ok(found) => found,
         Err(Trouble::NotFetched(why)) => return (format!("not fetched: {why}"), true),
-        Err(Trouble::NotConverted(why)) => return (format!("fetched, and not converted: {why}"), true),
+        Err(Trouble::NotConverted(why)) => return (format!("fetched, but not converted: {why}"), true),
         Err(Trouble::Differs(how)) => return (format!("differs: {}", how.join("; ")), false),
         Err(Trouble::Failed(why)) => return (format!("failed: {why}"), false),
     };
     let (differences, comparable, objects) = (entry.differences(&found), entry.comparable(&found), found.objects);
     match (differences.is_empty(), comparable) {
         (false, _) => (format!("differs: {}", differences.join("; ")), false),
-        (true, 0) => (format!("fetched: {objects} objects; the manifest has no figures to compare with"), true),
+        (true, 0) => (format!("fetched: {objects} objects; the manifest has no figures to compare"), true),
         (true, _) => (format!("as expected: {objects} objects; figures compared: {comparable}"), true),
     }
 }

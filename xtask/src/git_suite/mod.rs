@@ -25,8 +25,8 @@ use script::{ScriptRun, Verdict};
 
 const USAGE: &str = "\
 usage: cargo xtask git-suite --git-source DIR [--zlib ZLIB]... [--writing SPEC]... [SCRIPT...]
-  DIR is a checkout of git that was built, SCRIPT the beginning of a file's name in its t. Unless some are named, objects are
-  read by every zlib and written as zstd:5, by the scripts about packs, objects, fetches, clones and gc";
+  DIR is a checkout of git's sources in which git was built; SCRIPT is the beginning of the name of a file in its t.
+  By default, the scripts about packs, objects, fetches, clones and gc run with every zlib, and writing zstd:5";
 
 /// Prefixes of the names of scripts about packs, objects, fetches, clones, bitmaps and gc.
 const SCRIPTS: [&str; 12] =
@@ -93,7 +93,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     print!("{}", report.text);
     match report.unexplained {
         0 => Ok(()),
-        count => Err(Failure(format!("{count} tests have another outcome than under plain git, and no explanation"))),
+        count => Err(Failure(format!("{count} tests differ from plain git without an explanation"))),
     }
 }
 
@@ -136,7 +136,7 @@ fn scripts(folder: &Path, prefixes: &[String]) -> Outcome<Vec<String>> {
         }
     }
     if scripts.is_empty() {
-        return Err(Failure(format!("{}: no script begins with {}", folder.display(), prefixes.join(" or "))));
+        return Err(Failure(format!("{}: no script name begins with {}", folder.display(), prefixes.join(" or "))));
     }
     Ok(scripts)
 }
@@ -237,7 +237,7 @@ impl Report {
                 count += 1;
                 let was = under_plain.and_then(|run| run.verdict(test)).map_or("not run", Verdict::name);
                 let is = verdict.map_or("not run", Verdict::name);
-                let _ = writeln!(unknown, "    {script}: {test}: {was} under plain git, here {is}");
+                let _ = writeln!(unknown, "    {script}: {test}: {was} under plain git, {is} here");
             }
         }
         self.row(mode, runs, known, count);

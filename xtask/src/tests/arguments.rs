@@ -34,12 +34,12 @@ impl Arguments {
                 }
                 "--threads" => arguments.threads = Some(number(word, value(word, words.next())?)?),
                 "--seed" => arguments.seed = Some(number(word, value(word, words.next())?)?),
-                _ if word.starts_with('-') => return Err(Failure(format!("test has no option {word}"))),
+                _ if word.starts_with('-') => return Err(Failure(format!("unknown option {word}"))),
                 _ => arguments.names.push(word.to_owned()),
             }
         }
         if !arguments.runs.is_empty() && !arguments.stress {
-            return Err(Failure("--runs names runs of --stress".to_owned()));
+            return Err(Failure("--runs needs --stress".to_owned()));
         }
         Ok(arguments)
     }
@@ -55,7 +55,7 @@ fn text(word: &OsString) -> Outcome<&str> {
 }
 
 fn value<'a>(option: &str, word: Option<&'a OsString>) -> Outcome<&'a str> {
-    text(word.ok_or_else(|| Failure(format!("{option} takes a value")))?)
+    text(word.ok_or_else(|| Failure(format!("{option} needs a value")))?)
 }
 
 fn number<T: std::str::FromStr>(option: &str, typed: &str) -> Outcome<T> {
@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn errors_name_the_wrong_option() {
         for (words, expected) in [
-            (&["--tests"][..], "no option --tests"),
-            (&["--threads"], "--threads takes a value"),
+            (&["--tests"][..], "unknown option --tests"),
+            (&["--threads"], "--threads needs a value"),
             (&["--seed", "x"], "expected a number, found x"),
             (&["--runs", "1"], "--stress"),
         ] {

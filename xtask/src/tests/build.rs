@@ -133,7 +133,7 @@ impl Built {
     fn read(&mut self, messages: &str) -> Outcome<()> {
         for line in messages.lines().filter(|line| line.starts_with('{')) {
             let message: Value =
-                serde_json::from_str(line).map_err(|error| Failure(format!("a message of cargo's: {error}")))?;
+                serde_json::from_str(line).map_err(|error| Failure(format!("a message of cargo: {error}")))?;
             if message["reason"] != "compiler-artifact" {
                 continue;
             }

@@ -89,7 +89,7 @@ fn run_matching(
     let variables = with_staged(variables, &staged, Features::All);
     let failures = run_binaries(&binaries, names, surroundings, &variables, times)?;
     if times.tests() == 0 {
-        return Err(Failure(format!("no test is called {}", names.join(" or "))));
+        return Err(Failure(format!("no test name contains {}", names.join(" or "))));
     }
     report(failures)
 }
@@ -124,5 +124,5 @@ fn report(failures: Vec<String>) -> Outcome<()> {
     }
     eprintln!("failed tests:");
     failures.iter().for_each(|name| eprintln!("  {name}"));
-    Err(Failure(format!("{} of the tests failed", failures.len())))
+    Err(Failure(format!("{} tests failed", failures.len())))
 }

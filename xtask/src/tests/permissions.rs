@@ -26,7 +26,7 @@ pub(super) struct WritableAgain(pub(super) PathBuf);
 impl Drop for WritableAgain {
     fn drop(&mut self) {
         if self.0.is_dir() && !process::succeeds(Command::new("chmod").args(["-R", "u+w"]).arg(&self.0)) {
-            eprintln!("note: {} stays read-only: `chmod -R u+w` before `cargo clean`", self.0.display());
+            eprintln!("note: {} stays read-only; run `chmod -R u+w` on it before `cargo clean`", self.0.display());
         }
     }
 }

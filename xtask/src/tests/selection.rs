@@ -60,7 +60,7 @@ pub(crate) fn find(root: &Path, names: &[String]) -> Outcome<Selection> {
         }
     }
     if selection == Selection::default() {
-        return Err(Failure(format!("no test is called {}", names.join(" or "))));
+        return Err(Failure(format!("no test name contains {}", names.join(" or "))));
     }
     Ok(selection)
 }
@@ -175,6 +175,6 @@ mod tests {
         assert_eq!(found.targets(), Targets::Named { lib: true, tests: Vec::new() });
         assert_eq!(found.units.into_iter().collect::<Vec<_>>(), [crate::workspace_root().join("xtask")]);
         let missing = find(crate::workspace_root(), &[format!("no_such_{}", "test")]);
-        assert!(missing.is_err_and(|Failure(message)| message.contains("no test is called")));
+        assert!(missing.is_err_and(|Failure(message)| message.contains("no test name contains")));
     }
 }

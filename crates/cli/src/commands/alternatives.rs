@@ -21,18 +21,18 @@ use crate::{
     repository::name_of,
 };
 
-/// Hold another codec against what else a user of git can do.
+/// Compare another codec with everything else that speeds up git
 ///
-/// Is another codec worth it, beside a faster zlib, a fresh search for deltas, a larger cache, a commit-graph or bitmaps?
-/// Commands of stock git do the jobs, each in a process, on
-///   the repository under the baseline, by plain git           what all is compared with
-///   the same with the preloaded library                       what the library itself costs
-///   the same under another zlib                               --zlib
+/// Is another codec worth it, compared with a faster zlib, a new search for deltas, a larger cache, a
+/// commit-graph or bitmaps? Commands of stock git run the workloads, each in its own process, on
+///   the repository under the baseline, by plain git           what all others are compared with
+///   the same with the preloaded library                       the cost of the library itself
+///   the same with another zlib                                --zlib
 ///   the same with a commit-graph, with bitmaps, and with a larger core.deltaBaseCacheLimit
 ///   each codec                                                --codec
 ///   all of these after git repack -adF, alone and with everything that helps
-/// in the same random blocks; the table is that of `bench`, with the size of each. What a copy's
-/// making cost is in the records, and so in the chart of when it pays (--html, --svg).
+/// in the same random blocks. The table is that of `bench`, with the size of each row. The cost of
+/// making each copy is in the records, and in the chart of when it pays off (--html, --svg).
 ///
 /// Examples:
 ///   repackbench alternatives .
@@ -41,27 +41,27 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct AlternativesArguments {
-    /// A codec to hold against the rest; may be given several times [default: balanced].
+    /// Codec to compare; may be repeated [default: balanced].
     #[arg(long = "codec", value_name = "SPEC")]
     codecs: Vec<CodecSpecs>,
 
-    /// The codec of all other rows: one that plain git reads.
+    /// Codec of all other rows. Plain git must read it.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
     baseline: CodecSpec,
 
-    /// Other implementations of zlib under git, after commas.
+    /// Other zlib implementations for git, separated by commas.
     #[arg(long = "zlib", value_enum, value_name = "NAME", value_delimiter = ',', default_value = "zlib-rs,libdeflate")]
     zlibs: Vec<Implementation>,
 
-    /// The larger core.deltaBaseCacheLimit; git's own is 96M.
+    /// The larger core.deltaBaseCacheLimit; the default of git is 96M.
     #[arg(long, value_name = "SIZE", default_value = "1G")]
     base_cache: ByteSize,
 
-    /// Leave out what comes after a fresh search for deltas, which takes long.
+    /// Omit the rows after a new search for deltas, which takes long.
     #[arg(long)]
     without_repack: bool,
 
-    /// A workload of `bench --client stock`; may be given several times [default: traverse, diff:raw, diff:pickaxe, checkout].
+    /// Workload of `bench --client stock`; may be repeated [default: traverse, diff:raw, diff:pickaxe, checkout].
     #[arg(long = "workload", value_name = "W")]
     workloads: Vec<BenchWorkload>,
 
@@ -119,7 +119,7 @@ pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure
     let source = session.open()?;
     if let Repository::Hg(_) = source {
         let message = format!(
-            "{}: alternatives is about git; bench --client stock --rechosen runs hg",
+            "{}: alternatives measures git; for hg, use bench --client stock --rechosen",
             name_of(&session.repository)
         );
         return Err(Failure::new(USAGE, message));

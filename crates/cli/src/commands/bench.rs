@@ -22,36 +22,36 @@ use crate::{
     repository::print_orders_without_effect,
 };
 
-/// Replay workloads on a repository under several codecs, and compare.
+/// Replay workloads on a repository under several codecs and compare them
 ///
-/// Makes a variant for each codec (kept in the cache), runs each workload on each in random
-/// blocks until the intervals are narrow, and prints times, ratios to the baseline with
-/// intervals, verdicts, and sizes. The repository as found is a row too. METHODOLOGY.md says how
-/// the figures come about. Ctrl-C ends it with a table of what was measured; --resume goes on.
+/// Makes a variant for each codec (kept in the cache), runs each workload on each variant in random
+/// blocks until the intervals are narrow, and prints times, ratios to the baseline with intervals,
+/// verdicts, and sizes. The repository as found is a row too. METHODOLOGY.md explains the method.
+/// Ctrl-C ends the session with a table of what was measured; --resume continues it.
 ///
-/// --self-test measures the baseline under four more names instead, and prints how often it finds
-/// a difference where there is none, beside what measuring one after another would have found.
+/// --self-test measures the baseline under four more names instead, and prints how often it finds a
+/// difference where there is none, and how often measuring one after another would have found one.
 ///
-/// Workloads: checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch; all
-/// of them by default. Named only, what servers and repacks do:
+/// Workloads: checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch; all of
+/// them by default. These, which servers and repacks do, run only if named:
 ///   sizes        kind and size of every object
 ///   cat-all      the content of every object
-///   encode       compress every payload again, from memory; with --store pack alone
+///   encode       compress every payload again, from memory; only with --store pack
 ///   ingest       write the objects of the last N commits (--commits, 100)
-///   serve:same   the pack for a clone, or with --commits N a fetch, by a client of the codec
+///   serve:same   the pack for a clone, or with --commits N a fetch, by a client with the codec
 ///   serve:zlib   the same for a client that only reads zlib
 ///   serve:push   the last N commits (--commits, 100) to a server that only reads zlib
-/// floor: before the name of any but sizes and encode is what its codec alone costs.
+/// floor: before the name of any workload but sizes and encode measures only its codec.
 ///
-/// --client stock lets commands of git or hg do the jobs of the same names, and those below, each
-/// in a process of its own. Its defaults are those that only read: checkout, traverse, diff:raw,
-/// diff:pickaxe, diff:patch, sizes, cat-all, fsck. Named only:
-///   repack              git repack -adF in a copy, written with the variant's codec
-///   repack:incremental  git repack -d where the newest commits (--commits, 100) are loose
+/// With --client stock, commands of git or hg run the workloads of the same names and those below,
+/// each in its own process. By default they are those that only read: checkout, traverse, diff:raw,
+/// diff:pickaxe, diff:patch, sizes, cat-all, fsck. These run only if named:
+///   repack              git repack -adF in a copy, written with the codec of the variant
+///   repack:incremental  git repack -d with the newest commits (--commits, 100) loose
 ///   clone:zlib          a bare clone by a client without the library
-///   clone:same          the same by one that has it where the sender does
+///   clone:same          a bare clone by a client with the library, if the sender has it
 ///   fetch:zlib          the newest commits (--commits, 100), as clone:zlib
-///   fetch:same          the same as clone:same
+///   fetch:same          the newest commits (--commits, 100), as clone:same
 ///
 /// Examples:
 ///   repackbench bench . --codec zlib:6 --codec zstd:5
@@ -71,23 +71,23 @@ pub(crate) struct BenchArguments {
     #[command(flatten)]
     codecs: CodecsArguments,
 
-    /// Measure the same files under several names: every difference is a false one.
+    /// Measure the same files under several names: every difference found is a false one.
     #[arg(long, conflicts_with_all = ["codecs", "stores", "orders", "decoders", "devices", "rechosen", "html", "svg", "markdown", "csv"])]
     self_test: bool,
 
-    /// Let another implementation read the same bytes, such as zlib=libdeflate, deflate=libdeflate,zlib-rs or lz4=lz4_flex: one more
-    /// row for each variant that it can read. May be given several times.
+    /// Decode the same bytes with another implementation too, such as zlib=libdeflate, deflate=libdeflate,zlib-rs or
+    /// lz4=lz4_flex: one more row for each variant that it can read. May be repeated.
     #[arg(long = "decoder", value_name = "FORMAT=NAME")]
     decoders: Vec<DecoderChoices>,
 
     #[command(flatten)]
     layouts: LayoutAxes,
 
-    /// The codec that the others are compared with.
+    /// Codec that the others are compared with.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
     baseline: CodecSpec,
 
-    /// A workload to run; may be given several times.
+    /// Workload to run; may be repeated.
     #[arg(long = "workload", value_name = "W")]
     workloads: Vec<BenchWorkload>,
 
@@ -97,7 +97,8 @@ pub(crate) struct BenchArguments {
     #[command(flatten)]
     devices: DeviceArguments,
 
-    /// Show each codec twice: with the source's deltas, and with those that git (repack -adF) or hg (under the codec) chooses.
+    /// Show each codec twice: with the deltas of the source, and with those that git (repack -adF) or hg (under the
+    /// codec) finds in a new search.
     #[arg(long)]
     rechosen: bool,
 
@@ -152,7 +153,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     let without_cache_rows: Vec<String> = plan.without_cache_rows().map(ToString::to_string).collect();
     if !without_cache_rows.is_empty() && !session.effort.quiet() {
         let names = without_cache_rows.join(", ");
-        print_note(format!("{names}: never read through the cache of delta bases, so one row of each variant"));
+        print_note(format!("{names}: never reads through the delta-base cache, so it has one row for each variant"));
     }
     let mut file = session.measure.record_file()?;
     let measured = session.run(&source, &plan, &mut file)?;

@@ -16,8 +16,8 @@ use crate::{
     output::{print, table_of_words},
 };
 
-/// List or remove the variants that bench keeps, and remove what killed runs left: copies for cold runs, unfinished
-/// output, temporary files.
+/// List or remove the variants that bench keeps, and remove leftovers of killed runs: copies for cold runs,
+/// unfinished output, temporary files.
 #[derive(Debug, Args)]
 pub(crate) struct CacheArguments {
     #[command(subcommand)]
@@ -26,20 +26,20 @@ pub(crate) struct CacheArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// List cached variants: size, last use, codec and source. Copies that a run works on are listed, too.
+    /// List cached variants with size, last use, codec and source, and copies for cold runs.
     List,
     Prune(PruneArguments),
 }
 
-/// Remove cached variants that no process is using: all of them, unless an option keeps some. What killed runs left
-/// goes in any case: their copies, their unfinished output wherever it lies, and their temporary files.
+/// Remove cached variants that no process is using: all of them, unless an option keeps some. Leftovers of killed
+/// runs are always removed: copies, unfinished output in any folder, and temporary files.
 #[derive(Debug, Args)]
 pub(crate) struct PruneArguments {
-    /// Remove only variants that were not used for so many days.
+    /// Remove only variants that have not been used for DAYS days.
     #[arg(long, value_name = "DAYS", conflicts_with = "keep_bytes")]
     pub(crate) unused_for: Option<u64>,
 
-    /// Remove the longest unused ones until the rest fit into so many bytes.
+    /// Remove the least recently used variants until the others take at most BYTES bytes.
     #[arg(long, value_name = "BYTES")]
     pub(crate) keep_bytes: Option<u64>,
 }
@@ -68,7 +68,7 @@ fn row(variant: &CachedVariant) -> Vec<String> {
 }
 
 fn row_of_copies(copies: &CachedCopies) -> Vec<String> {
-    let state = if copies.in_use { "a run that is under way" } else { "left by a run that was killed" };
+    let state = if copies.in_use { "in use by a run" } else { "left by a killed run" };
     vec![copies.bytes.to_string(), "-".to_owned(), "copies of a run".to_owned(), state.to_owned()]
 }
 
@@ -88,7 +88,7 @@ fn prune(cache: &Cache, arguments: &PruneArguments) -> Result<(), Failure> {
 fn leftovers(count: u64, what: &str) -> String {
     match count {
         0 => String::new(),
-        1 => format!(" and 1 folder of {what} that a killed run left"),
-        folders => format!(" and {folders} folders of {what} that killed runs left"),
+        1 => format!(" and 1 folder of {what} left by a killed run"),
+        folders => format!(" and {folders} folders of {what} left by killed runs"),
     }
 }

@@ -15,18 +15,18 @@ use crate::{
     repository::{name_of, open, print_notes},
 };
 
-/// Show what it costs to read an object, by the length of its delta chain.
+/// Show the cost of reading an object by the length of its delta chain
 ///
-/// Sorts the objects of a repository's packs or revlogs by the number of deltas that lead to
-/// them, and shows for each group how many there are, their stored bytes, and the median CPU
-/// time to read one from empty caches, whole chain included. At most 500 objects of a group
-/// are read, with at most 500,000 deltas, the same each time, and short ones many times over, so
-/// that the processor's own caches are warm. Loose objects are left out.
+/// Groups the objects in the packs or revlogs of a repository by the number of deltas in their
+/// chains, and shows for each group the number of objects, their stored bytes, and the median CPU
+/// time to read one from empty caches, whole chain included. At most 500 objects of a group are
+/// read, with at most 500,000 deltas, the same each time. Short reads are repeated many times, so
+/// that the caches of the processor are warm. Loose objects are left out.
 ///
-/// Variants of the repository stand beside it, with ratios to it. They are read in turn,
-/// object by object, must hold the same objects at the end of the same deltas, and give the
-/// same content. So this tells what prefix and patch cost, which need every base on the way,
-/// and what --max-chain saves.
+/// Variants of the repository are compared with it, with ratios. They are read in turn, object by
+/// object; they must hold the same objects at the end of the same deltas, and give the same content.
+/// This shows the cost of prefix and patch, which need every base of a chain, and what --max-chain
+/// saves.
 ///
 /// Examples:
 ///   repackbench chains repo
@@ -34,7 +34,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ChainsArguments {
-    /// The repository, then variants of it.
+    /// Repository, then variants of it.
     #[arg(required = true, value_name = "REPO", value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
 

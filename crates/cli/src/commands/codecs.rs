@@ -11,9 +11,9 @@ use crate::{
 
 /// The notes under the table. They mention lzo because its only complete library is under the GPL.
 const NOTES: &str = "\
-Stock git and stock hg read what names them. repackbench reads every codec, and so does hg with its extension, but for
-dictionaries and bases.
-Nothing under the GPL is linked: lzo is repackbench's own, and of libzstd's two licences the BSD one is taken.
+The last column names the stock programs that read a codec. repackbench reads every codec, and so does hg with the
+extension, except for dictionaries and bases.
+No code under the GPL is linked: lzo is an implementation of repackbench, and libzstd is used under its BSD licence.
 ";
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {

@@ -13,15 +13,15 @@ use crate::{
     output::{print_article, record_file},
 };
 
-/// Hold newer results against older ones.
+/// Compare newer results with older ones
 ///
-/// Reads two files that `bench --json` wrote, of the same repositories and codecs, and prints how
-/// times and sizes changed. Times are compared as ratios to each file's own baseline, so that two
-/// machines, or a machine on two days, can be held against each other; what all variants have in
-/// common, such as a reader that became slower, shows only with --absolute.
+/// Reads two files that `bench --json` wrote for the same repositories and codecs, and prints how
+/// times and sizes changed. Times are compared as ratios to the baseline of their own file, so that
+/// two machines, or one machine on two days, can be compared. A change that all variants share, such
+/// as a slower reader, shows only with --absolute.
 ///
 /// With --gate, exits with 3 if something got worse by more: a size, or a time whose whole interval
-/// lies beyond (fewer than 6 blocks give none); or if the newer results lack something.
+/// is beyond it (fewer than 6 blocks give none); or if the newer results lack something.
 ///
 /// Examples:
 ///   repackbench compare before.jsonl after.jsonl
@@ -29,17 +29,17 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct CompareArguments {
-    /// The older results.
+    /// Older results.
     pub(crate) old: PathBuf,
 
-    /// The newer results.
+    /// Newer results.
     pub(crate) new: PathBuf,
 
-    /// Exit with 3 if something is worse by more than this.
+    /// Exit with 3 if something got worse by more than this.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) gate: Option<Percent>,
 
-    /// Compare times as they are: for results of one machine.
+    /// Compare absolute times, for results of one machine.
     #[arg(long)]
     pub(crate) absolute: bool,
 }
@@ -52,7 +52,11 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     let measure = if arguments.absolute { Measure::Time } else { Measure::RatioToBaseline };
     let change = compare_results(&old, &new, measure);
     if change.cells.is_empty() {
-        let what = format!("{} and {} have no cell in common", arguments.old.display(), arguments.new.display());
+        let what = format!(
+            "{} and {} have no variant and workload in common",
+            arguments.old.display(),
+            arguments.new.display()
+        );
         return Err(Failure::new(FAILED, what));
     }
     let gate = arguments.gate.as_ref().map(|gate| gate.0);

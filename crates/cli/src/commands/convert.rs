@@ -25,18 +25,17 @@ use crate::{
     repository::{name_of, note_output, open_whole, print_orders_without_effect},
 };
 
-/// Rewrite a repository under another codec.
+/// Rewrite a repository under another codec
 ///
-/// Of a Git repository the result is a new bare one: the same refs, the same objects, each pack
-/// entry in its place with the same delta base. Under the zlib family (zlib, zlib-rs, miniz,
-/// sirocco, libdeflate, zopfli) without dictionaries stock git reads it; under the others it
-/// stops with "unknown repository extension found".
+/// A Git repository becomes a new bare one with the same refs and the same objects. Each pack entry
+/// keeps its place and its delta base. Stock git reads the zlib family (zlib, zlib-rs, miniz, sirocco,
+/// libdeflate, zopfli) without dictionaries; at other codecs it stops with "unknown repository
+/// extension found".
 ///
-/// Of a Mercurial repository it is a new one without a checkout: the same revlogs, each revision
-/// with the same delta base. Under the zlib family, zstd and store, without dictionaries and
-/// bases, stock hg reads it; under the others it stops and names a requirement, such as
-/// exp-compression-lz4. Mercurial guards whole texts by hashes, which a conversion does not
-/// compute: `repackbench verify` does.
+/// A Mercurial repository becomes a new one without a checkout: the same revlogs, each revision with
+/// the same delta base. Stock hg reads the zlib family, zstd and store, without dictionaries and
+/// bases; at other codecs it stops and names a requirement, such as exp-compression-lz4. Mercurial
+/// protects whole texts by hashes, which a conversion does not compute: `repackbench verify` does.
 ///
 /// The source is only read. Every chunk is decoded again and compared before the result gets its
 /// name.
@@ -50,8 +49,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ConvertArguments {
-    /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no; see `repackbench codecs`. checksum=,
-    /// frame=, loose= and store-if-larger= mean nothing in Mercurial repositories.
+    /// Repository: the root of a work tree, a git directory or `.hg`.
     #[arg(long, value_name = "SPEC")]
     codec: CodecSpec,
 
@@ -65,18 +63,18 @@ pub(crate) struct ConvertArguments {
     #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
-    /// Where to write; by default a sibling of the source, named after codec and layout.
+    /// Where to write [default: a sibling of the source, named after codec and layout].
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Replace a repository that is at OUT.
+    /// Replace an existing repository at OUT.
     #[arg(long)]
     pub(crate) force: bool,
 
     #[command(flatten)]
     pub(crate) completeness: Completeness,
 
-    /// Let git (repack -adF, which no codec changes) or hg (under the codec) choose the deltas again.
+    /// Search for deltas again, with git (repack -adF, the same for every codec) or hg (under the codec).
     #[arg(long)]
     pub(crate) rechosen: bool,
 
@@ -130,7 +128,7 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     if !arguments.effort.quiet() {
         // The output is complete, so an error in its summary is not a failure.
         if let Err(failure) = summarise(&source, &arguments.repository, conversion, &path) {
-            print_note(format!("{} is complete, but cannot be summarised: {failure}", path.display()));
+            print_note(format!("{} is complete, but its summary failed: {failure}", path.display()));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -10,13 +10,13 @@ use crate::{
     output::print,
 };
 
-/// Print what a shell has to export so that every git it starts reads variants.
+/// Print shell commands that let every git in a shell read variants
 ///
-/// It is what `exec` sets for its command, for a terminal, a cron job or a daemon:
+/// They set what `exec` sets for its command, for a terminal, a cron job or a daemon:
 ///
 ///   eval "$(repackbench env)"
 ///
-/// The library is named by its path: leave the program where it is while such a shell is in use.
+/// They name the library by its path: leave the program in its place while such a shell is in use.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct EnvArguments {

@@ -17,23 +17,23 @@ use crate::{
     options::{GitClientArguments, HgExtensionArgument, located},
 };
 
-/// Run the user's own git or hg on a repository under any codec.
+/// Run your own git or hg on a repository under any codec
 ///
-/// git is not patched: a library that is preloaded into it answers zlib's functions, and reads
-/// every codec whose chunks can be decoded by themselves, with dictionaries too. The command works
-/// on the variant's own directory, in which plain git stops at the guard and this git does not.
-/// Nothing is left behind, and any number of commands may run at once. What git writes is zlib,
-/// unless --codec, or repackbench.codec in the variant's configuration, names another codec for its
-/// packs and loose objects. What leaves a variant by push, fetch, clone or bundle is always zlib.
+/// git is not patched: a preloaded library replaces the functions of zlib, and reads every codec whose
+/// chunks can be decoded on their own, with dictionaries too. The command works on the directory of
+/// the variant, where plain git stops at the guard and this git does not. Nothing is left behind, and
+/// any number of commands may run at once. git writes zlib, unless --codec, or repackbench.codec in
+/// the configuration of the variant, names another codec for packs and loose objects. What leaves a
+/// variant by push, fetch, clone or bundle is always zlib.
 ///
-/// Without REPOSITORY git finds its repository from the current folder, as it always does. With it,
-/// what an outer git exports about its own repository is cleared; what `git -c` sets is passed on.
+/// Without REPOSITORY, git finds its repository from the current folder, as usual. With it, variables
+/// that an outer git exports about its own repository are cleared; settings of `git -c` are passed on.
 ///
-/// hg gets the repository by -R, and the extension that --hg-extension names. Its repositories say
-/// themselves which codec they are under: --codec sets level and implementation.
+/// hg gets the repository by -R, and the extension that --hg-extension names. Its repositories record
+/// their codec themselves: --codec sets level and implementation.
 ///
-/// This program becomes the command, so that exit status and signals are the command's. Variants
-/// with prefix or patch are refused: git does not tell zlib the base of a delta.
+/// This program becomes the command, so that exit status and signals are those of the command.
+/// Variants with prefix or patch are rejected: git does not pass the base of a delta to zlib.
 ///
 /// Examples:
 ///   repackbench exec linux.zstd-5 -- git log -Smalloc
@@ -46,21 +46,21 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExecArguments {
-    /// The repository, a variant or not [default: what git finds from the current folder].
+    /// Repository, a variant or not [default: the one that git finds from the current folder].
     #[arg(value_parser = located())]
     pub(crate) repository: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) client: GitClientArguments,
 
-    /// Start a shell, the one that SHELL names, in which every git reads variants.
+    /// Start a shell, named by SHELL, in which every git reads variants.
     #[arg(long, conflicts_with = "command")]
     pub(crate) shell: bool,
 
     #[command(flatten)]
     hg_extension: HgExtensionArgument,
 
-    /// The command and its arguments, behind `--`.
+    /// Command and its arguments, after `--`.
     #[arg(last = true, required_unless_present = "shell", value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     let shell = || vec![env::var_os("SHELL").filter(|shell| !shell.is_empty()).unwrap_or_else(|| SHELL.into())];
     let command = if arguments.shell { shell() } else { arguments.command.clone() };
     let Some((program, words)) = command.split_first() else {
-        return Err(Failure::new(USAGE, "expected a command behind --"));
+        return Err(Failure::new(USAGE, "expected a command after --"));
     };
     let place = match &arguments.repository {
         // git finds its repository itself, while hg gets it as an argument.

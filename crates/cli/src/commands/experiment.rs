@@ -23,19 +23,18 @@ use crate::{
 /// The name for every experiment.
 const ALL: &str = "all";
 
-/// Run a published experiment again, whole, on your repository and machine.
+/// Repeat a published experiment as a whole, on your repository and machine
 ///
-/// Prints its table beside the published figures, says where the set-up differs, and what is to
-/// be said of each published claim: reproduced, changed, not reproduced, not comparable or
-/// undecided, by rules that METHODOLOGY.md tells, and why. --list tells what each experiment
-/// asked, found and needs.
+/// Prints its table next to the published figures, says where the set-up differs, and judges each
+/// published claim: reproduced, changed, not reproduced, not comparable or undecided, with the reason.
+/// METHODOLOGY.md has the rules. --list shows what each experiment asked, found and needs.
 ///
-/// What does not fit into --budget is left out, and the result names it. Ctrl-C ends it with what
-/// was measured until then.
+/// What does not fit into --budget is left out, and the result names it. Ctrl-C ends the experiment
+/// with what was measured until then.
 ///
-/// `all` runs each experiment that fits the repositories, Git's or Mercurial's. --out writes one
-/// report: report.html, report.md, results.jsonl and, with every run, runs.jsonl. Over several
-/// repositories claims are judged, too, that one repository does not decide.
+/// `all` runs each experiment that suits the repositories, Git or Mercurial. --out writes one report:
+/// report.html, report.md, results.jsonl and, with every run, runs.jsonl. With several repositories,
+/// claims that one repository cannot decide are judged too.
 ///
 /// Examples:
 ///   repackbench experiment --list
@@ -46,43 +45,44 @@ const ALL: &str = "all";
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExperimentArguments {
-    /// The experiment, or all of them.
+    /// Experiment, or all of them.
     #[arg(value_name = "NAME", value_parser = names(), required_unless_present = "list")]
     name: Option<String>,
 
-    /// The repositories, one after the other.
+    /// Repositories, one after another.
     #[arg(value_name = "REPO", value_parser = located(), required_unless_present = "list")]
     pub(crate) repositories: Vec<PathBuf>,
 
-    /// Tell what each experiment asked, found and needs, and run none.
+    /// Show what each experiment asked, found and needs, and run none.
     #[arg(long, conflicts_with_all = ["name", "repositories", "out", "json", "markdown", "html"])]
     pub(crate) list: bool,
 
     #[command(flatten)]
     output: ExperimentOutputArguments,
 
-    /// How long the measured runs of one experiment may take, such as 90s, 10m or 1h, or none for no limit. Making variants does not
+    /// Time limit for the measured runs of one experiment, such as 90s, 10m or 1h, or none. Making variants does not
     /// count.
     #[arg(long, value_name = "DURATION", default_value = "10m")]
     budget: Budget,
 
-    /// Run each arm N times in each job; fewer than 6 give no interval [default: what the experiment takes by itself].
+    /// Run each arm N times in each job; fewer than 6 give no interval [default: depends on the experiment].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: Option<u32>,
 
     #[command(flatten)]
     min_run_time: MinRunTimeArgument,
 
-    /// The revision whose files are meant [default: HEAD, or Mercurial's tip].
+    /// Revision whose files are read [default: HEAD, or Mercurial's tip].
     #[arg(long, value_name = "REV", allow_negative_numbers = true)]
     rev: Option<String>,
 
-    /// Measure a second baseline, too: the repository after git, or hg, has searched for deltas again.
+    /// Also measure a second baseline: the repository after git, or hg, has searched for deltas again.
     #[arg(long)]
     repack: bool,
 
-    /// Leave the caches of the whole machine alone. Without it, experiments that read cold drop them many times where the process may,
-    /// as root may, which slows down all others; with it, folders and inodes stay in memory, and the result says so.
+    /// Do not drop the caches of the whole machine. By default, experiments that read cold drop them many times if
+    /// the process may, as root may, which slows down all other programs. With this option, folders and inodes stay
+    /// in memory, and the result says so.
     #[arg(long)]
     keep_caches: bool,
 
@@ -108,7 +108,9 @@ impl ExperimentArguments {
     fn selection(&self) -> Result<Selection<'_>, Failure> {
         match (self.name.as_deref(), &self.output.out) {
             (Some(ALL), Some(_)) => Ok(Selection::All),
-            (Some(ALL), None) => Err(Failure::new(USAGE, "experiment all: --out names the folder of the report")),
+            (Some(ALL), None) => {
+                Err(Failure::new(USAGE, "experiment all: expected --out DIR, the folder of the report"))
+            }
             (Some(name), _) => Ok(Selection::One(name)),
             (None, _) => Err(Failure::new(USAGE, "expected the name of an experiment")),
         }
@@ -163,10 +165,7 @@ fn finish(is_interrupted: bool, mut failures: Vec<Failure>) -> Result<ExitCode, 
     if is_interrupted {
         // Experiments that the interrupt stopped have nothing else to report.
         failures.iter().filter(|failure| !failure.is_interrupt()).for_each(print_note);
-        return Err(Failure::new(
-            INTERRUPTED,
-            "interrupted; what was measured until then, if anything, is in the result",
-        ));
+        return Err(Failure::new(INTERRUPTED, "interrupted; the result has what was measured until then, if anything"));
     }
     match failures.pop() {
         None => Ok(ExitCode::SUCCESS),

@@ -14,13 +14,13 @@ use crate::{
     output::{print, style},
 };
 
-/// Split the ratio of a codec's time to zlib's into what it is made of.
+/// Split the ratio of a codec's time to zlib's into its causes
 ///
-/// Is it zstd, or is it just not zlib? Rows that differ in one thing at a time lead from stock
-/// zlib to the codec: the same bytes read by the fastest other library (implementation); the same
-/// DEFLATE blocks without zlib's header and Adler-32, read by that library (framing); the codec
-/// without a checksum (format); the codec (integrity). All are measured in the same random blocks,
-/// and their product is held against the ratio as measured.
+/// Is it zstd, or is it just not zlib? Rows that differ in one thing at a time lead from stock zlib to
+/// the codec: the same bytes read by the fastest other library (implementation); the same DEFLATE
+/// blocks without the header and Adler-32 of zlib, read by that library (framing); the codec without a
+/// checksum (format); the codec (integrity). All are measured in the same random blocks, and their
+/// product is compared with the ratio as measured.
 ///
 /// Examples:
 ///   repackbench explain . --workload traverse --codec zstd:5
@@ -28,15 +28,15 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExplainArguments {
-    /// The codec to explain.
+    /// Codec to explain.
     #[arg(long, value_name = "SPEC")]
     codec: CodecSpec,
 
-    /// The level of zlib that it is compared with.
+    /// Level of zlib to compare with.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6", value_parser = parse_zlib)]
     baseline: CodecSpec,
 
-    /// A workload to explain; may be given several times.
+    /// Workload to explain; may be repeated.
     #[arg(long = "workload", value_name = "W", required = true)]
     workloads: Vec<WorkloadSpec>,
 

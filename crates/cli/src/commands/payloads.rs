@@ -16,15 +16,15 @@ use crate::{
     repository::{note_output, open, print_notes},
 };
 
-/// Write the payloads of a repository into files, for programs that measure codecs on files.
+/// Write the payloads of a repository to files, for programs that measure codecs on files
 ///
-/// A payload is what is compressed on its own: a whole object or a delta as it is in a pack, a
-/// loose object with its header, a text or a delta of a revlog. Each becomes a file, such as
-/// DIR/blob-delta/0012/0012345, a thousand to a folder; DIR/payloads.tsv lists them with kind,
-/// form, payload bytes, stored bytes, source file and offset. Payloads above 64 MiB are left out.
+/// A payload is what is compressed on its own: a whole object or a delta as it is in a pack, a loose
+/// object with its header, a text or a delta of a revlog. Each becomes a file, such as
+/// DIR/blob-delta/0012/0012345, a thousand to a folder. DIR/payloads.tsv lists them with kind, form,
+/// payload bytes, stored bytes, source file and offset. Payloads above 64 MiB are left out.
 ///
-/// zstd measures every file as a block of its own, and takes a folder's files with -r. lzbench
-/// does so with -j, which loads them all and still compresses each on its own:
+/// zstd measures every file as a separate block, and reads the files of a folder with -r. lzbench does
+/// the same with -j, which loads all files and still compresses each on its own:
 ///   zstd -b3 -r DIR/blob-delta
 ///   lzbench -j -r -ezstd,3 DIR/blob-delta
 ///
@@ -35,22 +35,23 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct PayloadsArguments {
-    /// The repository, as found or a variant.
+    /// Repository, as found or a variant.
     #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
-    /// The folder to write into: new or empty.
+    /// Folder to write to: new or empty.
     #[arg(long, value_name = "DIR")]
     pub(crate) export: PathBuf,
 
     #[command(flatten)]
     kinds: KindArguments,
 
-    /// Only every N-th payload of each kind, whole and delta counted apart.
+    /// Only every N-th payload of each kind; whole objects and deltas are counted separately.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
 
-    /// At most so many payload bytes of each kind, whole and delta counted apart: bytes, or with K, M or G.
+    /// At most BYTES payload bytes of each kind, whole objects and deltas counted separately: bytes, or with K, M or
+    /// G.
     #[arg(long, value_name = "BYTES")]
     limit: Option<ByteSize>,
 

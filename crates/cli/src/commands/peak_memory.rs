@@ -1,4 +1,5 @@
-//! `repackbench peak-memory`: a small parent for one command, so that the kernel's figures for its children are those of the command.
+//! `repackbench peak-memory`: a small parent for one command, so that the kernel's figures for its children are those
+//! of the command.
 
 use std::{
     ffi::OsString,
@@ -17,15 +18,15 @@ use crate::{
     repository::name_of,
 };
 
-/// Run a command, and write the most bytes of memory that any of its processes held to a file.
+/// Run a command, and write the peak memory of its processes, in bytes, to a file.
 #[derive(Debug, Parser)]
 #[command(name = METER_COMMAND, hide = true)]
 pub(crate) struct PeakMemoryArguments {
-    /// The file, new or not; it is left as it is where nothing is known.
+    /// File to write, new or existing; it is left unchanged if the peak is unknown.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// The program, and its arguments.
+    /// Program and its arguments.
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<OsString>,
 }
@@ -47,8 +48,8 @@ pub(crate) fn run(arguments: &PeakMemoryArguments) -> Result<ExitCode, Failure> 
 
 /// The peak memory of any child that was waited for, or of its own children, in bytes.
 ///
-/// `None` if the system does not report it, or if it is not above the peak of this program: a child starts with the memory of its parent,
-/// and `exec` keeps the peak of the program it replaces, so a smaller peak is invisible.
+/// `None` if the system does not report it, or if it is not above the peak of this program: a child starts with the
+/// memory of its parent, and `exec` keeps the peak of the program it replaces, so a smaller peak is invisible.
 fn peak_of_children() -> Option<u64> {
     if !cfg!(target_os = "linux") {
         // Other systems use other units.

@@ -13,39 +13,40 @@ use crate::{
     repository::open,
 };
 
-/// Run one workload once and print what it saw, to be held against git's or hg's own output.
+/// Run one workload once and print what it saw, for comparison with the output of git or hg.
 ///
 /// traverse prints object ids, as `git rev-list --objects --all --no-object-names` does; diff:raw prints what
-/// `git log --raw --no-abbrev --no-renames --format='commit %H'` does, but for blank lines; diff:pickaxe=STRING prints
+/// `git log --raw --no-abbrev --no-renames --format='commit %H'` does, without blank lines; diff:pickaxe=STRING prints
 /// the ids that `git log -SSTRING --no-renames --format=%H` does; diff:patch prints patches, as
-/// `git log -p --no-renames --full-index --format='commit %H'` does but for blank lines; checkout writes files into the
+/// `git log -p --no-renames --full-index --format='commit %H'` does, without blank lines; checkout writes files to the
 /// folder that --into names. sizes prints what `git cat-file --batch-check --batch-all-objects` does, cat-all what
-/// `git cat-file --batch --batch-all-objects --unordered` does, with packs in an order of its own. encode, ingest and serve print
-/// counts; ingest writes into the folder that --into names, serve:zlib and serve:push write into the file that it names a pack, which
-/// `git index-pack --stdin` takes (with `--fix-thin` where --commits is given), or a bundle, which `hg unbundle` takes.
+/// `git cat-file --batch --batch-all-objects --unordered` does, with packs in another order. encode, ingest and serve
+/// print counts. ingest writes to the folder that --into names. serve:zlib and serve:push write to the file that it
+/// names: a pack for `git index-pack --stdin` (with `--fix-thin` if --commits is given), or a bundle for `hg unbundle`.
 ///
-/// Of a Mercurial repository they print the same in the same form, with nodes for ids: traverse the nodes of all changesets,
-/// manifests and file revisions, as `hg debugindex` lists them; diff:raw what `hg manifest --debug` tells to differ between
-/// a changeset and its first parent; diff:pickaxe what counting in `hg cat` finds; diff:patch what turns the one's files
-/// into the other's; checkout what `hg archive` writes.
+/// For a Mercurial repository the output has the same form, with nodes for ids: traverse prints the nodes of all
+/// changesets, manifests and file revisions, as `hg debugindex` lists them; diff:raw prints where `hg manifest --debug`
+/// differs between a changeset and its first parent; diff:pickaxe prints what counting in `hg cat` finds; diff:patch
+/// prints patches from the files of the one to those of the other; checkout writes what `hg archive` writes.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
-    /// The repository, as found or a variant.
+    /// Repository, as found or a variant.
     #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
-    /// The workload.
+    /// Workload to run.
     #[arg(long, value_name = "W")]
     pub(crate) workload: WorkloadSpec,
 
-    /// The implementation that reads a format, such as zlib=libdeflate, deflate=zlib-rs or lz4=lz4_flex; may be given once for each format.
+    /// Implementation that decodes a format, such as zlib=libdeflate, deflate=zlib-rs or lz4=lz4_flex; may be given
+    /// once for each format.
     #[arg(long = "decoder", value_name = "FORMAT=NAME")]
     pub(crate) decoders: Vec<DecoderChoice>,
 
     #[command(flatten)]
     pub(crate) range: RangeArguments,
 
-    /// The empty or new folder that checkout or ingest writes into, or the new file that serve does.
+    /// Folder that checkout or ingest writes to, empty or new, or new file that serve writes.
     #[arg(long, value_name = "PATH", required_if_eq("workload", "checkout"))]
     pub(crate) into: Option<PathBuf>,
 

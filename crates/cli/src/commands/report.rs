@@ -12,11 +12,11 @@ use crate::{
     output::{print, record_file, result_output::ResultOutput, style},
 };
 
-/// Show the results of one or several sessions: as tables, Markdown, CSV, JSON, HTML with charts, or SVG.
+/// Show the results of one or several sessions: as tables, Markdown, CSV, JSON, HTML with charts, or SVG
 ///
-/// RESULTS are the files that `--json` of bench, trace, explain, size and experiment wrote; several are joined,
-/// whatever they hold: further workloads, other repositories, other machines. Over several
-/// repositories, geometric means of the ratios stand beside totals.
+/// RESULTS are files that `--json` of bench, trace, explain, size and experiment wrote. Several files
+/// are joined, whether they hold other workloads, other repositories or other machines. For several
+/// repositories, geometric means of the ratios are shown next to totals.
 ///
 /// Examples:
 ///   repackbench report git.jsonl
@@ -32,7 +32,7 @@ pub(crate) struct ReportArguments {
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 
-    /// Print what the tables are made of as one JSON document, in place of tables.
+    /// Print the data of the tables as one JSON document instead of tables.
     #[arg(long, conflicts_with_all = ["markdown", "csv"])]
     pub(crate) json: bool,
 
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     }
     let (results, duplicates) = Results::from_lines(lines);
     if duplicates > 0 && !arguments.quiet.quiet {
-        print_note(format!("{duplicates} lines were given twice, and count once"));
+        print_note(format!("{duplicates} duplicate lines count once"));
     }
     output.write(&results)?;
     if arguments.json {

@@ -20,20 +20,20 @@ use crate::{
     repository::{name_of, open, print_notes},
 };
 
-/// Show what a server pays when some of its clients speak another codec.
+/// Show the cost for a server if some of its clients use another codec
 ///
-/// Makes the pack that a clone needs, or with --commits N a fetch of the last N commits, as a
-/// server does that reuses what it has stored, and shows CPU time and bytes on the wire:
-///   - from a repository under zlib to a client of zlib: stored bytes as they are, the baseline;
-///   - from the converted one to a client that speaks the codec: stored bytes as they are;
+/// Makes the pack for a clone, or with --commits N for a fetch of the last N commits, as a server does
+/// that reuses what it has stored, and shows CPU time and bytes on the wire:
+///   - from a repository under zlib to a client of zlib: stored bytes unchanged, the baseline;
+///   - from the converted one to a client with the codec: stored bytes unchanged;
 ///   - from the converted one to a client of zlib: every entry decoded and compressed again under
 ///     zlib:6, a delta as a delta;
-///   - both again from a mixed one, of which every second entry is converted.
+///   - the last two again from a mixed one, in which every second entry is converted.
 ///
-/// A Mercurial server sends files as they are to whoever clones and reads all of them (a stream
-/// clone). To a client of zlib a converted one sends a bundle (a pull), for which it decodes every
-/// delta and compresses all of them as one stream; so does each with --commits, whoever asks. In
-/// the mixed one every second revlog is converted.
+/// A Mercurial server sends its files unchanged to a client that clones and reads all of them (a
+/// stream clone). A converted one sends a client of zlib a bundle (a pull): it decodes every delta and
+/// compresses all of them as one stream. With --commits, every exchange is a pull. In the mixed one
+/// every second revlog is converted.
 ///
 /// With --rollout it also shows the mean for 0, 10, ... 100 % upgraded clients.
 ///
@@ -43,11 +43,11 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ServeArguments {
-    /// The repository.
+    /// Repository.
     #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
-    /// The codec that clients move to.
+    /// Codec that clients move to.
     #[arg(long, value_name = "SPEC")]
     codec: CodecSpec,
 
@@ -57,15 +57,15 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) range: RangeArguments,
 
-    /// Show also what follows for each share of upgraded clients.
+    /// Also show the mean for each share of upgraded clients.
     #[arg(long)]
     pub(crate) rollout: bool,
 
-    /// How many times each pack is made.
+    /// Make each pack N times.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
 
-    /// The seed of the random order of runs.
+    /// Seed of the random order of runs.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 

@@ -15,22 +15,23 @@ use crate::{
     repository::{name_of, open_whole, print_notes},
 };
 
-/// Show where the bytes of repositories go, side by side.
+/// Show where the bytes of repositories go, and compare them.
 ///
-/// Stored bytes by object kind, whole and delta, pack entry headers, indexes and other files, with ratios to the first
-/// repository; then payload bytes, before compression, and how many chunks are stored in which form: compressed by
-/// themselves, with a dictionary, with their base's content, or as they are. Of Mercurial repositories: manifests, changelog and filelogs,
-/// snapshots and deltas, revlog indexes, the list of files and the rest, and the manifest's share of the growth.
+/// Shows stored bytes by object kind, whole and delta, pack entry headers, indexes and other files, with ratios to the
+/// first repository; then payload bytes, before compression, and the number of chunks in each form: compressed on their
+/// own, with a dictionary, with the content of their base, or stored raw. For Mercurial repositories it shows
+/// manifests, changelog and filelogs, snapshots and deltas, revlog indexes, the list of files and the rest, and the
+/// share of the manifest in the growth.
 #[derive(Debug, Args)]
 pub(crate) struct SizeArguments {
-    /// The repositories; ratios are to the first one.
+    /// Repositories; ratios are to the first one.
     #[arg(required = true, value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) completeness: Completeness,
 
-    /// Write the figures to FILE, one line of JSON for each repository: what `report` reads.
+    /// Write the figures to FILE, one line of JSON for each repository, for `report`.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 

@@ -31,17 +31,17 @@ use crate::{
     repository::{name_of, open, print_notes, print_orders_without_effect},
 };
 
-/// Show which pages of a repository a workload reads, and what that would cost on a cold device.
+/// Show which pages of a repository a workload reads, and what that would cost on a cold device
 ///
-/// Runs the workload once, from empty caches, and records every stretch of a pack, index, loose
-/// object or revlog that is read, in order. From that: pages of 4 KiB that are touched, how they
-/// lie, in what order; the same by kind of object; and the time that a device would take to read
-/// them into an empty page cache, by a model that METHODOLOGY.md defines. Nothing of this is
-/// measured, so nothing else on the machine disturbs it.
+/// Runs the workload once, from empty caches, and records every range of a pack, index, loose object
+/// or revlog that it reads, in order. This gives the touched pages of 4 KiB, their places and their
+/// order; the same by kind of object; and the time that a device would take to read them into an empty
+/// page cache, by a model that METHODOLOGY.md defines. Nothing is timed, so nothing else on the
+/// machine disturbs it.
 ///
-/// With --codec, --store or --order the variants stand beside the repository as found, with the
-/// baseline first among them. Workloads are checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch and
-/// cat-all.
+/// With --codec, --store or --order, variants are compared with the repository as found, the baseline
+/// first. Workloads are checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch
+/// and cat-all.
 ///
 /// Examples:
 ///   repackbench trace . --workload checkout
@@ -53,11 +53,11 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct TraceArguments {
-    /// The repository, as found or a variant.
+    /// Repository, as found or a variant.
     #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
-    /// The workload.
+    /// Workload to trace.
     #[arg(long, value_name = "W", value_parser = parse_workload)]
     pub(crate) workload: WorkloadSpec,
 
@@ -67,7 +67,8 @@ pub(crate) struct TraceArguments {
     #[command(flatten)]
     pub(crate) layouts: LayoutAxes,
 
-    /// The codec whose packs or revlogs --memory is a share of, if codecs, stores or orders are named; else it is the repository as found.
+    /// Codec of the variant whose packs or revlogs --memory is a share of. Without --codec, --store and --order that
+    /// is the repository as found.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
     pub(crate) baseline: CodecSpec,
 
@@ -77,8 +78,8 @@ pub(crate) struct TraceArguments {
     #[command(flatten)]
     devices: DeviceArguments,
 
-    /// Also model a page cache of this share of the baseline's packs or revlogs, which forgets what was used least recently:
-    /// 25%, or 25%,50%,100%.
+    /// Also model a page cache of this share of the packs or revlogs of the baseline, which evicts what was used
+    /// least recently: 25%, or 25%,50%,100%.
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = parse_percent)]
     pub(crate) memory: Vec<u32>,
 
@@ -93,16 +94,16 @@ pub(crate) struct TraceArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) pages: Option<PathBuf>,
 
-    /// Hold the model against cold reads instead: copies the repository four times into this folder, which should be on the disk
-    /// in question, measures the disk's latency and bandwidth, and shows modelled and measured times of the workload's reads. The
-    /// copies are removed again.
+    /// Compare the model with cold reads instead: copy the repository four times to this folder, which should be on
+    /// the disk in question, measure latency and bandwidth of the disk, and show modelled and measured times of what
+    /// the workload reads. The copies are removed again.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["codecs", "stores", "orders", "devices", "memory", "json", "pages"])]
     pub(crate) check_device: Option<PathBuf>,
 
-    /// Hold --memory against the kernel instead: copies the repository into this folder, which should be on a disk, and reads what
-    /// the workload reads of the copy, page by page, in a memory cgroup of each share of the repository's own packs or revlogs. Shows
-    /// how much had to be read, as modelled and as measured. Takes the memory controller, in cgroup version 1 or 2, and the right to make
-    /// groups. The copy is removed again.
+    /// Compare --memory with the kernel instead: copy the repository to this folder, which should be on a disk, and
+    /// read what the workload reads of the copy, page by page, in a memory cgroup of each share of the repository's
+    /// own packs or revlogs. Shows how much had to be read, modelled and measured. Needs the memory controller, in
+    /// cgroup version 1 or 2, and permission to make groups. The copy is removed again.
     #[arg(
         long,
         value_name = "DIR",
@@ -131,8 +132,8 @@ fn parse_workload(typed: &str) -> Result<WorkloadSpec, String> {
     match workload.is_traced() {
         true => Ok(workload),
         false => Err(
-            "expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch or cat-all: what \
-                      others read is not all in the trace"
+            "expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch or cat-all; a trace does \
+                      not cover everything that other workloads read"
                 .to_owned(),
         ),
     }

@@ -19,12 +19,12 @@ use crate::{
     repository::{open, print_notes},
 };
 
-/// Train one dictionary from the payloads of one or several repositories.
+/// Train one dictionary on the payloads of one or several repositories
 ///
-/// The result is in the format of `zstd --train`; `zstd -D FILE` takes it. Payloads are sampled
-/// evenly, at most 100 times the dictionary's size and 16 MiB. A quarter of the sample is held
-/// out of training: on it the dictionary is tried. The same repositories in the same order always
-/// give the same dictionary.
+/// The result has the format of `zstd --train`, for `zstd -D FILE`. Payloads are sampled evenly, at
+/// most 100 times the size of the dictionary and 16 MiB. A quarter of the sample is held out of
+/// training, to test the dictionary. The same repositories in the same order always give the same
+/// dictionary.
 ///
 /// Examples:
 ///   repackbench train . -o commits.dict --kind commit
@@ -32,26 +32,26 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct TrainArguments {
-    /// The repositories, as found or variants.
+    /// Repositories, as found or variants.
     #[arg(required = true, value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
 
-    /// The file to write.
+    /// File to write.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// Replace FILE if it is there.
+    /// Replace an existing FILE.
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// The dictionary's length at most, 512 bytes to 16M: bytes, or with K or M.
+    /// Maximum length of the dictionary, 512 bytes to 16M: bytes, or with K or M.
     #[arg(long, value_name = "BYTES", default_value = "112k", value_parser = parse_dictionary_size)]
     pub(crate) size: usize,
 
     #[command(flatten)]
     kinds: KindArguments,
 
-    /// The level of zstd that it is for, -7 to 22.
+    /// Level of zstd to train for, -7 to 22.
     #[arg(long, value_name = "N", default_value = "3", value_parser = parse_zstd_level, allow_negative_numbers = true)]
     pub(crate) level: CodecSpec,
 
@@ -110,7 +110,7 @@ fn chunk_kinds(kinds: &[ObjectKind]) -> Vec<ChunkKind> {
 fn failed(reason: &NotTrained) -> Failure {
     let failure = Failure::new(FAILED, format!("no dictionary was trained: {reason}"));
     match reason {
-        NotTrained::TooFewSamples { .. } => failure.with_hint("name more repositories, or leave --kind out"),
+        NotTrained::TooFewSamples { .. } => failure.with_hint("name more repositories, or omit --kind"),
         _ => failure,
     }
 }
@@ -118,7 +118,9 @@ fn failed(reason: &NotTrained) -> Failure {
 fn summary(arguments: &TrainArguments, outcome: &TrainingOutcome, trained: &TrainedDictionary) -> String {
     let held_out = trained.held_out;
     format!(
-        "{}: {} bytes, for {}\nsampled   {} of {} payloads, {} bytes; {:.1} s\nheld out  {} payloads, {} bytes: {} bytes stored without the dictionary, {} with it ({:.3})\n",
+        "{}: {} bytes, for {}\n\
+         sampled   {} of {} payloads, {} bytes; {:.1} s\n\
+         held out  {} payloads, {} bytes: {} bytes stored without the dictionary, {} with it ({:.3})\n",
         arguments.output.display(),
         trained.dictionary.bytes().len(),
         arguments.level,

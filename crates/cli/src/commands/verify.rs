@@ -18,15 +18,15 @@ use crate::{
 
 /// Compare two repositories object by object.
 ///
-/// Reads and re-hashes every object of both, whatever their codecs, and compares ids, refs and what else decides what
-/// git or hg shows, such as shallow, grafts, phases and lists of files. Prints what differs, one line each, and exits
-/// with 1 if anything does.
+/// Reads and hashes every object of both, under any codec, and compares ids, refs and everything else that decides what
+/// git or hg shows, such as shallow, grafts, phases and lists of files. Prints one line for each difference, and exits
+/// with 1 if there is any.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// The first repository.
+    /// First repository.
     #[arg(value_parser = located())]
     pub(crate) first: PathBuf,
-    /// The second repository.
+    /// Second repository.
     #[arg(value_parser = located())]
     pub(crate) second: PathBuf,
 
@@ -96,11 +96,11 @@ fn compare_hg(
     differences: &mut Differences,
 ) -> Result<String, Failure> {
     let verified = hg::verify::compare(first, second, threads, &mut |difference| differences.add(difference))?;
-    let mut text = format!("{} revisions and all that is beside the revlogs are the same", verified.revisions);
+    let mut text = format!("{} revisions and everything beside the revlogs are the same", verified.revisions);
     if verified.unhashed > 0 {
         let unhashed = verified.unhashed;
         text.push_str(&format!(
-            "; {unhashed} of them do not hash to their node by design and were compared byte by byte"
+            "; {unhashed} of them do not hash to their node, by design, and were compared byte by byte"
         ));
     }
     text.push('\n');

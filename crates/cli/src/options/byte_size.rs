@@ -12,7 +12,7 @@ impl FromStr for ByteSize {
     type Err = String;
 
     fn from_str(typed: &str) -> Result<Self, String> {
-        let bad = || "expected a number of bytes, or of K, M or G (112k, 112KiB, 16M)".to_owned();
+        let bad = || "expected a number of bytes, or one with K, M or G (112k, 112KiB, 16M)".to_owned();
         parse_size(typed).map(|bytes| ByteSize(bytes as u64)).ok_or_else(bad)
     }
 }

@@ -16,19 +16,21 @@ use crate::failure::{Failure, USAGE};
 /// Who runs the workloads.
 #[derive(Debug, Args)]
 pub(crate) struct ClientArguments {
-    /// Who does the jobs: in-process, this program replays them; stock, commands of the user's own git or hg, unpatched, with
-    /// a library that is preloaded into git, or the extension that --hg-extension names (see `exec`), and their CPU time is
-    /// compared, of checkout the part in user mode; both, one after the other in one session, with a table of both side by
-    /// side. The baseline of stock clients is read without library and extension, and a row shows what those cost.
+    /// Who runs the workloads: in-process, this program replays them; stock, commands of your own git or hg,
+    /// unpatched, with a library preloaded into git, or the extension that --hg-extension names (see `exec`), and
+    /// their CPU time is compared, for checkout that in user mode; both, one after the other in one session, with a
+    /// table that compares them. Stock clients read the baseline without library and extension, and a row shows what
+    /// those cost.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = ClientChoice::InProcess, conflicts_with = "self_test")]
     client: ClientChoice,
 
-    /// Let stock git read the baseline by another zlib, too: stock, zlib-rs, libdeflate, or zlib-ng in builds that have it; several after commas, a row for each.
+    /// Also let stock git read the baseline with another zlib: stock, zlib-rs, libdeflate, or zlib-ng in builds that
+    /// have it; several after commas, a row for each.
     #[arg(long = "zlib", value_enum, value_name = "NAME", value_delimiter = ',')]
     zlibs: Vec<Implementation>,
 
-    /// Which caches stock clients have that do a part of the work beforehand: off, none; forge, git's commit-graph and bitmaps or all
-    /// caches of hg, written into copies of the variants. Both, after a comma, are two workloads.
+    /// Caches of stock clients that do part of the work beforehand: off, none; forge, the commit-graph and bitmaps of
+    /// git or all caches of hg, written into copies of the variants. Both, after a comma, are two workloads.
     #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',', default_value = "off")]
     caches: Vec<CachesChoice>,
 }
@@ -87,7 +89,8 @@ pub(crate) fn other_zlibs(typed: &[Implementation]) -> Vec<Zlib> {
 }
 
 impl ClientArguments {
-    /// The workloads to replay and those that commands run, on a repository of `vcs`. `named` are those that the user names.
+    /// The workloads to replay and those that commands run, on a repository of `vcs`. `named` are those that the user
+    /// names.
     pub(crate) fn plans(
         &self,
         named: &[BenchWorkload],
@@ -99,7 +102,7 @@ impl ClientArguments {
             let replay = |workload: &BenchWorkload| match workload {
                 BenchWorkload::Replay(spec) => Ok(spec.clone()),
                 BenchWorkload::Command(command) => {
-                    Err(usage(&format!("{command}: only commands of stock git or hg do that: --client stock")))
+                    Err(usage(&format!("{command}: only commands of stock git or hg can do that; use --client stock")))
                 }
             };
             if named.is_empty() { Ok(WorkloadSpec::all()) } else { named.iter().map(replay).collect() }
@@ -163,15 +166,15 @@ impl ClientArguments {
 /// The zlib that the preloaded library hands zlib streams to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Implementation {
-    /// The one that git is linked with.
+    /// The zlib that git is linked with.
     Host,
     /// Stock zlib.
     Stock,
     /// zlib-rs, a zlib written in Rust.
     ZlibRs,
-    /// zlib-ng, a faster zlib in C; only in builds with the feature zlib-ng, which take cmake.
+    /// zlib-ng, a faster zlib in C; only in builds with the feature zlib-ng, which need cmake.
     ZlibNg,
-    /// libdeflate where a stream is read at once, else the one that git is linked with.
+    /// libdeflate for streams that are read at once, otherwise the zlib that git is linked with.
     Libdeflate,
 }
 

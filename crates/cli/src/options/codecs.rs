@@ -9,8 +9,8 @@ use crate::failure::Failure;
 /// The codecs of variants.
 #[derive(Debug, Args)]
 pub(crate) struct CodecsArguments {
-    /// A codec to measure, or several levels of one, such as zlib:1..9 and zstd:1,3,5; may be given several times. One that is
-    /// repeated, in whatever spelling, is measured once.
+    /// Codec of a variant, or several levels of one, such as zlib:1..9 or zstd:1,3,5; may be repeated. Codecs that
+    /// are equal, in any spelling, count once.
     #[arg(long = "codec", value_name = "SPEC")]
     codecs: Vec<CodecSpecs>,
 

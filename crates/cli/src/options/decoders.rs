@@ -5,12 +5,13 @@ use repackbench_reader::{Chunk, LeftOut, ReaderError, Repository};
 
 use crate::failure::{Failure, USAGE};
 
-/// The decoders of stock git and hg, except for the user's choices. Rejects two choices for one format and choices for absent formats.
+/// The decoders of stock git and hg, except for the user's choices. Rejects two choices for one format and choices for
+/// absent formats.
 pub(crate) fn chosen_decoders(repository: &Repository, choices: &[DecoderChoice]) -> Result<Decoders, Failure> {
     let mut decoders = Decoders::default();
     for (number, choice) in choices.iter().enumerate() {
         if choices.iter().take(number).any(|earlier| earlier.format() == choice.format()) {
-            let message = format!("{choice}: a decoder for {} was named before", choice.format().description());
+            let message = format!("{choice}: another decoder for {} is given before", choice.format().description());
             return Err(Failure::new(USAGE, message));
         }
         if !has_format(repository, choice.format())? {

@@ -6,9 +6,9 @@ use repackbench_timing::trace::Device;
 /// The devices to model.
 #[derive(Debug, Args)]
 pub(crate) struct DeviceArguments {
-    /// Also model a cold start on this device, a column for each: hdd, sata-ssd, nvme, or its latency, bandwidth and readahead, as in
-    /// latency=8ms,bandwidth=200MB/s,readahead=128k; may be given several times. Modelled times come from an untimed access trace, as
-    /// those of `trace` do, and get no verdict.
+    /// Device to model a cold start on: hdd, sata-ssd, nvme, or its latency, bandwidth and readahead, as in
+    /// latency=8ms,bandwidth=200MB/s,readahead=128k; may be repeated. `trace` models the three named ones by default,
+    /// `bench` none. Modelled times come from an untimed access trace, and get no verdict.
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<Device>,
 }

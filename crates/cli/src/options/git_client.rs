@@ -3,7 +3,7 @@
 use std::{ffi::OsStr, path::Path};
 
 use clap::Args;
-use repackbench_client::{GitClient, refuse_what_needs_more_than_the_payload};
+use repackbench_client::{GitClient, check_needs_only_payload};
 use repackbench_codec::CodecSpec;
 use repackbench_reader::git::GitRepository;
 
@@ -13,12 +13,13 @@ use crate::failure::Failure;
 /// What the preloaded library does for git.
 #[derive(Debug, Args)]
 pub(crate) struct GitClientArguments {
-    /// The codec of what git writes to object stores of variants. The store of an ordinary repository gets it if plain git reads
-    /// that codec; dict=, prefix, patch and codecs for kinds take what git does not tell zlib, and are refused.
+    /// Codec that git writes to object stores of variants. The store of an ordinary repository gets it if plain git
+    /// reads that codec. dict=, prefix, patch and codecs for kinds are rejected: they need what git does not pass to
+    /// zlib.
     #[arg(long, value_name = "CODEC")]
     pub(crate) codec: Option<CodecSpec>,
 
-    /// Who reads and writes zlib streams for git.
+    /// Library that reads and writes zlib streams for git.
     #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host)]
     zlib: Implementation,
 }
@@ -31,7 +32,7 @@ impl GitClientArguments {
         program: &OsStr,
     ) -> Result<GitClient, Failure> {
         if let Some(codec) = &self.codec {
-            refuse_what_needs_more_than_the_payload(codec)?;
+            check_needs_only_payload(codec)?;
         }
         let mut client = GitClient::new(program, self.zlib.into())?;
         if let Some((git, place)) = repository {

@@ -10,8 +10,8 @@ const INSTALLED: &str = "../lib/mercurial/repackbench";
 /// The folder of the extension.
 #[derive(Debug, Args)]
 pub(crate) struct HgExtensionArgument {
-    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints [default: the one that
-    /// was installed with this program, if any].
+    /// Extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints
+    /// [default: the one that was installed with this program, if any].
     #[arg(long = "hg-extension", value_name = "DIR")]
     hg_extension: Option<PathBuf>,
 }

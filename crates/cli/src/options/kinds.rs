@@ -6,7 +6,7 @@ use repackbench_reader::ObjectKind;
 /// The kinds of payloads to read.
 #[derive(Debug, Args)]
 pub(crate) struct KindArguments {
-    /// Only payloads of this kind: commit, tree, blob, tag, changelog, manifest or filelog; may be given several times.
+    /// Only payloads of this kind: commit, tree, blob, tag, changelog, manifest or filelog; may be repeated.
     #[arg(long = "kind", value_name = "KIND", value_parser = parse_kind)]
     pub(crate) kinds: Vec<ObjectKind>,
 }

@@ -23,23 +23,25 @@ const FILES: &str = "files";
 /// One layout.
 #[derive(Debug, Args)]
 pub(crate) struct LayoutArguments {
-    /// What holds the objects: pack, packs and loose objects or revlogs as in the source; loose, a file each, none of them a delta;
-    /// btree, one B-tree, none of them a delta; files, no repository but the files of one revision, each compressed by itself,
-    /// as a .gz, .zst, .bz2 or .xz where the codec has such a format.
+    /// What holds the objects: pack, packs and loose objects or revlogs as in the source; loose, one file each, none
+    /// of them a delta; btree, one B-tree, none of them a delta; files, no repository but the files of one revision,
+    /// each compressed on its own, as a .gz, .zst, .bz2 or .xz if the codec has such a format.
     #[arg(long, value_name = "STORE", default_value = StoreKind::AsFound.name(), value_parser = stores_and_files())]
     store: StoreOrFiles,
 
-    /// The revision whose files --store files writes [default: HEAD, or Mercurial's tip].
+    /// Revision whose files --store files writes [default: HEAD, or Mercurial's tip].
     #[arg(long, value_name = "REV", allow_negative_numbers = true)]
     pub(crate) rev: Option<String>,
 
-    /// The order of the entries of each pack: source, as they lie; recency, as git would write them now; kind, commits, tags, trees,
-    /// blobs; path, all versions of a file together; checkout, what a checkout of HEAD reads, as it reads it, then recency;
-    /// trees-first, all trees of HEAD together, then its files, then recency. Bases lie before their deltas.
+    /// Order of the entries in each pack: source, unchanged; recency, as git would write them now; kind, commits,
+    /// tags, trees, blobs; path, all versions of a file together; checkout, what a checkout of HEAD reads, in that
+    /// order, then recency; trees-first, all trees of HEAD together, then its files, then recency. Bases come before
+    /// their deltas.
     #[arg(long, value_name = "ORDER", default_value = Order::Source.name(), value_parser = orders())]
     order: Order,
 
-    /// Let deltas lie before their bases where the order wants it so, and name them by id, which takes longer headers.
+    /// Allow deltas before their bases where the order requires it, and name those bases by id, which takes longer
+    /// headers.
     #[arg(long)]
     order_refs: bool,
 }
@@ -66,17 +68,17 @@ impl LayoutArguments {
 /// Several layouts: each store, and packs in each order.
 #[derive(Debug, Args)]
 pub(crate) struct LayoutAxes {
-    /// What holds the objects of variants: pack, loose or btree, as `convert` describes them, or several after commas; each codec in
-    /// each. The first is the baseline's.
+    /// What holds the objects of variants: pack, loose or btree, as `convert` describes them, or several after
+    /// commas, each codec in each. The first is that of the baseline.
     #[arg(long = "store", value_name = "STORE", value_delimiter = ',', value_parser = stores())]
     stores: Vec<StoreKind>,
 
-    /// The order of the entries of packs: source, recency, kind, path, checkout or trees-first, as `convert` describes them, or
-    /// several after commas; each codec in each. The first is the baseline's.
+    /// Order of pack entries: source, recency, kind, path, checkout or trees-first, as `convert` describes them, or
+    /// several after commas, each codec in each. The first is that of the baseline.
     #[arg(long = "order", value_name = "ORDER", value_delimiter = ',', value_parser = orders())]
     orders: Vec<Order>,
 
-    /// Let deltas lie before their bases where an order other than source wants it so.
+    /// Allow deltas before their bases where an order other than source requires it.
     #[arg(long, requires = "orders")]
     order_refs: bool,
 }

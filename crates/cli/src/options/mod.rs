@@ -48,8 +48,8 @@ use crate::progress::Bar;
 /// Whether a repository may lack objects.
 #[derive(Debug, Args)]
 pub(crate) struct Completeness {
-    /// Go on, with a note, where object directories of alternates or objects that refs name are not there. Shallow and partial clones may
-    /// lack objects in any case.
+    /// Continue, with a note, if object directories of alternates or objects that refs name are missing. Shallow and
+    /// partial clones may lack objects in any case.
     #[arg(long)]
     pub(crate) allow_missing: bool,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Completeness {
 /// Threads and verbosity.
 #[derive(Debug, Args)]
 pub(crate) struct Effort {
-    /// Threads, at most 256; all cores by default.
+    /// Number of threads, at most 256 [default: all cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 
@@ -68,7 +68,7 @@ pub(crate) struct Effort {
 /// Verbosity.
 #[derive(Debug, Args)]
 pub(crate) struct QuietArgument {
-    /// Show no progress, no notes and no summary.
+    /// Print no progress, notes or summary.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -94,9 +94,9 @@ impl Effort {
 /// The ceiling of memory.
 #[derive(Debug, Args)]
 pub(crate) struct MemoryArguments {
-    /// The most memory that decoded objects take at once: bytes, or with K, M or G [default: half of what the machine, or its memory
-    /// group (cgroup), has]. One object may take an eighth of it, but always 64M; a larger one is an error, unless it can be streamed:
-    /// convert and cat-all stream whole objects above 64M.
+    /// Memory limit of decoded objects: bytes, or with K, M or G [default: half the memory of the machine or its
+    /// cgroup]. One object may take an eighth of it, but always 64M; a larger one is an error, unless it can be
+    /// streamed: convert and cat-all stream whole objects above 64M.
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
 }
@@ -111,13 +111,13 @@ impl MemoryArguments {
 /// The part of history that workloads read.
 #[derive(Debug, Args)]
 pub(crate) struct RangeArguments {
-    /// The revision that checkout, diff, ingest and serve start from [default: HEAD, or Mercurial's tip]. In Mercurial a
-    /// number, node, bookmark, tag or branch; no revset.
+    /// Revision that checkout, diff, ingest and serve start from [default: HEAD, or Mercurial's tip]. In Mercurial a
+    /// number, node, bookmark, tag or branch, not a revset.
     #[arg(long, value_name = "REV", allow_negative_numbers = true)]
     rev: Option<String>,
 
-    /// Let diff, ingest and serve look at the newest N commits only. For Mercurial's ingest and serve these are the N changesets up
-    /// to --rev, by number.
+    /// Read only the newest N commits in diff, ingest and serve. For ingest and serve in Mercurial these are the N
+    /// changesets up to --rev, by number.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     commits: Option<u64>,
 }

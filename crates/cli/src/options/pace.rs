@@ -15,12 +15,12 @@ use super::ByteSize;
 /// How long to measure.
 #[derive(Debug, Args)]
 pub(crate) struct PaceArguments {
-    /// Run each variant exactly N times in each workload, whatever the precision. Fewer than 6 give no interval.
+    /// Run each variant exactly N times in each workload, regardless of precision. Fewer than 6 give no interval.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BLOCKS)))]
     #[arg(conflicts_with_all = ["min_blocks", "max_blocks", "precision"])]
     blocks: Option<u32>,
 
-    /// Run each variant at least N times [default: 6, or as many as verdicts on all rows take].
+    /// Run each variant at least N times [default: 6, or as many as verdicts on all rows need].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BLOCKS)))]
     min_blocks: Option<u32>,
 
@@ -28,35 +28,36 @@ pub(crate) struct PaceArguments {
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BLOCKS)))]
     max_blocks: u32,
 
-    /// Stop when no interval of a workload reaches further than this from its middle.
+    /// Stop when no interval of a workload extends further than this from its middle.
     #[arg(long, value_name = "PERCENT", default_value = "1%")]
     precision: Percent,
 
-    /// Begin no block later than this, such as 90s, 10m or 1h, but one of each workload. Each gets its share of the time; making
-    /// variants does not count.
+    /// Start no block after this time, such as 90s, 10m or 1h, except the first of each workload. Each workload gets
+    /// its share of the time; making variants does not count.
     #[arg(long, value_name = "DURATION")]
     time: Option<Span>,
 
     #[command(flatten)]
     pub(crate) min_run_time: MinRunTimeArgument,
 
-    /// Go on with the session whose records FILE holds, and write the rest to it. A last block that is not whole is run again.
+    /// Continue the session whose records are in FILE, and write the rest to it. An incomplete last block is run
+    /// again.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) resume: Option<PathBuf>,
 
-    /// The decoded bytes that are kept as bases of deltas, such as 0, 16M or unlimited. Each further one, after a comma, is one
-    /// more row of each variant.
+    /// Limit of the delta-base cache in decoded bytes, such as 0, 16M or unlimited. Each further limit, after a
+    /// comma, adds a row for each variant.
     #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "96M")]
     delta_cache: Vec<CacheLimit>,
 
-    /// Run N copies of the workload at once, each in its own thread, and compare how long all of them take.
+    /// Run N copies of the workload at once, each in its own thread, and compare the time that all of them take.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) jobs: u32,
 
-    /// What of the files is in memory when a run begins: warm, all of it; cold, nothing. A cold run reads one of four copies of
-    /// its variant, which is evicted from the page cache, and refused if a page of it is left; opening the repository is part of
-    /// it, and elapsed time is compared. Copies are made where variants are kept, and removed at the end. What a hypervisor or
-    /// the device itself may still hold cannot be seen.
+    /// State of the page cache at the start of a run: warm, all files in memory; cold, none. A cold run reads one of
+    /// four copies of its variant, which is evicted from the page cache, and is refused if a page of it remains.
+    /// Opening the repository is part of a cold run, and elapsed time is compared. The copies are in the cache of
+    /// variants, and are removed at the end. What a hypervisor or the device itself may still hold is unknown.
     #[arg(long, value_name = "STATE", default_value = "warm", conflicts_with = "jobs")]
     cache: PageCacheState,
 }
@@ -100,8 +101,8 @@ impl PaceArguments {
 /// The length of a run.
 #[derive(Debug, Args)]
 pub(crate) struct MinRunTimeArgument {
-    /// Repeat a job within one run until it has taken this long, such as 20ms or 2s: a run that is shorter than that says
-    /// more about the clock than about the job [default: what the time that is compared takes, 100ms or more].
+    /// Repeat a job within one run until it has taken this long, such as 20ms or 2s; shorter runs measure the clock
+    /// more than the job [default: what the compared time needs, 100ms or more].
     #[arg(long, value_name = "DURATION")]
     min_run_time: Option<Span>,
 }
@@ -116,7 +117,7 @@ impl MinRunTimeArgument {
 /// The seed of a random order.
 #[derive(Debug, Args)]
 pub(crate) struct SeedArgument {
-    /// The seed of the random order; by default another one each time.
+    /// Seed of the random order [default: a new one each time].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }

@@ -12,11 +12,11 @@ use super::HgExtensionArgument;
 /// The user's own programs.
 #[derive(Debug, Args)]
 pub(crate) struct ProgramArguments {
-    /// The git to run, for --rechosen and --client stock.
+    /// git program, for --rechosen and --client stock.
     #[arg(long = "git", value_name = "PROGRAM", default_value = "git")]
     pub(crate) git: PathBuf,
 
-    /// The hg to run, for --rechosen and --client stock.
+    /// hg program, for --rechosen and --client stock.
     #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
     pub(crate) hg: PathBuf,
 

@@ -12,8 +12,8 @@ const ROOTS: [&str; 2] = [".git", ".hg"];
 /// Names in a git directory.
 const GIT_DIRECTORY: [&str; 3] = ["HEAD", "objects", "refs"];
 
-/// Parses the path of a repository. A single dot is the repository around the current folder, as for git and hg. Other paths are taken as
-/// typed.
+/// Parses the path of a repository. A single dot is the repository around the current folder, as for git and hg. Other
+/// paths are taken as typed.
 pub(crate) fn located() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(|typed| {
         if typed == "." {

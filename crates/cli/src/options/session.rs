@@ -77,7 +77,7 @@ impl SessionArguments {
         })
     }
 
-    /// Runs `plan` on `source` with a progress bar, and writes each record to `file` when it is measured.
+    /// Repository.
     pub(crate) fn run(
         &self,
         source: &Repository,

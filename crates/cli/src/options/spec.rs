@@ -11,12 +11,12 @@ use crate::failure::{FAILED, Failure};
 /// Options that complete a codec spec.
 #[derive(Debug, Args)]
 pub(crate) struct SpecArguments {
-    /// Use the dictionary in FILE, from `zstd --train` or `repackbench train`, in place of trained ones: in the parts of a
-    /// spec that say dict=file, or in all that can have one.
+    /// Use the dictionary in FILE, from `zstd --train` or `repackbench train`, instead of trained ones: in the parts
+    /// of a spec with dict=file, or in all that can have one.
     #[arg(long, value_name = "FILE")]
     dict: Option<PathBuf>,
 
-    /// Use prefix and patch only for deltas at the end of at most N deltas.
+    /// Use prefix and patch only for deltas with a chain of at most N deltas.
     #[arg(long, value_name = "N")]
     max_chain: Option<u32>,
 }

@@ -12,8 +12,8 @@ use tempfile::NamedTempFile;
 use super::{cannot_create, cannot_write};
 use crate::failure::Failure;
 
-/// A file that replaces the one at its path when it is complete. Until then it has another name in the same folder, where it is created
-/// early, so that a misspelt folder does not cost the results of a long run.
+/// A file that replaces the one at its path when it is complete. Until then it has another name in the same folder,
+/// where it is created early, so that a misspelt folder does not cost the results of a long run.
 pub(crate) struct AtomicFile {
     path: PathBuf,
     file: NamedTempFile,

@@ -45,8 +45,8 @@ pub(crate) fn style() -> Style {
     Style { width, is_coloured }
 }
 
-/// Creates a file that a command writes later. Commands create their files first, so that a misspelt folder does not cost the results of
-/// a long run.
+/// Creates a file that a command writes later. Commands create their files first, so that a misspelt folder does not
+/// cost the results of a long run.
 pub(crate) fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
     File::create(path).map(BufWriter::new).map_err(|error| cannot_create(path, &error))
 }

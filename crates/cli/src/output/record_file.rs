@@ -121,7 +121,7 @@ fn lines(path: &Path, input: impl BufRead) -> Result<Vec<ResultLine>, Failure> {
     match unfinished {
         Some((line, source)) if input.last == Some(b'\n') => Err(failed(path, &RecordError::Parse { line, source })),
         Some((line, _)) => {
-            print_note(format!("{}: line {line} was not written to its end, and is left out", path.display()));
+            print_note(format!("{}: line {line} is incomplete, and is left out", path.display()));
             Ok(lines)
         }
         None => Ok(lines),

@@ -37,8 +37,8 @@ impl ReplayPrinter {
         }
         self.failed = write(&mut self.out).err();
         if self.failed.as_ref().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-            // A reader such as `head` has seen enough, and a workload cannot be stopped. There is nothing to clean up, as
-            // workloads that write files print no lines.
+            // A reader such as `head` has seen enough, and a workload cannot be stopped. There is nothing to clean up,
+            // as workloads that write files print no lines.
             std::process::exit(0);
         }
     }

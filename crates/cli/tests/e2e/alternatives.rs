@@ -73,5 +73,5 @@ fn without_repack_leaves_out_rechosen_and_hg_is_rejected() {
     let table = run(&scratch, &repo, &options).exits(exit::OK).text();
     assert!(table.contains("balanced · git + library") && !table.contains("rechosen"), "{table}");
     let refused = run(&scratch, &Fixture::hg("default").repo(), &[]).exits(exit::USAGE).error_line();
-    assert!(refused.contains("alternatives is about git"), "{refused}");
+    assert!(refused.contains("alternatives measures git"), "{refused}");
 }

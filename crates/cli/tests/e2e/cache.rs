@@ -68,9 +68,9 @@ fn lists_and_prunes_copies_left_by_a_killed_run() {
     fs::write(left.join("0-0").join("pack"), [0; 321]).expect("a file");
     let listed = cache(&scratch, "list");
     let line = listed.lines().find(|line| line.contains("copies of a run")).unwrap_or_else(|| panic!("{listed}"));
-    assert!(line.contains("321") && line.contains("left by a run that was killed"), "{listed}");
+    assert!(line.contains("321") && line.contains("left by a killed run"), "{listed}");
     let pruned = cache(&scratch, "prune --keep-bytes 1000000");
-    assert!(pruned.contains("1 folder of copies that a killed run left removed, 321 bytes freed"), "{pruned}");
+    assert!(pruned.contains("1 folder of copies left by a killed run removed, 321 bytes freed"), "{pruned}");
     assert!(!left.exists());
 }
 

@@ -340,7 +340,7 @@ fn rejects_decoders_with_nothing_to_read() {
         convert(&source, "zlib:6", &variant);
         for (decoders, expected) in [
             (&["lz4=lz4_flex"][..], "no LZ4 blocks"),
-            (&["zlib=zlib-rs", "zlib=miniz"], "named before"),
+            (&["zlib=zlib-rs", "zlib=miniz"], "is given before"),
             (&["zlib=zlib-rs,miniz"], "zlib-rs,miniz"),
         ] {
             let refused = program::replay(&variant, "traverse", &each("--decoder", decoders)).exits(exit::USAGE);

@@ -76,7 +76,7 @@ fn joins_repositories_and_counts_nothing_twice() {
     assert!(!alone.contains("All repositories together"), "{alone}");
     let twice = run(&scratch, &["report", a, a]).exits(exit::OK);
     assert_eq!(twice.text(), alone);
-    assert!(twice.stderr.contains("24 lines were given twice"), "{}", twice.stderr);
+    assert!(twice.stderr.contains("24 duplicate lines count once"), "{}", twice.stderr);
 
     let document = run(&scratch, &["report", "--json", a, b]).exits(exit::OK).text();
     let document: Value = serde_json::from_str(&document).expect("JSON");
@@ -132,7 +132,7 @@ fn invalid_results_are_named_with_their_line() {
     let cut = &whole[..whole.len() - 20];
     fs::write(&file, cut).expect("the file");
     let outcome = run(&scratch, &["report", path(&file)]).exits(exit::OK);
-    assert!(outcome.stderr.contains("line 4 was not written to its end"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("line 4 is incomplete"), "{}", outcome.stderr);
     fs::write(&file, format!("{cut}\n")).expect("the file");
     let refused = run(&scratch, &["report", path(&file)]).exits(exit::FAILURE);
     assert!(refused.stderr.contains("a.jsonl: line 4: expected a record"), "{}", refused.stderr);

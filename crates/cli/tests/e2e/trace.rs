@@ -330,7 +330,7 @@ fn rejects_cold_reads_in_memory() {
 fn rejects_invalid_workloads_shares_and_devices() {
     let (scratch, repo) = (Scratch::new(), Fixture::get("history").repo());
     for (options, message) in [
-        (&["--workload", "encode"][..], "what others read is not all in the trace"),
+        (&["--workload", "encode"][..], "not cover everything that other workloads read"),
         (&["--workload", "traverse", "--memory", "0%"], "expected 1% to 1000%"),
         (&["--workload", "traverse", "--device", "floppy"], "expected hdd, sata-ssd, nvme"),
         (&["--workload", "traverse", "--check-memory", "/tmp"], "--memory"),

@@ -1,10 +1,10 @@
-//! `compare`: two files of results held against each other.
+//! `compare`: the output for two files of results.
 
 use super::command;
-use super::golden_file::hold_text;
+use super::golden_file::assert_text;
 use super::program::{exit, run};
 
-/// Names each comparison, and makes a test of it.
+/// Makes a test of each comparison.
 macro_rules! comparisons {
     ($($name:ident: $words:expr, $code:expr;)+) => {
         /// Every comparison.
@@ -15,7 +15,7 @@ macro_rules! comparisons {
             fn $name() {
                 let outcome = run(command().arg("compare").args($words)).exits($code);
                 assert_eq!(outcome.stderr, "");
-                hold_text(stringify!($name), "plain", &outcome.text());
+                assert_text(stringify!($name), "plain", &outcome.text());
             }
         )+
     };

@@ -1,4 +1,4 @@
-//! One output, held against the file that keeps it.
+//! Comparing an output with its snapshot.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use similar::TextDiff;
 
 use super::folder;
 
-/// How many digits are held of a number in CSV or JSON.
+/// The number of digits that are compared of a number in CSV or JSON.
 const DIGITS: usize = 13;
 
-/// Fails the test unless `text` is what `snapshots/FOLDER/NAME.snap` holds. Escape characters are kept there as `␛`,
-/// and the end of the text as `␃`: insta takes no notice of line feeds at the end.
+/// Fails the test unless `text` equals `snapshots/FOLDER/NAME.snap`, which has `␛` for escape characters and `␃` for
+/// the end of the text, as insta ignores line feeds at the end.
 #[track_caller]
-pub(crate) fn hold_text(folder: &str, name: &str, text: &str) {
-    assert!(!text.contains(['\r', '␛', '␃']), "{folder}/{name}: a character that a snapshot does not keep apart");
-    assert!(!text.starts_with('\n'), "{folder}/{name}: a line feed that insta takes no notice of");
+pub(crate) fn assert_text(folder: &str, name: &str, text: &str) {
+    assert!(!text.contains(['\r', '␛', '␃']), "{folder}/{name}: a character that a snapshot does not distinguish");
+    assert!(!text.starts_with('\n'), "{folder}/{name}: a line feed that insta ignores");
     settings(folder).bind(|| insta::assert_snapshot!(name, text.replace('\u{1b}', "␛") + "␃"));
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn rounded(text: &str) -> String {
         .collect()
 }
 
-/// A number that has more digits than are held, with as many as are held.
+/// A number with more digits than are compared, rounded to those.
 fn rounded_number(word: &str) -> Option<String> {
     let is_long = word.contains('.') && word.bytes().filter(u8::is_ascii_digit).count() > DIGITS;
     let number: f64 = word.parse().ok().filter(|_| is_long)?;
@@ -44,21 +44,21 @@ fn rounded_number(word: &str) -> Option<String> {
 }
 
 #[test]
-fn numbers_alone_are_rounded_and_only_long_ones() {
+fn rounds_only_long_numbers() {
     let text = "{\"ratio\": 1.0125897419871885},-0.000012345678901234567,0.5,12345678901234567,3e5c.12345678901234\n";
     let expected = "{\"ratio\": 1.012589741987},-0.00001234567890123,0.5,12345678901234567,3e5c.12345678901234\n";
     assert_eq!(rounded(text), expected);
 }
 
-/// Fails the test unless `content` is what the file `snapshots/FOLDER/NAME.snap.EXTENSION` holds, which can be opened
-/// by itself.
+/// Fails the test unless `content` equals the file `snapshots/FOLDER/NAME.snap.EXTENSION`, which can be opened on its
+/// own.
 #[track_caller]
-pub(crate) fn hold_file(folder: &str, (name, extension): (&str, &str), content: String) {
+pub(crate) fn assert_file(folder: &str, (name, extension): (&str, &str), content: String) {
     show_changes(&snapshots(folder).join(format!("{name}.snap.{extension}")), &content);
     settings(folder).bind(|| insta::assert_binary_snapshot!(&format!("{name}.{extension}"), content.into_bytes()));
 }
 
-/// The folder of what is held for a report or a comparison.
+/// The folder with the snapshots of a report or a comparison.
 pub(crate) fn snapshots(name: &str) -> PathBuf {
     folder().join("snapshots").join(name)
 }
@@ -71,7 +71,7 @@ fn settings(folder: &str) -> Settings {
     settings
 }
 
-/// Prints what changed in a file: insta says only that it did.
+/// Prints the changes of a file, as insta only reports that it changed.
 fn show_changes(file: &Path, new: &str) {
     let Ok(old) = fs::read_to_string(file) else { return };
     if old != new {

@@ -1,7 +1,7 @@
-//! Golden files: what `report` and `compare` print and write for results that are kept here, byte for byte.
+//! Golden files: the exact output of `report` and `compare` for kept results.
 //!
-//! `inputs/` holds results as the program wrote them once, of every kind and of every version that is still read;
-//! `snapshots/` holds each output made of them. README.md says what wrote the inputs, and how to review and accept a
+//! `inputs/` has results as the program once wrote them, of every kind and of every version that is still read.
+//! `snapshots/` has every output made of them. README.md says what wrote the inputs, and how to review and accept a
 //! changed output.
 
 #![forbid(unsafe_code)]
@@ -9,7 +9,7 @@
 mod compare;
 mod golden_file;
 #[path = "../e2e/support/program.rs"]
-#[allow(dead_code, reason = "the tests of whole repositories use all of it")]
+#[allow(dead_code, reason = "the end-to-end tests use all of it")]
 mod program;
 mod report;
 mod terminal;
@@ -30,8 +30,8 @@ fn names_in(folder: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// The program under test in the folder of inputs, so that no path of this machine gets into an output. The caller's
-/// terminal has no say.
+/// The program under test in the folder of inputs, so that no output has a path of this machine. The terminal of the
+/// caller has no effect.
 fn command() -> std::process::Command {
     let mut command = program::command();
     command.current_dir(folder().join("inputs"));
@@ -42,7 +42,7 @@ fn command() -> std::process::Command {
 }
 
 #[test]
-fn every_input_is_reported_by_itself() {
+fn every_input_has_its_own_report() {
     let reported: BTreeSet<String> = report::REPORTS
         .iter()
         .filter(|(name, files)| matches!(files, [file] if file.strip_suffix(".jsonl") == Some(name)))

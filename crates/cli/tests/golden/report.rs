@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::golden_file::{hold_file, hold_text, rounded, snapshots};
+use super::golden_file::{assert_file, assert_text, rounded, snapshots};
 use super::program::{Outcome, Scratch, exit, run};
 use super::terminal::{Colours, run_on_terminal};
 use super::{command, names_in};
 
-/// What is held of each report, besides its charts, which not all have.
+/// The snapshots of each report, without those of its charts.
 pub(crate) const OUTPUTS: [&str; 8] = [
     "csv.snap",
     "json.snap",
@@ -20,10 +20,10 @@ pub(crate) const OUTPUTS: [&str; 8] = [
     "terminal_120.snap",
 ];
 
-/// The folder of charts beside them.
+/// The folder of chart snapshots, which not every report has.
 pub(crate) const CHARTS: &str = "charts";
 
-/// Names each report and the files it is made of, and makes a test of each of its outputs.
+/// Makes a test of each output of each report.
 macro_rules! reports {
     ($($name:ident: [$($file:literal),+];)+) => {
         /// Each report and its files.
@@ -105,7 +105,7 @@ reports! {
     joined_repositories: ["git_later.jsonl", "git_verdicts.jsonl", "schema_1_hg.jsonl"];
 }
 
-/// What a report printed. It has nothing to say besides.
+/// The standard output of a report, which prints nothing to stderr.
 #[track_caller]
 fn text_of(outcome: Outcome) -> String {
     let outcome = outcome.exits(exit::OK);
@@ -115,27 +115,27 @@ fn text_of(outcome: Outcome) -> String {
 
 #[track_caller]
 fn plain(name: &str, files: &[&str]) {
-    hold_text(name, "plain", &text_of(run(command().arg("report").args(files))));
+    assert_text(name, "plain", &text_of(run(command().arg("report").args(files))));
 }
 
-/// The narrow one without colours, the wide one with them.
+/// A narrow terminal without colours and a wide one with colours.
 #[track_caller]
 fn terminal(name: &str, files: &[&str]) {
     for (columns, colours) in [(80, Colours::Refused), (120, Colours::Wanted)] {
         let outcome = run_on_terminal(command().arg("report").args(files), columns, colours);
-        hold_text(name, &format!("terminal_{columns}"), &text_of(outcome));
+        assert_text(name, &format!("terminal_{columns}"), &text_of(outcome));
     }
 }
 
 #[track_caller]
 fn markdown(name: &str, files: &[&str]) {
-    hold_text(name, "markdown", &text_of(run(command().args(["report", "--markdown"]).args(files))));
+    assert_text(name, "markdown", &text_of(run(command().args(["report", "--markdown"]).args(files))));
 }
 
 /// A form for programs, `csv` or `json`.
 #[track_caller]
 fn figures(name: &str, files: &[&str], form: &str) {
-    hold_text(name, form, &rounded(&text_of(run(command().arg("report").arg(format!("--{form}")).args(files)))));
+    assert_text(name, form, &rounded(&text_of(run(command().arg("report").arg(format!("--{form}")).args(files)))));
 }
 
 #[track_caller]
@@ -143,7 +143,7 @@ fn page(name: &str, files: &[&str]) {
     let scratch = Scratch::new();
     let page = scratch.join("page.html");
     text_of(run(command().arg("report").arg("--html").arg(&page).args(files)));
-    hold_file(name, ("page", "html"), fs::read_to_string(page).expect("the page"));
+    assert_file(name, ("page", "html"), fs::read_to_string(page).expect("the page"));
 }
 
 #[track_caller]
@@ -154,7 +154,7 @@ fn charts(name: &str, files: &[&str]) {
     for file in names_in(scratch.path()) {
         let stem = file.strip_suffix(".svg").unwrap_or_else(|| panic!("{file} is no chart"));
         let chart = fs::read_to_string(scratch.join(&file)).expect("a chart");
-        hold_file(&folder, (stem, "svg"), chart);
+        assert_file(&folder, (stem, "svg"), chart);
         written.extend([format!("{stem}.snap"), format!("{stem}.snap.svg")]);
     }
     let held = if snapshots(&folder).exists() { names_in(&snapshots(&folder)) } else { BTreeSet::new() };

@@ -1,4 +1,4 @@
-//! A terminal for the program to print to, as wide as a test wants it.
+//! A terminal of a given width that the program prints to.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ import errno, fcntl, os, pty, struct, subprocess, sys, termios
 columns, command = int(sys.argv[1]), sys.argv[2:]
 shown, terminal = pty.openpty()
 fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-# Lines end as the program ends them.
+# No translation of line ends.
 settings = termios.tcgetattr(terminal)
 settings[1] &= ~termios.OPOST
 termios.tcsetattr(terminal, termios.TCSANOW, settings)
@@ -20,7 +20,7 @@ while True:
     try:
         text = os.read(shown, 65536)
     except OSError as error:
-        # How Linux says that nobody can print to it any more.
+        # Linux reports this when all programs have closed the terminal.
         if error.errno != errno.EIO:
             raise
         break
@@ -34,13 +34,13 @@ sys.exit(child.wait())
 /// Whether the user wants colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colours {
-    /// By saying nothing.
+    /// The default.
     Wanted,
-    /// By `NO_COLOR`.
+    /// `NO_COLOR` is set.
     Refused,
 }
 
-/// Runs `command` to its end with its standard output on a terminal of that many columns.
+/// Runs `command` to its end with its standard output on a terminal of `columns` columns.
 #[track_caller]
 pub(crate) fn run_on_terminal(command: &Command, columns: u16, colours: Colours) -> Outcome {
     let mut python = Command::new("python3");

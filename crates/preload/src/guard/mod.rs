@@ -81,7 +81,7 @@ pub(crate) fn read(path: &Path) -> Option<Config> {
 pub(crate) fn is_protected(folder: c_int, path: &CStr) -> bool {
     let is_guarded = guarded_config(folder, path).is_some();
     if is_guarded {
-        complain(&format!("{}: not written in place, since its guard would be lost", path.to_string_lossy()));
+        complain(&format!("{}: not written in place, since the guard would be lost", path.to_string_lossy()));
     }
     is_guarded
 }
@@ -161,7 +161,7 @@ fn guarded_config(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
     if NEED_BASES.iter().any(names) {
         complain_once(
             &HAS_COMPLAINED,
-            "the deltas of this variant need their base's content, which git does not tell zlib",
+            "the deltas of this variant need the content of their base, which git does not pass to zlib",
         );
         return None;
     }
@@ -172,7 +172,7 @@ fn guarded_config(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
         return None;
     }
     if has(BTREE) {
-        complain_once(&HAS_COMPLAINED, "the objects of this variant are in a B-tree, where git looks for none");
+        complain_once(&HAS_COMPLAINED, "the objects of this variant are in a B-tree, which git cannot read");
         return None;
     }
     Some((content, guard))

@@ -51,7 +51,8 @@ impl InflateStream {
             return DATA_ERROR;
         };
         if start::accepts_only_zlib() {
-            caller.msg = c"repackbench: not zlib, and the repository that it is for is no variant".as_ptr();
+            caller.msg =
+                c"repackbench: not a zlib stream, and the repository that receives it is not a variant".as_ptr();
             self.phase = Phase::Failed;
             return DATA_ERROR;
         }

@@ -140,7 +140,7 @@ pub(crate) fn dictionaries_for(chunk: *const u8) -> Option<DictionarySet> {
         static HAS_COMPLAINED: AtomicBool = AtomicBool::new(false);
         complain_once(
             &HAS_COMPLAINED,
-            "a chunk needs a dictionary, and it cannot be told of which of several repositories",
+            "a chunk needs a dictionary, but it is not clear of which of several repositories",
         );
     }
     found.map(ObjectStore::dictionary_set)

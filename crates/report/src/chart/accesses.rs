@@ -1,4 +1,4 @@
-//! Where workloads read, and when: maps of pages, the variants under each other on one scale.
+//! Where and when workloads read: maps of pages, one for each variant, on one scale.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::{
     number::{megabytes, or_dash, share, thousands},
 };
 
-/// Classes of how often a cell was touched.
+/// The number of classes of touch counts.
 const CLASSES: u32 = 5;
 const CLASS_NAMES: [&str; CLASSES as usize] = ["i1", "i2", "i3", "i4", "i5"];
-/// Maps with more cells along a side than this are none of ours.
+/// Maps with longer sides are rejected.
 const MOST_CELLS: u32 = 4096;
 
 /// One figure for each workload on each repository that was traced.
@@ -33,7 +33,7 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
             })
         };
         match groups.iter_mut().find(is_of_group) {
-            // A variant that was traced twice reads the same twice.
+            // A second trace of a variant is the same.
             Some(group) if group.iter().any(|other| other.variant.label() == trace.variant.label()) => {}
             Some(group) => group.push(trace),
             None => groups.push(vec![trace]),
@@ -53,7 +53,7 @@ struct VariantMap<'a> {
     /// The variant's label.
     label: String,
     map: &'a AccessMap,
-    /// What was touched of the files, if the trace says.
+    /// The touched pages of the files, if the trace has them.
     files: Option<&'a FilePages>,
     /// The length of the files.
     bytes: u64,
@@ -69,7 +69,7 @@ impl<'a> VariantMap<'a> {
         }
     }
 
-    /// Touches of these files.
+    /// The number of touches of these files.
     fn touches(&self) -> u64 {
         self.map.cells.iter().map(|cell| cell.touches).fold(0, u64::saturating_add)
     }
@@ -123,12 +123,12 @@ fn draw(roles: &[RoleMaps<'_>], width: Width) -> (Drawing, f64) {
     }
     let mut top = 8.0 + draw_legend(&mut drawing, &signs, width, 8.0);
     let maps = || roles.iter().flat_map(|of| &of.maps);
-    // The widest name or figure that stands beside a map.
+    // The widest name or size beside a map.
     let label = maps().map(|of| text_width(&of.label, 12.0)).fold(60.0, f64::max).min(200.0);
     let left = if width == Width::Wide { 12.0 + label + 14.0 } else { 14.0 };
     let touches = maps().map(|of| of.map.touches as f64);
     let x = Scale::linear(touches, [left, width.px() - 16.0]);
-    // Whatever is to be drawn, a page should load at once.
+    // Limits the size of the page.
     let most_bytes = if width == Width::Wide { 120_000 } else { 60_000 } / maps().count().max(1);
     for of in roles {
         top = draw_role(&mut drawing, of, &x, width, top, most_bytes);
@@ -144,7 +144,7 @@ fn draw(roles: &[RoleMaps<'_>], width: Width) -> (Drawing, f64) {
     (drawing, top + 38.0)
 }
 
-/// How high the longest file's map is: less where there are many.
+/// The height of the longest file's map: smaller if there are many maps.
 fn map_height(of: &RoleMaps<'_>) -> f64 {
     let is_index = of.maps.iter().any(|of| of.map.is_of_index());
     (900.0 / of.maps.len() as f64).clamp(36.0, if is_index { 70.0 } else { 130.0 })
@@ -187,15 +187,16 @@ fn draw_map(drawing: &mut Drawing, map: &AccessMap, [x, y, width, height]: [f64;
     }
 }
 
-/// Which class `count` belongs to, from 0 on: each reaches an equal factor farther, up to `most`.
+/// The class of `count`, from 0 on. Classes span equal factors up to `most`.
 fn class_of(count: u64, most: u64) -> u32 {
     let part = (count.max(1) as f64).ln() / (most.max(2) as f64).ln();
     // A part of 1 at most; the cast saturates.
     ((part * f64::from(CLASSES)) as u32).min(CLASSES - 1)
 }
 
-/// The touched cells of each class as one path of at most about `most_bytes` together: cells of a class side by side are one line.
-/// Where that takes more, cells are joined four by four, once or several times. Gives the columns and rows too that are left.
+/// The touched cells of each class as one path, together at most about `most_bytes`: adjacent cells of a class are one
+/// line. If that is too long, the longer side is halved by joining cells, repeatedly. Also returns the resulting
+/// columns and rows.
 fn paths(map: &AccessMap, most_bytes: usize) -> ([u32; 2], Vec<(&'static str, String)>) {
     let mut cells: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for MapCell { column, row, touches } in map.cells.iter().copied().filter(|cell| cell.touches > 0) {
@@ -210,7 +211,7 @@ fn paths(map: &AccessMap, most_bytes: usize) -> ([u32; 2], Vec<(&'static str, St
         if bytes <= most_bytes || sides.iter().all(|side| *side <= FEWEST_CELLS) {
             return (sides, paths);
         }
-        // The longer side first; it may end with half a cell, which is as good as empty.
+        // The longer side first. Its last cell may be half empty.
         let is_wide = sides[0] >= sides[1];
         let mut joined: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         for ((row, column), count) in cells {
@@ -224,10 +225,10 @@ fn paths(map: &AccessMap, most_bytes: usize) -> ([u32; 2], Vec<(&'static str, St
     }
 }
 
-/// Sides of a map with so few cells are not made shorter.
+/// Sides with this number of cells or fewer are not shortened.
 const FEWEST_CELLS: u32 = 16;
 
-/// Cells by row, then column, as lines of a class each.
+/// Cells by row, then column, as lines of one class each.
 fn lines(cells: &BTreeMap<(u32, u32), u64>) -> Vec<(&'static str, String)> {
     let most = cells.values().copied().max().unwrap_or_default();
     let mut paths: BTreeMap<u32, Line> = BTreeMap::new();
@@ -238,13 +239,13 @@ fn lines(cells: &BTreeMap<(u32, u32), u64>) -> Vec<(&'static str, String)> {
     paths.into_iter().filter_map(named).collect()
 }
 
-/// A path of level lines that grows.
+/// A growing path of horizontal lines.
 #[derive(Debug, Default)]
 struct Line {
     d: String,
-    /// Row, first column and the one after the last of what is not written yet.
+    /// Row, first column and end column of the unwritten line.
     open: Option<[u32; 3]>,
-    /// Where the path has come to: row and column.
+    /// The current end of the path: row and column.
     at: [u32; 2],
 }
 
@@ -259,7 +260,7 @@ impl Line {
         }
     }
 
-    /// Writes what is open, in steps from where the path is.
+    /// Writes the open line, relative to the current end.
     fn close(&mut self) {
         let Some([row, start, end]) = self.open.take() else { return };
         let [at_row, at_column] = self.at.map(i64::from);
@@ -394,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_that_take_too_much_get_larger_cells() {
+    fn large_maps_get_larger_cells() {
         let cells: Vec<(u32, u32, u64)> =
             (0..128 * 80).map(|n| (n % 128, n / 128, u64::from(n * 7919 % 97) + 1)).collect();
         let map = AccessMap { columns: 128, rows: 80, ..map(cells) };
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_equal_factors() {
+    fn classes_span_equal_factors() {
         let classes: Vec<u32> =
             [1, 2, 9, 10, 99, 100, 999, 1000, 9999, 10_000, 100_000].map(|count| class_of(count, 100_000)).into();
         assert_eq!(classes, [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);

@@ -1,4 +1,4 @@
-//! After how many runs of a workload a conversion has paid for itself.
+//! The number of runs of a workload after which a conversion has paid for itself.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::{
     sections::names::variant_name,
 };
 
-/// What a workload that writes a store is called: whoever converts has done it already.
+/// The workload that encodes a store, which a conversion has already done.
 const ENCODE: &str = "encode";
 
 /// One figure for each repository whose conversions' costs are known.
@@ -40,33 +40,33 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
     by_source(&results.comparisons).into_iter().filter_map(of_place).collect()
 }
 
-/// What conversions bring in one workload.
+/// The payback of conversions in one workload.
 struct Payback<'a> {
     comparison: &'a WorkloadComparison,
-    /// Those that pay some day.
+    /// Conversions that pay.
     returns: Vec<Return<'a>>,
-    /// Those that do not, as far as is known.
+    /// Conversions that do not pay, as far as known.
     others: Vec<Other<'a>>,
 }
 
-/// One that does not pay, or of which it is not certain that it does.
+/// A conversion that does not certainly pay.
 struct Other<'a> {
     row: &'a VariantComparison,
     label: String,
-    /// The fewest runs that the interval of the time ratio allows; `None` where that allows none.
+    /// The smallest number of runs by the interval of the time ratio; `None` if it does not pay within the interval.
     soonest: Option<f64>,
     is_certain: bool,
     saved_bytes: i128,
 }
 
 impl Other<'_> {
-    /// What is known of when it pays.
+    /// Whether it pays, in words.
     fn words(&self) -> &'static str {
         if self.is_certain { "never" } else { "not certain" }
     }
 }
 
-/// One that pays.
+/// A conversion that pays.
 struct Return<'a> {
     row: &'a VariantComparison,
     label: String,
@@ -74,9 +74,9 @@ struct Return<'a> {
     cost: f64,
     /// Seconds that each run saves.
     saved: f64,
-    /// After so many runs it has paid.
+    /// The number of runs after which it has paid.
     runs: f64,
-    /// By the interval of the time ratio; the upper end is infinite where it is not certain that time is saved.
+    /// The same by the interval of the time ratio; the upper end is infinite if it is not certain that time is saved.
     interval: Option<[f64; 2]>,
     saved_bytes: i128,
 }
@@ -86,7 +86,7 @@ impl<'a> Payback<'a> {
         let mut payback = Payback { comparison, returns: Vec::new(), others: Vec::new() };
         let Some(baseline) = comparison.baseline() else { return payback };
         let time = baseline.compared_median.as_secs_f64();
-        // Who reads the baseline in another way converts nothing.
+        // Rows that read the files of the baseline in another way need no conversion.
         let is_converted = |row: &&VariantComparison| {
             row.variant.role == Role::Candidate && !is_same_store(&row.variant, &baseline.variant)
         };
@@ -98,7 +98,7 @@ impl<'a> Payback<'a> {
             let label = variant_name(&row.variant);
             let saved_bytes = i128::from(baseline.size.total_bytes) - i128::from(row.size.total_bytes);
             if !is_positive(runs_at(ratio.ratio)) {
-                // The interval may reach down to where time is saved; without one nothing is certain.
+                // The low end of the interval may save time. Without an interval nothing is certain.
                 let soonest = ratio.interval.map(|interval| runs_at(interval.low)).filter(|runs| is_positive(*runs));
                 let is_certain = ratio.interval.is_some_and(|interval| interval.low >= 1.0);
                 let soonest = soonest.map(|runs| runs.max(1.0));
@@ -124,7 +124,7 @@ impl<'a> Payback<'a> {
 }
 
 impl Payback<'_> {
-    /// `Never` and `Not certain` with the labels of whom that is so, as far as there are any.
+    /// `Never` and `Not certain` with the labels of those variants, if any.
     fn others_in_words(&self) -> Vec<(&'static str, String)> {
         let of = |is_certain: bool| {
             let others = self.others.iter().filter(|other| other.is_certain == is_certain);
@@ -197,14 +197,14 @@ fn panel(payback: &Payback<'_>) -> Panel {
     Panel { heading: workload, rows, ..Panel::default() }
 }
 
-/// An arrow to the right, from the soonest on that is possible.
+/// An arrow to the right, from the smallest possible number of runs.
 fn other_row(of: &Other<'_>, workload: &str) -> Row {
     let words = match of.soonest {
         Some(soonest) => format!("{}: not before {} runs", of.words(), runs(soonest)),
         None => of.words().to_owned(),
     };
     let low = of.soonest.unwrap_or(f64::INFINITY);
-    // Not to be seen, but there is an axis, and something to point at.
+    // Invisible: it extends the axis, and can be pointed at.
     let room = Shape::Bar { from: 1.0, to: of.soonest.unwrap_or(10.0), class: "hit", text: Default::default() };
     Row {
         label: of.label.clone(),
@@ -241,7 +241,7 @@ fn row(of: &Return<'_>, workload: &str) -> Row {
     }
 }
 
-/// Whole runs, as nobody does half of one.
+/// A number of whole runs.
 fn runs(runs: f64) -> String {
     if runs < 1e15 { thousands(runs.ceil() as u64) } else { format!("{runs:.1e}") }
 }

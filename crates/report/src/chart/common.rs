@@ -1,4 +1,4 @@
-//! What several charts need of results.
+//! Helpers of several charts.
 
 use repackbench_analysis::{ResultSource, Results};
 use repackbench_records::{RepositoryState, WorkloadComparison};
@@ -25,12 +25,12 @@ pub(super) fn name(repository: &RepositoryState) -> &str {
     short_name(&repository.name)
 }
 
-/// A place in a title: the repository's name, and the machine where there are several.
+/// A place in a title: the repository, and the machine if there are several.
 pub(super) fn place_name(place: &ResultSource<'_>) -> String {
     format!("{}{}", name(place.repository), source::suffix(place))
 }
 
-/// A figure's identifier. Workloads that differ in parameters alone get numbers later.
+/// The identifier of a figure. Workloads that only differ in parameters get numbers later.
 pub(super) fn id(section: ChartKind, repository: &RepositoryState, is_alone: bool, workload: &str) -> String {
     slug([section.slug(), if is_alone { "" } else { name(repository) }, workload])
 }

@@ -1,4 +1,4 @@
-//! A ratio's factors as steps from 1 to what was measured.
+//! The factors of a ratio as steps from 1 to the measured ratio.
 
 use repackbench_analysis::{Results, noise_floor};
 use repackbench_records::{Explanation, Factor, RatioEstimate};
@@ -64,7 +64,7 @@ fn figure(explanation: &Explanation, is_alone: bool) -> Option<Figure> {
     Some(figure.drawn(|width| chart.draw(width)))
 }
 
-/// What saves time, and what costs it.
+/// The colour of steps that save or cost time.
 fn class(ratio: f64) -> &'static str {
     if ratio <= 1.0 { "k1" } else { "k2" }
 }

@@ -1,4 +1,4 @@
-//! Where names stand beside points, without lying on each other.
+//! Placement of names beside points without overlap.
 
 /// A rectangle: its upper left corner, its width and its height.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +19,7 @@ impl Area {
         Area { x: x - radius, y: y - radius, width: 2.0 * radius, height: 2.0 * radius }
     }
 
-    /// Whether the two have a place in common.
+    /// Whether the two overlap.
     pub(super) fn overlaps(&self, other: &Area) -> bool {
         self.x < other.x + other.width
             && other.x < self.x + self.width
@@ -34,7 +34,7 @@ impl Area {
             && self.y + self.height >= other.y + other.height
     }
 
-    /// The place in it that is nearest to `point`.
+    /// Its nearest place to `point`.
     fn nearest(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         [x.clamp(self.x, self.x + self.width), y.clamp(self.y, self.y + self.height)]
     }
@@ -43,24 +43,24 @@ impl Area {
 /// A place for a name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Place {
-    /// Where the name stands.
+    /// The area of the name.
     pub(super) area: Area,
-    /// A line that leads from the point to the name, where it stands far off.
+    /// A line from the point to a distant name.
     pub(super) leader: Option<[f64; 4]>,
 }
 
-/// What is taken of a drawing, and what not.
+/// The free and the taken areas of a drawing.
 #[derive(Debug)]
 pub(super) struct Room {
     bounds: Area,
     taken: Vec<Area>,
 }
 
-/// Between a point and its name.
+/// The gap between a point and its name.
 const GAP: f64 = 3.0;
-/// Distances of places beyond the nearest, in pixels.
+/// Further distances from a point, in pixels.
 const RINGS: [f64; 9] = [8.0, 16.0, 26.0, 38.0, 52.0, 70.0, 90.0, 115.0, 145.0];
-/// From here on a line leads to the name.
+/// From this distance on, a line leads to the name.
 const LEADER_FROM: f64 = 12.0;
 
 impl Room {
@@ -69,13 +69,12 @@ impl Room {
         Room { bounds, taken: Vec::new() }
     }
 
-    /// Nothing is to stand on `area`.
+    /// Marks `area` as taken.
     pub(super) fn take(&mut self, area: Area) {
         self.taken.push(area);
     }
 
-    /// The best free place for a name of this size beside `point`, at most `reach` away; it is taken then. `None` where there is
-    /// none.
+    /// Takes the best free place for a name of this size beside `point`, at most `reach` away, if there is one.
     pub(super) fn place(&mut self, point: [f64; 2], size: [f64; 2], radius: f64, reach: f64) -> Option<Place> {
         let rings = RINGS.into_iter().filter(|distance| *distance <= reach);
         let distances = [0.0].into_iter().chain(rings);
@@ -91,7 +90,7 @@ impl Room {
             && place.leader.is_none_or(|line| !self.is_crossed(line))
     }
 
-    /// Whether the line runs over a name or a point other than the one that it begins at.
+    /// Whether the line crosses a name, or a point other than its start.
     fn is_crossed(&self, [x1, y1, x2, y2]: [f64; 4]) -> bool {
         (2..20).any(|step| {
             let part = f64::from(step) / 20.0;
@@ -103,12 +102,12 @@ impl Room {
 
 /// Places around a point, the best first: right of it, left, above, below, then between these.
 fn places(point: [f64; 2], [width, height]: [f64; 2], radius: f64, distance: f64) -> impl Iterator<Item = Place> {
-    // Sixteenths of a turn, from "right" on against the clock.
+    // Sixteenths of a turn, counter-clockwise from the right.
     [0, 8, 4, 12, 2, 14, 6, 10, 1, 15, 7, 9, 3, 13, 5, 11].into_iter().map(move |sixteenth: u32| {
         let (sine, cosine) = (std::f64::consts::TAU * f64::from(sixteenth) / 16.0).sin_cos();
         let away = radius + GAP + distance;
         let anchor = [point[0] + away * cosine, point[1] - away * sine];
-        // The name's side that looks at the point touches the anchor; between right and above, it is somewhere between.
+        // The side of the name that faces the point touches the anchor; diagonals interpolate.
         let part = |value: f64| f64::midpoint(1.0, (value * 1.6).clamp(-1.0, 1.0));
         let area =
             Area { x: anchor[0] - width * (1.0 - part(cosine)), y: anchor[1] - height * part(sine), width, height };
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_right_of_its_point_where_it_can() {
+    fn name_is_right_of_its_point_if_possible() {
         let mut room = room();
         room.take(Area::about([100.0, 100.0], 5.0));
         let place = room.place([100.0, 100.0], [50.0, 14.0], 5.0, 100.0).unwrap();
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn names_never_lie_on_each_other_or_on_points() {
+    fn names_never_overlap_names_or_points() {
         let mut room = room();
         // A crowd around one place, and a few farther off.
         let points: Vec<[f64; 2]> = (0..40)
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_points_have_names_at_the_same_places() {
+    fn placement_is_deterministic() {
         let all = || {
             let mut room = room();
             (0..9).map(|n| room.place([100.0 + f64::from(n), 90.0], [40.0, 14.0], 4.0, 90.0)).collect::<Vec<_>>()

@@ -4,14 +4,14 @@ use repackbench_records::{SpecParts, Variant};
 
 use super::svg::{Drawing, px};
 
-/// A family of codecs: its number is that of its colour class.
+/// A family of codecs, in the order of colour classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Look {
     /// Stock zlib.
     Zlib,
     /// zstd.
     Zstd,
-    /// Other makers of DEFLATE.
+    /// Other implementations of DEFLATE.
     Deflate,
     /// LZ4.
     Lz4,
@@ -27,7 +27,7 @@ pub(super) enum Look {
     Bzip2,
     /// No compression.
     Store,
-    /// Several codecs: a named spec, or one codec for each kind of object. Codecs that are not known too.
+    /// Several codecs: a named spec, or a codec for each kind of object. Also unknown codecs.
     Mixed,
     /// The repository as it was found.
     AsFound,
@@ -94,14 +94,14 @@ impl Look {
         }
     }
 
-    /// Draws its shape about a point, some `radius` large, in the colour of the group that it is in.
+    /// Draws its shape of about `radius` around a point, in the colour of the enclosing group.
     pub(super) fn draw(self, drawing: &mut Drawing, [x, y]: [f64; 2], radius: f64) {
         let class = if self == Look::AsFound { "line ring" } else { "fill" };
         drawing.path(&self.outline([x, y], radius), class);
     }
 
     fn outline(self, at: [f64; 2], radius: f64) -> String {
-        // Regular polygons look smaller than a circle around them.
+        // Polygons look smaller than their circumscribed circle.
         let polygon = |corners: u32, turn: f64, size: f64| star(at, corners, turn, [radius * size, radius * size]);
         match self {
             Look::Zlib | Look::AsFound => circle(at, radius),
@@ -138,7 +138,7 @@ fn star([x, y]: [f64; 2], points: u32, turn: f64, [outer, inner]: [f64; 2]) -> S
     d + "z"
 }
 
-/// An upright cross, or one that leans.
+/// An upright or diagonal cross.
 fn cross([x, y]: [f64; 2], radius: f64, leans: bool) -> String {
     let (long, short) = (radius, radius * 0.36);
     let corners = [
@@ -201,11 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn no_two_families_look_alike() {
+    fn families_are_distinguishable() {
         let looks = |of: fn(Look) -> String| ALL.into_iter().map(of).collect::<BTreeSet<_>>().len();
         assert_eq!(looks(|look| look.class().to_owned()), 12);
         assert_eq!(looks(|look| look.name().to_owned()), 12);
-        // Of the two circles one is hollow.
+        // One of the two circles is hollow.
         assert_eq!(looks(|look| look.outline([0.0; 2], 5.0)), 11);
     }
 }

@@ -1,4 +1,4 @@
-//! The baseline against itself, block by block, and all runs in the order in which they were made: what a doubter wants to see.
+//! The baseline against itself in each block, and all runs in chronological order.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,9 +20,9 @@ use crate::{
     number::{four_decimals, ratio_cell, share, single_time, time_ratio},
 };
 
-/// Points in one drawing; more are thinned.
+/// The maximum number of points in one drawing; more are thinned.
 const MOST_POINTS: usize = 600;
-/// A point farther from 1 than this stands at the edge.
+/// A point farther from 1 than this factor is drawn at the edge.
 const FARTHEST: f64 = 2.0;
 
 /// One figure for each workload of each repository.
@@ -36,7 +36,7 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
     figures
 }
 
-/// The runs that a comparison was derived from: those of sessions with its baseline.
+/// The runs of a comparison: those of sessions with its baseline.
 fn runs_of<'a>(results: &'a Results, place: &ResultSource<'_>, of: &WorkloadComparison) -> Vec<&'a Record> {
     let is_of = |run: &&Record| {
         place.has(&run.repository, &run.host)
@@ -57,7 +57,7 @@ struct Run {
     variant: String,
     look: Look,
     is_baseline: bool,
-    /// Its place among all runs, from 0 on.
+    /// Its number among all runs, from 0 on.
     number: usize,
     block: usize,
     nanoseconds: u64,
@@ -76,7 +76,7 @@ struct Noise<'a> {
     comparison: &'a WorkloadComparison,
     pairs: Vec<Pair>,
     runs: Vec<Run>,
-    /// How many runs there are before thinning.
+    /// The number of runs before thinning.
     all_runs: usize,
 }
 
@@ -108,7 +108,7 @@ fn figure(
     Some(figure.drawn(|width| noise.draw(width)))
 }
 
-/// The blocks in the order in which they began.
+/// The blocks, numbered in chronological order.
 fn blocks(records: &[&Record]) -> BTreeMap<BlockId, usize> {
     let mut blocks = BTreeMap::new();
     for run in records {
@@ -165,7 +165,8 @@ fn runs(records: &[&Record]) -> Vec<Run> {
 }
 
 impl Noise<'_> {
-    /// Leaves out every so many runs of each variant, so that at most [`MOST_POINTS`] are left; of pairs too.
+    /// Keeps every n-th run of each variant, and every n-th pair, so that at most about [`MOST_POINTS`] points are
+    /// left.
     fn thin(&mut self) {
         let every = self.runs.len().div_ceil(MOST_POINTS).max(1);
         let mut seen: BTreeMap<(bool, String), usize> = BTreeMap::new();
@@ -211,7 +212,7 @@ impl Noise<'_> {
         (drawing, bottom + panel.height() + 68.0)
     }
 
-    /// The noise floor, where there are pairs to hold it against.
+    /// The noise floor, if there are pairs.
     fn floor(&self) -> Option<f64> {
         self.comparison.noise_floor.filter(|floor| floor.is_finite() && !self.pairs.is_empty())
     }
@@ -324,7 +325,7 @@ impl Noise<'_> {
 struct Panel {
     title: &'static str,
     x_title: &'static str,
-    /// The last place in the order, from 0 on.
+    /// The last number, from 0 on.
     last: usize,
     top: f64,
     width: Width,
@@ -355,7 +356,7 @@ impl Panel {
         }
         drawing.line([left, y.at(1.0), right, y.at(1.0)], "reference");
         for tick in x.ticks(|tick| text_width(&tick_text(tick), 11.0) + 16.0) {
-            // There is no half of a block, and none before the first.
+            // Block numbers are whole and start at 1.
             if tick.fract() == 0.0 && tick >= 1.0 {
                 drawing.text([x.at(tick), bottom + 14.0], Anchor::Middle, "muted small", &tick_text(tick));
             }

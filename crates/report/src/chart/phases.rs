@@ -1,4 +1,4 @@
-//! What a workload's time goes to: the codec, as its floor measured it, and all that comes on top.
+//! The parts of a workload's time: the codec, measured by its floor, and the rest.
 
 use repackbench_analysis::{FloorPair, ResultSource, Results, by_source, floor_pairs};
 use repackbench_records::VariantComparison;

@@ -1,4 +1,4 @@
-//! A forest plot: each variant's time ratio with its interval, a panel for each workload.
+//! A forest plot: the time ratio of each variant with its interval, a panel for each workload.
 
 use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{RatioEstimate, Role, VariantComparison, Verdict, WorkloadComparison};
@@ -15,10 +15,10 @@ use crate::{
     sections::{comparisons::verdict, names::variant_name},
 };
 
-/// With more rows, each workload has a figure of its own.
+/// With more rows, each workload has its own figure.
 const MOST_ROWS: usize = 64;
 
-/// One figure for each repository, or for each of its workloads where there is much to show.
+/// One figure for each repository, or for each workload if there are many rows.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (place, comparisons) in by_source(&results.comparisons) {
@@ -92,7 +92,7 @@ fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row 
     }
 }
 
-/// The verdict in so few words that a phone has room.
+/// The verdict, short enough for a phone.
 fn short(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     match row.verdict {
         Some(Verdict::Inconclusive) => "inconclusive".to_owned(),

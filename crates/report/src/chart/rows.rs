@@ -1,5 +1,5 @@
-//! Charts of rows: each row has a name, marks along a common axis, and a word at its end. On a phone a row's name and word stand
-//! above its marks.
+//! Charts of rows: each row has a name, marks along a common axis, and a text at its end. On a phone the texts are
+//! above the marks.
 
 use super::{
     look::Look,
@@ -10,28 +10,28 @@ use super::{
 /// A chart of rows.
 #[derive(Debug)]
 pub(super) struct RowChart {
-    /// The parts, one under the other.
+    /// The panels, from top to bottom.
     pub(super) panels: Vec<Panel>,
-    /// What all panels have in common.
+    /// The common axis.
     pub(super) axis: Axis,
-    /// What colours and shapes mean.
+    /// The meaning of colours and shapes.
     pub(super) legend: Vec<LegendEntry>,
 }
 
-/// The axis along which marks stand.
+/// The axis of marks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Axis {
-    /// How figures lie on it.
+    /// Linear or logarithmic.
     pub(super) spacing: Spacing,
-    /// What it shows.
+    /// Its title.
     pub(super) title: &'static str,
-    /// The same in fewer words.
+    /// A shorter title.
     pub(super) short_title: &'static str,
-    /// A figure as text.
+    /// The text of a value.
     pub(super) text: fn(f64) -> String,
-    /// A figure that is on it in any case, with a line of its own.
+    /// A value that is always on it, with its own line.
     pub(super) reference: Option<f64>,
-    /// Whether nothing lies below the reference.
+    /// Whether it starts at the reference.
     pub(super) starts_at_reference: bool,
 }
 
@@ -50,9 +50,9 @@ pub(super) const TIME_RATIO_AXIS: Axis = Axis {
 pub(super) struct Panel {
     /// Its heading, if it has one.
     pub(super) heading: String,
-    /// From where to where lies what could be chance.
+    /// The range of chance.
     pub(super) band: Option<(f64, f64)>,
-    /// Whether its figures have a scale of their own.
+    /// Whether it has its own scale.
     pub(super) own_scale: bool,
     /// The rows.
     pub(super) rows: Vec<Row>,
@@ -63,9 +63,9 @@ pub(super) struct Panel {
 pub(super) struct Row {
     /// Its name.
     pub(super) label: String,
-    /// What is said at its end.
+    /// The text at its end.
     pub(super) right: String,
-    /// Whether it is no variant, and steps back.
+    /// Whether it is less prominent, because it is not a variant.
     pub(super) is_muted: bool,
     /// The marks.
     pub(super) marks: Vec<RowMark>,
@@ -76,18 +76,18 @@ pub(super) struct Row {
 pub(super) struct RowMark {
     /// The variant's label.
     pub(super) variant: String,
-    /// What is told of it.
+    /// The lines of its tip.
     pub(super) tip: Vec<String>,
     /// Its colour.
     pub(super) class: &'static str,
-    /// What is drawn.
+    /// Its shapes.
     pub(super) shapes: Vec<Shape>,
 }
 
-/// What a mark is made of.
+/// A part of a mark.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
-    /// A bar, with words inside where they have room.
+    /// A bar, with words inside if they fit.
     Bar {
         /// Where it begins.
         from: f64,
@@ -95,7 +95,7 @@ pub(super) enum Shape {
         to: f64,
         /// `fill`, or `pale`.
         class: &'static str,
-        /// The words, and fewer of them for less room.
+        /// The words, and fewer words for short bars.
         text: [String; 2],
     },
     /// A bar of a third of the height.
@@ -107,7 +107,7 @@ pub(super) enum Shape {
         /// `fill`, or `pale`.
         class: &'static str,
     },
-    /// A bar from 0 that takes half of the height, so that two stand in one row.
+    /// A bar from 0 of half the height, so that two fit in one row.
     HalfBar {
         /// Where it ends.
         to: f64,
@@ -115,7 +115,7 @@ pub(super) enum Shape {
         class: &'static str,
         /// Which half.
         is_upper: bool,
-        /// Between what its end lies.
+        /// The interval of its end.
         interval: Option<[f64; 2]>,
     },
     /// A family's shape.
@@ -125,7 +125,7 @@ pub(super) enum Shape {
         /// Whose it is.
         look: Look,
     },
-    /// An interval. An end that is not above 0 or not finite is open.
+    /// An interval. An end that is not positive and finite is open.
     Whisker {
         /// The lower end.
         low: f64,
@@ -134,14 +134,14 @@ pub(super) enum Shape {
     },
 }
 
-/// What a colour and a shape mean.
+/// The meaning of a colour and a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LegendEntry {
     /// The colour.
     pub(super) class: &'static str,
-    /// What is drawn with it.
+    /// Its sign.
     pub(super) sign: Sign,
-    /// What it means.
+    /// Its meaning.
     pub(super) text: String,
 }
 
@@ -162,15 +162,15 @@ const SIDE: f64 = 12.0;
 const ROW: f64 = 20.0;
 /// Size of most text.
 const TEXT: f64 = 12.0;
-/// Whiskers go so far beyond points, as a part of what the points span, before they are cut.
+/// The part of the span of points by which whiskers may exceed it before they are cut.
 const BEYOND: f64 = 0.35;
 
-/// Where the parts of rows stand.
+/// The horizontal layout of rows.
 struct Columns {
     width: Width,
     /// The longest name.
     label: f64,
-    /// Where marks stand.
+    /// The range of marks.
     plot: [f64; 2],
     /// The longest word at the end.
     right: f64,
@@ -203,9 +203,9 @@ impl Columns {
         if self.width == Width::Wide { ROW + 2.0 } else { ROW + 17.0 }
     }
 
-    /// A row's name and word; gives the middle of its marks.
+    /// Draws the texts of a row and returns the middle of its marks.
     fn texts(&self, drawing: &mut Drawing, row: &Row, top: f64) -> f64 {
-        // On a phone lines of the grid run behind texts.
+        // On a phone, grid lines are behind texts.
         let class = match (self.width, row.is_muted) {
             (Width::Wide, false) => "",
             (Width::Wide, true) => "muted",
@@ -251,12 +251,12 @@ impl RowChart {
         (drawing, top + 18.0)
     }
 
-    /// The scale on which all points and bars of `panels` have a place, and whiskers where they do not go too far.
+    /// The scale that contains all points and bars of `panels`, and whiskers that are not too long.
     fn scale<'a>(&self, panels: impl IntoIterator<Item = &'a Panel>, ends: [f64; 2]) -> Scale {
         let (mut values, mut whiskers) = (Vec::new(), Vec::new());
         values.extend(self.axis.reference);
         for panel in panels {
-            // The band is seen whole where that does not squeeze the rest.
+            // Like whiskers, the band may be cut.
             whiskers.extend(panel.band.into_iter().flat_map(|(low, high)| [low, high]));
             for shape in panel.rows.iter().flat_map(|row| &row.marks).flat_map(|mark| &mark.shapes) {
                 match shape {
@@ -317,7 +317,7 @@ fn draw_shape(drawing: &mut Drawing, shape: &Shape, scale: &Scale, middle: f64, 
     match shape {
         Shape::Bar { from, to, class, text } => {
             let (left, right) = ordered(scale.at(*from), scale.at(*to));
-            // A hairline for what is too small to see.
+            // A hairline for invisibly small bars.
             drawing.rect([left, middle - 7.0, (right - left).max(0.6), 14.0], class);
             let fitting = text.iter().find(|text| text_width(text, 11.0) + 6.0 <= right - left);
             if let Some(text) = fitting.filter(|text| !text.is_empty()) {
@@ -342,7 +342,7 @@ fn draw_shape(drawing: &mut Drawing, shape: &Shape, scale: &Scale, middle: f64, 
             }
         }
         Shape::Point { at, look } => {
-            // A larger place to point at than the shape alone.
+            // A larger area to point at than the shape.
             if of == 1 {
                 drawing.rect([scale.at(*at) - 9.0, middle - 9.0, 18.0, 18.0], "hit");
             }
@@ -352,7 +352,7 @@ fn draw_shape(drawing: &mut Drawing, shape: &Shape, scale: &Scale, middle: f64, 
     }
 }
 
-/// A line with end strokes; an end that lies beyond the axis has none.
+/// A line with end strokes, or arrows for ends beyond the axis.
 fn draw_whisker(drawing: &mut Drawing, scale: &Scale, [low, high]: [f64; 2], middle: f64) {
     let [least, most] = scale.range();
     let left = scale.at(low);
@@ -363,7 +363,7 @@ fn draw_whisker(drawing: &mut Drawing, scale: &Scale, [low, high]: [f64; 2], mid
         if is_inside {
             drawing.line([x, middle - 4.0, x, middle + 4.0], "line");
         } else {
-            // An arrow: it goes on.
+            // An arrow: the interval continues.
             drawing.line([x, middle, x + step, middle - 4.0], "line");
             drawing.line([x, middle, x + step, middle + 4.0], "line");
         }
@@ -374,7 +374,7 @@ fn ordered(one: f64, other: f64) -> (f64, f64) {
     (one.min(other), one.max(other))
 }
 
-/// Draws a legend in as many lines as it takes; gives its height.
+/// Draws a legend in as many lines as needed and returns its height.
 pub(super) fn draw_legend(drawing: &mut Drawing, legend: &[LegendEntry], width: Width, top: f64) -> f64 {
     if legend.is_empty() {
         return 0.0;
@@ -389,14 +389,14 @@ pub(super) fn draw_legend(drawing: &mut Drawing, legend: &[LegendEntry], width: 
         }
         drawing.sign(entry, [x + 6.0, y - 4.0]);
         drawing.text([x + 18.0, y], Anchor::Start, "", &text);
-        // Signs without a text of their own belong to the next one's.
+        // A sign without text shares the text of the next one.
         x += if text.is_empty() { 13.0 } else { length + 14.0 };
     }
     y + 14.0 - top
 }
 
 impl Drawing {
-    /// A sign about its middle.
+    /// Draws a sign around its middle.
     fn sign(&mut self, entry: &LegendEntry, [x, y]: [f64; 2]) {
         self.group(entry.class, |drawing| match entry.sign {
             Sign::Point(look) => look.draw(drawing, [x, y], 4.5),
@@ -406,7 +406,7 @@ impl Drawing {
     }
 }
 
-/// The families that `looks` belong to, each once, in their order.
+/// The distinct families, in order.
 pub(super) fn look_legend(looks: impl IntoIterator<Item = Look>) -> Vec<LegendEntry> {
     let looks: std::collections::BTreeSet<Look> = looks.into_iter().collect();
     let entry = |look: Look| LegendEntry { class: look.class(), sign: Sign::Point(look), text: look.name().to_owned() };

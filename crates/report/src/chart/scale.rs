@@ -1,15 +1,15 @@
-//! From figures to pixels, and round figures to name on an axis.
+//! From values to pixels, and round values as axis ticks.
 
-/// How figures lie along an axis.
+/// The spacing of values along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spacing {
-    /// Equal differences are equally long.
+    /// Equal differences have equal lengths.
     Linear,
-    /// Equal ratios are equally long.
+    /// Equal ratios have equal lengths.
     Log,
 }
 
-/// An axis: what it shows from end to end, and where it lies.
+/// An axis: its range of values, and its place in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
     spacing: Spacing,
@@ -20,31 +20,30 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// A linear axis from 0 to the largest of `values`, or to 1 where there is none.
+    /// A linear axis from 0 to the largest of `values`, or to 1 without values.
     pub(super) fn linear(values: impl IntoIterator<Item = f64>, [start, end]: [f64; 2]) -> Self {
         let high = values.into_iter().filter(|value| value.is_finite()).fold(0.0, f64::max);
         Scale { spacing: Spacing::Linear, low: 0.0, high: if high > 0.0 { high } else { 1.0 }, start, end }
     }
 
-    /// A logarithmic axis on which all of `values` have a place; what is not above 0 has none and is passed by. It goes some way
-    /// beyond them on either side.
+    /// A logarithmic axis for all positive `values`, with a margin on either side.
     pub(super) fn log(values: impl IntoIterator<Item = f64>, [start, end]: [f64; 2]) -> Self {
         let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
         for value in values.into_iter().filter(|value| is_positive(*value)) {
-            // No figure of a report is so large, or so small; and what comes after stays finite.
+            // No value of a report is that large or small. The clamp keeps all results finite.
             let value = value.clamp(1e-30, 1e30);
             (low, high) = (low.min(value), high.max(value));
         }
         if high <= 0.0 {
             (low, high) = (1.0, 1.0);
         }
-        // A hundredth of all, and never so little that noise looks like an effect.
+        // A margin of 5 %, and at least 1 %, so that noise does not look like an effect.
         let margin = ((high / low).ln() * 0.05).max(0.01);
         let (low, high) = ((low.ln() - margin).exp(), (high.ln() + margin).exp());
         Scale { spacing: Spacing::Log, low, high, start, end }
     }
 
-    /// This axis, widened for `values` that lie beyond it, on either side by no more than `most` of its length.
+    /// This axis, extended for `values` beyond it by at most `most` of its length on either side.
     pub(super) fn holding(self, values: &[f64], most: f64) -> Self {
         let length = (self.high / self.low).ln().max(0.05) * most;
         let (mut low, mut high) = (self.low, self.high);
@@ -54,22 +53,22 @@ impl Scale {
         Scale { low: low.max(self.low * (-length).exp()), high: high.min(self.high * length.exp()), ..self }
     }
 
-    /// This axis from exactly `low` on; for figures that cannot be less.
+    /// This axis, starting exactly at `low`.
     pub(super) fn starting_at(self, low: f64) -> Self {
         Scale { low: low.min(self.high), ..self }
     }
 
-    /// Where it lies in pixels.
+    /// Its ends in pixels.
     pub(super) fn ends(&self) -> [f64; 2] {
         [self.start, self.end]
     }
 
-    /// What it shows from end to end.
+    /// Its range of values.
     pub(super) fn range(&self) -> [f64; 2] {
         [self.low, self.high]
     }
 
-    /// Where `value` lies. One beyond an end lies at the end.
+    /// The place of `value` in pixels, clamped to the ends.
     pub(super) fn at(&self, value: f64) -> f64 {
         let part = match self.spacing {
             Spacing::Linear => (value - self.low) / (self.high - self.low),
@@ -79,7 +78,7 @@ impl Scale {
         self.start + part * (self.end - self.start)
     }
 
-    /// Round figures, as many as have room: `length` says how long a figure's name is.
+    /// Round values, as many as fit: `length` gives the length of a value's text.
     pub(super) fn ticks(&self, length: impl Fn(f64) -> f64) -> Vec<f64> {
         let has_room = |ticks: &Vec<f64>| {
             ticks.windows(2).all(|pair| match pair {
@@ -94,7 +93,7 @@ impl Scale {
         candidates.max_by_key(Vec::len).unwrap_or_default()
     }
 
-    /// Every way to choose round figures, the preferred one last among equally many.
+    /// Candidate sets of round values; among sets of equal size the last one is preferred.
     fn tick_sets(&self) -> Vec<Vec<f64>> {
         let mut sets = Vec::new();
         let span = self.high - self.low;
@@ -135,7 +134,7 @@ impl Scale {
         values.filter(is_inside).map(rounded).collect()
     }
 
-    /// Powers of ten, so many decades apart.
+    /// Powers of ten, `decades` decades apart.
     fn powers(&self, decades: f64) -> Vec<f64> {
         let (first, last) = ((self.low.log10() / decades).ceil(), (self.high.log10() / decades).floor());
         let number = (last - first).clamp(-1.0, MOST_TICKS) as i32;
@@ -143,23 +142,23 @@ impl Scale {
     }
 }
 
-/// Pixels between two names on an axis.
+/// Pixels between two texts on an axis.
 const GAP: f64 = 10.0;
 
-/// More are on no axis.
+/// The maximum number of ticks.
 const MOST_TICKS: f64 = 200.0;
 
-/// Whether it has a logarithm.
+/// Whether `value` is positive and finite.
 pub(super) fn is_positive(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
 
-/// Without the last binary digits, which would show.
+/// `value` rounded to ten digits, to hide binary fractions.
 fn rounded(value: f64) -> f64 {
     format!("{value:.9e}").parse().unwrap_or(value)
 }
 
-/// A figure on an axis: no more digits than it has.
+/// The text of a value on an axis, without superfluous digits.
 pub(super) fn tick_text(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_have_their_places() {
+    fn values_map_to_pixels() {
         let scale = Scale::linear([5.0, 10.0, f64::NAN], [100.0, 200.0]);
         assert_eq!(
             [0.0, 5.0, 10.0, 20.0, -1.0, f64::NAN].map(|value| scale.at(value)),
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_of_nothing_is_still_an_axis() {
+    fn axis_without_values_is_valid() {
         for scale in [Scale::linear([], [0.0, 9.0]), Scale::log([], [0.0, 9.0]), Scale::log([1.0], [0.0, 9.0])] {
             let [low, high] = scale.range();
             assert!(low < high && scale.at(1.0).is_finite(), "{scale:?}");
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_round_and_have_room() {
+    fn ticks_are_round_and_fit() {
         assert_eq!(log_ticks(0.7, 1.3), ["0.7", "0.8", "0.9", "1", "1.1", "1.2", "1.3"]);
         assert_eq!(log_ticks(0.995, 1.004), ["0.99", "0.995", "1", "1.005", "1.01"]);
         assert_eq!(log_ticks(1.0, 1e6), ["1", "10", "100", "1000", "10 k", "100 k", "1 M"]);

@@ -1,4 +1,4 @@
-//! Points in a plane of two ratios, with the front of those that nothing beats in both.
+//! Points in a plane of two ratios, with the front of points that no other beats in both.
 
 use super::{
     labels::{Area, Room},
@@ -23,15 +23,15 @@ pub(super) struct Point {
     pub(super) time: f64,
     /// The interval of the ratio of times.
     pub(super) interval: Option<[f64; 2]>,
-    /// What is told of it.
+    /// The lines of its tip.
     pub(super) tip: Vec<String>,
-    /// Whether it does as much as the others, and may stand on the front.
+    /// Whether it does the same work as the others, and may be on the front.
     pub(super) is_comparable: bool,
-    /// Whether it is what all others are compared with.
+    /// Whether it is the baseline.
     pub(super) is_baseline: bool,
 }
 
-/// All points, and what they are compared with.
+/// All points, and the baseline.
 #[derive(Debug)]
 pub(super) struct Scatter {
     /// The points.
@@ -40,7 +40,7 @@ pub(super) struct Scatter {
     pub(super) baseline: String,
 }
 
-/// The points that no other beats in one ratio without losing in the other, by size. Of equal points the first is on it.
+/// The points that no other beats in both ratios, by size. Of equal points only the first is included.
 pub(super) fn front(points: &[Point]) -> Vec<&Point> {
     let mut sorted: Vec<&Point> = points.iter().filter(|point| point.is_comparable).collect();
     sorted.sort_by(|a, b| a.size.total_cmp(&b.size).then(a.time.total_cmp(&b.time)));
@@ -53,7 +53,7 @@ pub(super) fn front(points: &[Point]) -> Vec<&Point> {
     sorted
 }
 
-/// Where the plane lies.
+/// The plane of a drawing.
 struct Plane {
     width: Width,
     x: Scale,
@@ -106,7 +106,8 @@ impl Scatter {
         Plane { width, x, y, area }
     }
 
-    /// Each point in reading order with the place of its name, if it has one: those of the front first, as they have to have one.
+    /// Each point in reading order with the place of its name, if there is one. Points of the front get their places
+    /// first.
     fn place_labels(&self, plane: &Plane, front: &[&Point]) -> Vec<(&Point, Option<(super::labels::Place, String)>)> {
         let is_front = |point: &Point| front.iter().any(|of_front| std::ptr::eq(*of_front, point));
         let mut room = Room::new(Area { x: plane.area.x + 2.0, width: plane.area.width + 8.0, ..plane.area });
@@ -138,12 +139,12 @@ impl Plane {
         [self.x.at(point.size), self.y.at(point.time)]
     }
 
-    /// Where it says which corner is better.
+    /// The area of the text on the better corner.
     fn better(&self) -> [f64; 4] {
         [self.area.x + 6.0, self.area.y + self.area.height - 22.0, 66.0, 18.0]
     }
 
-    /// Grid, axes, cross hairs at the baseline, and where better points would be.
+    /// Draws grid, axes, cross hairs at the baseline, and the mark of the better corner.
     fn draw(&self, drawing: &mut Drawing, baseline: &str) {
         let Area { x: left, y: top, width, height } = self.area;
         let (right, bottom) = (left + width, top + height);
@@ -182,7 +183,7 @@ impl Plane {
         drawing.text_upwards([x, top + height / 2.0], "muted", &fit(&y_title, TEXT, height));
     }
 
-    /// Steps from point to point: all that lies above them to the right is beaten by one of them.
+    /// Steps from point to point: everything above and to the right is beaten by one of them.
     fn draw_front(&self, drawing: &mut Drawing, front: &[&Point]) {
         use super::svg::px;
         let Some(first) = front.first() else { return };
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_front_holds_what_nothing_beats() {
+    fn front_has_unbeaten_points() {
         let mut points = vec![
             point("zlib:6", 1.0, 1.0),
             point("zstd:19", 0.9, 0.6),
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn every_point_has_one_mark_and_the_front_has_names() {
+    fn every_point_has_a_mark_and_the_front_has_names() {
         let mut points: Vec<Point> = (0..40)
             .map(|number| {
                 point(&format!("zstd:{number}"), 1.0 + 0.01 * f64::from(number % 7), 0.5 + 0.003 * f64::from(number))

@@ -1,4 +1,4 @@
-//! Size against time: what a codec gains in one and loses in the other.
+//! Size against time: the trade-off of each codec.
 
 use repackbench_analysis::{ResultSource, Results, by_source, joined_jobs};
 use repackbench_records::{VariantComparison, WorkloadComparison};
@@ -63,7 +63,7 @@ fn figure(place: &ResultSource<'_>, comparison: &WorkloadComparison, is_alone: b
     Some(figure.drawn(|width| scatter.draw(width)))
 }
 
-/// A row as a point; `None` where it has no ratio or no bytes.
+/// A row as a point; `None` without a ratio or bytes.
 fn point(comparison: &WorkloadComparison, row: &VariantComparison, baseline: &VariantComparison) -> Option<Point> {
     let is_baseline = std::ptr::eq(row, baseline);
     let size = row.size.total_bytes as f64 / baseline.size.total_bytes as f64;
@@ -137,7 +137,7 @@ fn table(scatter: &Scatter, comparison: &WorkloadComparison, rows: &[&VariantCom
     table
 }
 
-/// One figure for each job that several repositories did: geometric means over them.
+/// One figure for each job on several repositories: geometric means over them.
 fn means(comparisons: &[WorkloadComparison]) -> Vec<Figure> {
     let jobs = joined_jobs(comparisons);
     let names = job_names(&jobs, comparisons);

@@ -1,4 +1,4 @@
-//! Where stored bytes go, and beside them what they unpack to.
+//! Where stored bytes go, and the payload that they unpack to.
 
 use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{ChunkForm, ObjectKind, Role, SizeRecord};
@@ -23,7 +23,7 @@ struct Sized<'a> {
 /// One part of the bytes.
 struct Part {
     name: String,
-    /// For where there is little room.
+    /// A name for short bars.
     short_name: &'static str,
     class: &'static str,
     /// `fill`, or `pale` for deltas.
@@ -31,17 +31,17 @@ struct Part {
     bytes: u64,
 }
 
-/// A payload that is this much larger than all that is stored gets a scale of its own.
+/// A payload that exceeds the stored bytes by this factor gets its own scale.
 const DWARFS: f64 = 1.6;
 
-/// One figure for each repository that was compared, and one for sizes that were asked for by themselves.
+/// One figure for each compared repository, and one for results of the command `size`.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
     let mut figures = Vec::new();
     for (place, comparisons) in by_source(&results.comparisons) {
         let mut sized: Vec<Sized<'_>> = Vec::new();
         for row in comparisons.iter().flat_map(|comparison| &comparison.rows) {
-            // Who reads it, and with which cache, changes no byte.
+            // Decoder, cache and client do not change the files.
             let variant =
                 repackbench_records::Variant { decoder: None, delta_cache: None, client: None, ..row.variant.clone() };
             let label = variant.label().into_owned();
@@ -64,7 +64,7 @@ fn figure(place: Option<ResultSource<'_>>, is_alone: bool, sized: &[Sized<'_>]) 
     let payload = sized.iter().map(|of| of.size.objects.sum().payload_bytes).max()?;
     let dwarfs = payload as f64 > DWARFS * largest as f64;
     let baseline = sized.iter().find(|of| of.is_baseline);
-    // Repositories side by side have no baseline, only a first.
+    // Sizes have no baseline, only a first repository.
     let first = if place.is_some() { "baseline" } else { "the first" };
     let rows = sized.iter().map(|of| stored_row(of, baseline, first)).collect();
     let stored = Panel { heading: "On disk".to_owned(), rows, ..Panel::default() };
@@ -109,7 +109,7 @@ const AXIS: Axis = Axis {
     starts_at_reference: false,
 };
 
-/// The colour of a kind; Mercurial's have those of their counterparts.
+/// The colour of a kind, shared by Mercurial's counterpart.
 fn class(kind: ObjectKind) -> &'static str {
     match kind {
         ObjectKind::Commit | ObjectKind::Changelog => "k0",
@@ -126,7 +126,7 @@ impl Part {
     }
 }
 
-/// All parts of the stored bytes that are not empty, in the order of a bar.
+/// The non-empty parts of the stored bytes, in the order of a bar.
 fn parts(size: &SizeRecord) -> Vec<Part> {
     let mut parts: Vec<Part> =
         size.objects.iter().map(|(kind, form, sizes)| Part::of_chunks(kind, form, sizes.stored_bytes)).collect();
@@ -151,7 +151,7 @@ fn payload_parts(size: &SizeRecord) -> Vec<Part> {
     parts.filter(|part| part.bytes > 0).collect()
 }
 
-/// A bar's parts as marks, one after the other.
+/// The parts of a bar as adjacent marks.
 fn marks(label: &str, what: &str, parts: Vec<Part>, total: u64, is_thin: bool) -> Vec<RowMark> {
     let mut from = 0_u64;
     let mut mark = |part: Part| {
@@ -185,7 +185,7 @@ fn stored_row(of: &Sized<'_>, baseline: Option<&Sized<'_>>, first: &str) -> Row 
     }
 }
 
-/// What unpacks to the same is shown once.
+/// Equal payloads are shown once.
 fn payload_rows(sized: &[Sized<'_>]) -> Vec<Row> {
     let payloads = |of: &Sized<'_>| of.size.objects.iter().map(|(_, _, sizes)| sizes.payload_bytes).collect::<Vec<_>>();
     let mut distinct: Vec<(&Sized<'_>, usize)> = Vec::new();

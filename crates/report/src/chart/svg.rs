@@ -1,12 +1,12 @@
-//! A small writer of SVG: elements with classes, numbers with few digits, and one way for text to get in.
+//! A small SVG writer: elements with classes, short numbers, and escaped text.
 
 use std::fmt::Write as _;
 
 use super::{CHART_STYLE, Figure};
 use crate::document::plain_text;
 
-/// `text` as XML: control characters are made visible, as in tables, and so are characters that turn the direction of reading; what
-/// XML gives a meaning becomes a reference. Good for content and for quoted attributes.
+/// `text` as XML, for content and quoted attributes: control characters and characters that change the reading
+/// direction become visible escapes, and markup becomes references.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in plain_text(text).chars() {
@@ -16,7 +16,7 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // Not a character of XML, or one that makes text read as another text.
+            // Not a character of XML, or one that changes the reading direction.
             '\u{fffe}' | '\u{ffff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 escaped.extend(character.escape_unicode());
             }
@@ -26,17 +26,17 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// A length in pixels with at most one decimal; what is no number is 0.
+/// A length in pixels with at most one decimal; 0 if it is not finite.
 pub(super) fn px(length: f64) -> String {
     let rounded = if length.is_finite() { (length * 10.0).round() / 10.0 } else { 0.0 };
-    // No difference has no direction.
+    // No negative zero.
     format!("{}", if rounded == 0.0 { 0.0 } else { rounded })
 }
 
-/// Where a text stands beside its point.
+/// The alignment of a text at its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
-    /// It begins there.
+    /// It starts there.
     Start,
     /// Its middle is there.
     Middle,
@@ -44,7 +44,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// What page a drawing is for.
+/// The width of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Width {
     /// A screen or a sheet of paper.
@@ -57,7 +57,7 @@ impl Width {
     /// Both.
     pub(super) const ALL: [Width; 2] = [Width::Wide, Width::Narrow];
 
-    /// In pixels.
+    /// The width in pixels.
     pub(super) fn px(self) -> f64 {
         match self {
             Width::Wide => 860.0,
@@ -74,7 +74,7 @@ impl Width {
     }
 }
 
-/// A drawing that grows.
+/// A growing drawing.
 #[derive(Debug, Default)]
 pub(super) struct Drawing {
     body: String,
@@ -98,8 +98,8 @@ impl Drawing {
         let _ = write!(self.body, r#"<path class="{class}" d="{d}"/>"#);
     }
 
-    /// A path of level lines in the coordinates of a grid of cells, laid over a rectangle: each line fills the row of cells that it
-    /// runs along.
+    /// A path of horizontal lines in the coordinates of a grid of cells, scaled to a rectangle: each line fills its row
+    /// of cells.
     pub(super) fn cells(&mut self, d: &str, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
         let (x, y) = (px(x), px(y + height / 2.0));
         let _ = write!(
@@ -119,7 +119,7 @@ impl Drawing {
         let _ = write!(self.body, r#"<text class="{class}" x="{x}" y="{y}"{anchor}>{}</text>"#, escape(text));
     }
 
-    /// One line of text that runs upwards, about its middle.
+    /// One line of upward text, centred.
     pub(super) fn text_upwards(&mut self, [x, y]: [f64; 2], class: &str, text: &str) {
         let (x, y, text) = (px(x), px(y), escape(text));
         let _ = write!(
@@ -128,14 +128,14 @@ impl Drawing {
         );
     }
 
-    /// A group of one colour that is no datum.
+    /// A group of one colour without data.
     pub(super) fn group(&mut self, class: &str, draw: impl FnOnce(&mut Drawing)) {
         let _ = write!(self.body, r#"<g class="{class}">"#);
         draw(self);
         self.body.push_str("</g>");
     }
 
-    /// A group that is one datum: what `draw` draws, the label of its variant, and what a reader is told of it.
+    /// A group that is one datum, with the label of its variant and the lines of its tip.
     pub(super) fn mark(&mut self, variant: &str, tip: &[String], class: &str, draw: impl FnOnce(&mut Drawing)) {
         let lines: Vec<String> = tip.iter().map(|line| escape(line)).collect();
         let (variant, space) = (escape(variant), if class.is_empty() { "" } else { " " });
@@ -155,7 +155,7 @@ impl Drawing {
     }
 }
 
-/// What is drawn, without the `<svg>` element around it.
+/// A drawing without the `<svg>` element around it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Picture {
     /// In pixels.
@@ -164,7 +164,8 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// The picture as an `<svg>` element. `id` distinguishes its title and description from those of other pictures in a page.
+    /// The picture as an `<svg>` element. `id` distinguishes its title and description from those of other pictures in
+    /// a page.
     pub(super) fn svg(&self, id: &str, width: Width, title: &str, description: &str) -> String {
         let Picture { height, body } = self;
         let (id, name, title, description) = (escape(id), width.name(), escape(title), escape(description));
@@ -177,7 +178,7 @@ impl Picture {
     }
 }
 
-/// A picture as a document of its own: its style, a ground that goes with the style, and its title above it.
+/// A picture as a file: with its style, a background and its title.
 pub(super) fn document(figure: &Figure, width: Width) -> String {
     let (height, picture) = (figure.picture(width).height, figure.svg(width));
     let (title, style, width) = (escape(&fit(&figure.title, 15.0, width.px() - 24.0)), CHART_STYLE, px(width.px()));
@@ -191,10 +192,10 @@ pub(super) fn document(figure: &Figure, width: Width) -> String {
     )
 }
 
-/// Of the line above a picture in a file of its own.
+/// The height of the title in a file.
 const TITLE_HEIGHT: f64 = 36.0;
 
-/// About how wide `text` is at `size` pixels: rather too much than too little, whatever the reader's font.
+/// The approximate width of `text` at `size` pixels, estimated high because fonts differ.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let of_character = |character: char| match character {
         'i' | 'j' | 'l' | '\'' | '|' | '.' | ',' | ':' | ';' | ' ' | '!' | 'I' => 0.32,
@@ -207,7 +208,7 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(of_character).sum::<f64>() * size
 }
 
-/// `text` with control characters visible, cut so that it is about `width` wide.
+/// `text` with visible control characters, cut to about `width`.
 pub(super) fn fit(text: &str, size: f64, width: f64) -> String {
     let mut fitting = plain_text(text);
     if text_width(&fitting, size) <= width {
@@ -227,19 +228,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_comes_out_as_text() {
+    fn text_is_escaped() {
         assert_eq!(escape("<b a=\"1\" c='2'>&\n\u{1b}"), "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;\\n\\u{1b}");
         assert_eq!(escape("a\u{202e}b\u{fffe}"), "a\\u{202e}b\\u{fffe}");
     }
 
     #[test]
-    fn lengths_have_few_digits() {
+    fn lengths_have_one_decimal() {
         let texts = [1.0, 1.04, -0.04, 12.34, f64::NAN, f64::INFINITY].map(px);
         assert_eq!(texts, ["1", "1", "0", "12.3", "0", "0"]);
     }
 
     #[test]
-    fn long_texts_are_cut_to_their_place() {
+    fn long_texts_are_cut() {
         assert_eq!(fit("zlib:6", 12.0, 100.0), "zlib:6");
         let cut = fit("zstd:9,dict=112k,prefix,patch", 12.0, 100.0);
         assert!(cut.ends_with('…') && text_width(&cut, 12.0) <= 100.0 && cut.chars().count() > 8, "{cut}");
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_has_its_tip_twice() {
+    fn mark_has_its_tip_as_attribute_and_title() {
         let mut drawing = Drawing::default();
         drawing.mark("a<b", &["one & 1".into(), "two".into()], "c0", |drawing| drawing.line([0.0; 4], "line"));
         let svg = drawing.finish(10.0).svg("id", Width::Narrow, "title", "what");

@@ -1,4 +1,4 @@
-//! All charts of made-up results: marks, names and markup.
+//! Marks, names and markup of charts of made-up results.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -231,7 +231,7 @@ fn every_datum_has_one_mark() {
 }
 
 #[test]
-fn names_come_out_as_text() {
+fn names_are_escaped() {
     let names = Names { repository: HOSTILE, parameter: HOSTILE, specs: &[HOSTILE, "lz4"] };
     let results = results(&names);
     let figures = figures(&results);
@@ -280,7 +280,7 @@ fn identifiers_occur_once() {
 }
 
 #[test]
-fn little_and_odd_data_make_no_odd_pictures() {
+fn degenerate_results_have_no_charts() {
     assert_eq!(figures(&Results::default()), []);
     let mut results = results(&Names { specs: &[], ..PLAIN });
     for comparison in &mut results.comparisons {
@@ -385,7 +385,7 @@ fn elsewhere(results: &Results, times: u32) -> Results {
 }
 
 #[test]
-fn machines_are_kept_apart() {
+fn machines_have_separate_charts() {
     let here = results(&PLAIN);
     let there = elsewhere(&here, 50);
     let both = Results {
@@ -406,7 +406,7 @@ fn machines_are_kept_apart() {
 }
 
 #[test]
-fn a_floor_belongs_to_its_variant_whatever_row_and_spelling_it_has() {
+fn floor_matches_variant_despite_row_and_spelling() {
     let mut results = results(&PLAIN);
     let expected = figures(&results);
     for row in &mut results.comparisons[1].rows {
@@ -420,7 +420,7 @@ fn a_floor_belongs_to_its_variant_whatever_row_and_spelling_it_has() {
 }
 
 #[test]
-fn never_is_said_only_where_the_interval_says_so() {
+fn never_needs_an_interval_that_says_so() {
     let mut results = results(&PLAIN);
     for comparison in &mut results.comparisons {
         for (row, ratio) in comparison.rows.iter_mut().skip(2).zip([1.05, 1.5, 1.05]) {
@@ -443,7 +443,7 @@ fn never_is_said_only_where_the_interval_says_so() {
 }
 
 #[test]
-fn the_noise_floor_is_drawn_behind_pairs_alone() {
+fn noise_floor_is_only_drawn_behind_pairs() {
     let figures = figures(&results(&PLAIN));
     for figure in figures.iter().filter(|figure| figure.section == ChartKind::Noise) {
         let svg = figure.svg(Width::Wide);
@@ -456,7 +456,7 @@ fn the_noise_floor_is_drawn_behind_pairs_alone() {
 }
 
 #[test]
-fn noise_shows_the_runs_of_its_own_baseline() {
+fn noise_shows_runs_of_its_own_baseline() {
     let mut results = results(&PLAIN);
     let mut other = results.runs.clone();
     for run in &mut other {
@@ -472,7 +472,7 @@ fn noise_shows_the_runs_of_its_own_baseline() {
 }
 
 #[test]
-fn marks_are_chosen_by_label() {
+fn filter_selects_marks_by_label() {
     let mut results = results(&PLAIN);
     for row in results.comparisons.iter_mut().flat_map(|comparison| &mut comparison.rows) {
         row.variant.checksum = row.variant.row != 3;

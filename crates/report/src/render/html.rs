@@ -51,8 +51,7 @@ struct Page {
 
 /// The page for some results: one HTML document, complete in itself.
 pub fn html_report(results: &Results) -> String {
-    let mut sections = document(results);
-    sections.sort_by_key(|section| section.kind == SectionKind::Traces);
+    let sections = document(results);
     // The others have places of their own.
     let is_table = |kind| !matches!(kind, SectionKind::Summary | SectionKind::Experiments | SectionKind::Joined);
     let tables = sections.iter().filter(|section| is_table(section.kind));

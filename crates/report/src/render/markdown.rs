@@ -9,14 +9,14 @@ use repackbench_records::{Role, WorkloadComparison};
 
 use super::text::{Style, articles_text};
 use crate::{
-    document::{SectionKind, plain_text},
+    document::plain_text,
     number::{or_dash, three_decimals},
     sections::{
         document,
         names::variant_name,
         origin::{commands, measured_on},
         source,
-        summary::{WORST_FIRST, sentences, short_cell, workload_names},
+        summary::{multiples_note, sentences, short_cell, workload_names},
     },
 };
 
@@ -27,12 +27,8 @@ pub fn markdown(results: &Results) -> String {
         let comparisons = &*without_floors(&comparisons);
         text.push_str(&comparison_section(&source::heading(&of), comparisons));
     }
-    let mut sections = document(results);
-    sections.sort_by_key(|section| section.kind != SectionKind::Joined);
-    for section in sections {
-        if let Some(heading) = section.kind.folded_heading() {
-            text.push_str(&details(heading, &articles_text(&section.articles, Style::PLAIN)));
-        }
+    for section in document(results).iter().filter(|section| section.kind.is_folded()) {
+        text.push_str(&details(section.kind.heading(), &articles_text(&section.articles, Style::PLAIN)));
     }
     text.push_str(&provenance(results));
     text
@@ -42,12 +38,12 @@ fn comparison_section(heading: &str, comparisons: &[&WorkloadComparison]) -> Str
     let outcomes = outcomes(comparisons);
     let baseline = outcomes.iter().find(|outcome| outcome.variant.role == Role::Baseline);
     let Some(baseline) = baseline else { return String::new() };
-    let mut text = format!("### {}, beside {}\n\n", escaped(heading), code(&variant_name(baseline.variant)));
+    let mut text = format!("### {}, compared with {}\n\n", escaped(heading), code(&variant_name(baseline.variant)));
     let sentences = sentences(&outcomes, comparisons);
     if !sentences.is_empty() {
         let _ = writeln!(text, "{}\n", escaped(&sentences));
     }
-    let _ = write!(text, "{WORST_FIRST}\n\n| variant | size |");
+    let _ = write!(text, "{}\n\n| variant | size |", multiples_note(comparisons));
     for name in workload_names(comparisons) {
         let _ = write!(text, " {} |", escaped(&name));
     }
@@ -148,18 +144,18 @@ mod tests {
     fn worst_variant_is_first_and_details_are_folded() {
         let text = markdown(&results());
         let expected = "\
-### sample (revision 0123456789ab), beside `zlib:6`
+### sample (revision 0123456789ab), compared with `zlib:6`
 
 Smallest is xz:6: 21.0 % smaller, traverse takes 110 % more time (slower). By the medians, traverse is fastest with zstd:5 (0.70).
 
-Multiples of the baseline's bytes and times, less is better; the worst first.
+Bytes and CPU time as multiples of the baseline's; less is better. The worst variant comes first.
 
 | variant | size | traverse |
 |---|---:|---|
 | `xz:6` | 0.790 | 2.10 slower |
 | `zstd:5` | 0.840 | 0.70 faster |
 
-<details><summary>Every figure</summary>
+<details><summary>All figures</summary>
 
 ```text
 sample (revision 0123456789ab)

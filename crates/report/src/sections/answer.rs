@@ -4,10 +4,10 @@ mod points;
 
 use repackbench_analysis::{ResultSource, Results, by_source, without_floors};
 use repackbench_records::{
-    ComparedTime, RatioEstimate, RepositoryState, Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison,
+    RatioEstimate, RepositoryState, Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison,
 };
 
-use super::{comparisons::verdict, names::variant_name, source};
+use super::{comparisons::verdict, names::variant_name, source, summary::time_word};
 use crate::{
     document::Tone,
     number::{megabytes, size_ratio, thousands, time_ratio},
@@ -98,10 +98,7 @@ fn answer(of: ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Answer {
         title: source::name(&of),
         about: about(of.repository),
         baseline: baseline.map_or_else(|| "the baseline".to_owned(), |row| row.variant.label().into_owned()),
-        time: match comparisons.iter().any(|comparison| comparison.compared_time == ComparedTime::Wall) {
-            true => "time",
-            false => "CPU time",
-        },
+        time: time_word(comparisons),
         points: points::points(comparisons, &variants, baseline),
         workloads: comparisons.iter().map(|comparison| comparison.workload.to_string()).collect(),
         rows: rows.collect(),

@@ -9,10 +9,6 @@ use crate::{
     number::three_decimals,
 };
 
-/// What the tables show.
-pub(super) const ABOUT: &str =
-    "What a codec reaches where it is allowed as much as the baseline takes, interpolated between two of its levels.";
-
 /// For each repository and machine, the cost of each codec at the baseline's size, read time or encode time, and the
 /// codecs that cannot match it; empty if no codec was measured at several levels.
 pub fn budgets(budgets: &[EqualBudget]) -> Vec<Article> {
@@ -51,10 +47,10 @@ fn between_levels(budgets: &[&EqualBudget]) -> Table {
     let mut table = Table::new([
         Column::words("workload"),
         Column::words("codec"),
-        Column::words("at the baseline's"),
-        Column::words(""),
+        Column::words("equal"),
+        Column::words("compared"),
         Column::numbers("ratio"),
-        Column::words("between"),
+        Column::words("between levels"),
     ]);
     for budget in budgets {
         let Some(ratio) = budget.ratio else { continue };
@@ -75,7 +71,8 @@ fn out_of_reach(budgets: &[&EqualBudget]) -> Vec<String> {
     for budget in budgets.iter().filter(|budget| budget.ratio.is_none()) {
         let nearest = plain_text(&budget.levels.join(" and "));
         let codec = format!("{} (nearest: {nearest})", plain_text(&budget.codec));
-        let line = format!("{}: the baseline's {}", plain_text(&budget.workload.to_string()), name(budget.budget));
+        let (workload, quantity) = (plain_text(&budget.workload.to_string()), name(budget.budget));
+        let line = format!("{workload}: no level reaches the baseline's {quantity}");
         match lines.iter_mut().find(|(known, _)| *known == line) {
             // A budget is out of reach whatever quantity is compared.
             Some((_, codecs)) if codecs.contains(&codec) => {}
@@ -83,13 +80,13 @@ fn out_of_reach(budgets: &[&EqualBudget]) -> Vec<String> {
             None => lines.push((line, vec![codec])),
         }
     }
-    lines.into_iter().map(|(line, codecs)| format!("{line} is out of reach of {}.", codecs.join(", "))).collect()
+    lines.into_iter().map(|(line, codecs)| format!("{line}: {}.", codecs.join(", "))).collect()
 }
 
 fn name(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Size => "size",
-        Quantity::ReadTime => "time",
+        Quantity::ReadTime => "read time",
         Quantity::EncodeTime => "encode time",
     }
 }
@@ -129,10 +126,10 @@ mod tests {
         let text = plain(&budgets(&[budget.clone(), none.clone(), of_size, of_time, other]));
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let lines: Vec<String> = text.lines().map(words).collect();
-        assert_eq!(lines[4], "traverse zstd size time 0.512 zstd:1 and zstd:3");
+        assert_eq!(lines[4], "traverse zstd size read time 0.512 zstd:1 and zstd:3");
         let time =
-            "traverse: the baseline's time is out of reach of zstd (nearest: zstd:19), lz4hc (nearest: lz4hc:12).";
-        let encode_time = "traverse: the baseline's encode time is out of reach of zstd (nearest: zstd:19).";
+            "traverse: no level reaches the baseline's read time: zstd (nearest: zstd:19), lz4hc (nearest: lz4hc:12).";
+        let encode_time = "traverse: no level reaches the baseline's encode time: zstd (nearest: zstd:19).";
         assert_eq!(lines[5..], ["", time, encode_time]);
         let elsewhere = EqualBudget { host: Host { cores: Some(4), ..Host::default() }, ..budget.clone() };
         let text = plain(&budgets(&[budget, elsewhere, none]));

@@ -58,16 +58,14 @@ fn deltas(bucket: &ChainBucket) -> String {
 fn notes(comparison: &ChainComparison) -> Vec<String> {
     let most = comparison.buckets.iter().map(|bucket| bucket.sampled).max().unwrap_or(0);
     if most == 0 {
-        return vec!["No object was read: there is none in packs or revlogs.".to_owned()];
+        return vec!["No object was read: packs and revlogs have none.".to_owned()];
     }
     let mut notes = vec![format!(
-        "Stored bytes are the objects' own, without those of their bases. CPU is user plus system time to read one object\n\
-         from empty caches, its whole chain included: the median over at most {most} objects of each line."
+        "Stored bytes do not include those of bases. CPU is the user plus system time to read one object with its whole chain\n\
+         from empty caches: the median over at most {most} objects per line."
     )];
     if comparison.repositories.len() > 1 {
-        notes.push(
-            "Ratios are to the first repository, of times for the same object: median [95 % interval].".to_owned(),
-        );
+        notes.push("CPU ratios are to the first repository for the same object: median [95 % interval].".to_owned());
     }
     notes
 }

@@ -71,21 +71,21 @@ fn verdict(cell: &CellChange, gate: f64) -> Cell {
 
 fn notes(change: &ResultChange, gate: f64) -> Vec<String> {
     let what = match change.measure {
-        Measure::RatioToBaseline => "ratios to the baseline of the same results",
-        Measure::Time => "times as they are, which only results of one machine allow",
+        Measure::RatioToBaseline => "compared as ratios to the baseline of the same results",
+        Measure::Time => "compared directly, which is only valid for results of one machine",
     };
     let beyond = percent(gate, 1);
-    let mut notes = vec![format!("Compared are {what}. slower, faster: the whole interval lies beyond {beyond}.")];
+    let mut notes = vec![format!("Times are {what}. slower, faster: the whole interval is beyond {beyond}.")];
     if let Some((old, new)) = &change.changed_host {
         let (old, new) = (plain_text(&old.description()), plain_text(&new.description()));
         let why = match change.measure {
-            Measure::RatioToBaseline => "a ratio to the baseline is mostly, but not wholly, the same everywhere",
-            Measure::Time => "what differs between their times is the machine too",
+            Measure::RatioToBaseline => "ratios to the baseline are similar, but not equal, on different machines",
+            Measure::Time => "their times also differ because of the machines",
         };
         notes.push(format!("Two machines: {why}. Older: {old}; newer: {new}."));
     }
     for name in &change.changed_repositories {
-        notes.push(format!("{}: another state of the repository.", plain_text(name)));
+        notes.push(format!("{}: the repository is in another state.", plain_text(name)));
     }
     for (cells, whose) in [(&change.only_old, "older"), (&change.only_new, "newer")] {
         for cell in cells {
@@ -142,7 +142,11 @@ mod tests {
         assert_eq!(lines[2], "sample traverse lz4 1.20 [1.19, 1.21] 0.900 slower, smaller");
         assert_eq!(lines[3], "sample traverse zstd:9 0.80 [0.79, 0.81] 1.100 faster, larger");
         assert_eq!(lines[4], "sample traverse zstd:5 1.00 [0.99, 1.01] 1.000");
-        assert!(text.contains("sample: another state") && text.contains("gone: only in the older results"), "{text}");
+        assert!(
+            text.contains("sample: the repository is in another state")
+                && text.contains("gone: only in the older results"),
+            "{text}"
+        );
         let new = "\nsample on 2 cores: traverse: xz beside zlib:9, user CPU time: only in the newer results.\n";
         assert!(text.contains(new), "{text}");
         assert!(

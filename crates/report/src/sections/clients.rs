@@ -10,9 +10,9 @@ use crate::{
 };
 
 /// The meaning of the columns.
-pub(crate) const NOTE: &str = "Ratios are to zlib as each client reads it without anything put into it: in-process to stock zlib, of a \
-                               command to the same command without the library. A command also starts a process, searches and prints, \
-                               which no codec changes.";
+const NOTE: &str = "\
+Each client has its own baseline: in-process stock zlib; for a command, the same command without the library. A command also starts \
+a process, searches and prints, which does not depend on the codec.";
 
 /// For each repository and machine, the jobs that were both replayed and run by a stock client.
 pub fn clients(comparisons: &[WorkloadComparison]) -> Vec<Article> {
@@ -25,7 +25,7 @@ pub fn clients(comparisons: &[WorkloadComparison]) -> Vec<Article> {
         Some(Article {
             repository: Some(of.repository.name.clone()),
             workload: None,
-            heading: format!("{}, in-process and by commands: CPU ratios [95 % interval]", plain_text(&title)),
+            heading: format!("{}, in-process and by commands: CPU time ratios [95 % interval]", plain_text(&title)),
             title,
             blocks: vec![Block::Table(table), Block::note(NOTE)],
         })
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn same_workload_and_codec_share_a_row() {
         let expected = "\
-sample, in-process and by commands: CPU ratios [95 % interval]
+sample, in-process and by commands: CPU time ratios [95 % interval]
 
 workload  variant                  in-process         stock git
 ------------------------------------------------------------------------

@@ -195,7 +195,7 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     }
     if comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| !row.variant.checksum) {
         notes.push(
-            "checksum=no: nothing checks what is read, so the baseline does more work; an experiment.".to_owned(),
+            "checksum=no: reading checks nothing, so the baseline does more work. For experiments only.".to_owned(),
         );
     }
     notes
@@ -218,8 +218,8 @@ fn apart_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
         })
     };
     comparisons.iter().enumerate().any(is_again).then(|| {
-        "A workload stands here more than once: its sessions had different baselines or decoders of them, or saw different \
-         content, and are not compared with each other."
+        "A workload appears more than once: its sessions had different baselines or decoders, or read different content, and are \
+         not compared with each other."
             .to_owned()
     })
 }
@@ -232,10 +232,10 @@ fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
         return cpu_note(&cpu);
     }
     if cpu.is_empty() {
-        return "The time compared is elapsed time.".to_owned();
+        return "The compared time is elapsed time.".to_owned();
     }
     let names: Vec<String> = elapsed.iter().map(|comparison| plain_text(&comparison.workload.to_string())).collect();
-    format!("The time compared is elapsed time for {}, else CPU time. {}", names.join(", "), cpu_note(&cpu))
+    format!("The compared time is elapsed time for {}, otherwise CPU time. {}", names.join(", "), cpu_note(&cpu))
 }
 
 /// The meaning of "CPU".
@@ -246,25 +246,25 @@ fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
     };
     let without_writing = names(&[ComparedTime::CpuWithoutWriting]);
     let user = names(&[ComparedTime::User, ComparedTime::UserOfCommand]);
-    let reason = "(files are written: system time varies)";
+    let reason = "the system time of writing files varies";
     if user.is_empty() && without_writing.is_empty() {
         return "CPU is user plus system time.".to_owned();
     }
     if user.len() == comparisons.len() {
-        return format!("CPU is user time only {reason}.");
+        return format!("CPU is user time only: {reason}.");
     }
     if without_writing.len() == comparisons.len() {
-        return "CPU is user plus system time without that of writing files, which varies.".to_owned();
+        return "CPU is user plus system time without the time of writing files, which varies.".to_owned();
     }
     let of_writing = match without_writing.is_empty() {
         true => String::new(),
-        false => format!("; without that of writing files for {}", without_writing.join(", ")),
+        false => format!("; for {} without the time of writing files", without_writing.join(", ")),
     };
     let of_user = match user.is_empty() {
         true => String::new(),
-        false => format!("; user time only for {}", user.join(", ")),
+        false => format!("; for {} user time only", user.join(", ")),
     };
-    format!("CPU is user plus system time{of_writing}{of_user} {reason}.")
+    format!("CPU is user plus system time{of_writing}{of_user} ({reason}).")
 }
 
 /// Names the times of a workload that writes files if both an older version and this one measured it.
@@ -280,7 +280,7 @@ fn clocks_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let mut times: Vec<&str> = again.map(|of| of.compared_time.name()).collect();
     times.dedup();
     Some(format!(
-        "{} stands here by {}, in this order: these are different clocks, and are not compared with each other.",
+        "{} was measured by {}, in this order: these are different clocks, which are not compared with each other.",
         plain_text(&older.workload.to_string()),
         times.join(" and by ")
     ))
@@ -290,8 +290,8 @@ fn clocks_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
 fn cold_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let is_cold = |comparison: &&WorkloadComparison| comparison.workload.is_cold();
     comparisons.iter().any(is_cold).then(|| {
-        "cache=cold: each run reads one of several copies, opening included, of which mincore found no page in memory just \
-         before; what a hypervisor or the device itself still holds cannot be seen."
+        "cache=cold: each run opens and reads one of several copies; mincore found none of its pages in memory just before. \
+         Caches of a hypervisor or of the device cannot be seen."
             .to_owned()
     })
 }
@@ -304,13 +304,13 @@ fn interval_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let without_interval: Vec<&RatioEstimate> = estimates.filter(|estimate| estimate.interval.is_none()).collect();
     let fewest = without_interval.iter().map(|estimate| estimate.pairs).min()?;
     let blocks = counted(fewest as u64, "block", "blocks");
-    Some(format!("A ratio without interval rests on too few blocks ({blocks}; 6 are needed for 95 %)."))
+    Some(format!("A ratio without an interval comes from too few blocks ({blocks}; 6 are needed for 95 %)."))
 }
 
 fn no_ratio_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let mut rows = comparisons.iter().flat_map(|comparison| &comparison.rows);
     rows.any(|row| row.ratio.is_none() && row.variant.role != Role::Baseline).then(|| {
-        "A dash for a ratio: no block holds the variant and both of the baseline's runs, each long enough for the clock."
+        "A dash for a ratio: no block has the variant and both runs of the baseline, all long enough for the clock."
             .to_owned()
     })
 }

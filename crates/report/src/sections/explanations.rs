@@ -7,9 +7,6 @@ use crate::{
     number::{or_dash, percent, ratio_cell, signed_percent, time_ratio},
 };
 
-/// What the tables show.
-pub(super) const ABOUT: &str = "Each step is a ratio of two rows that differ in one thing. A step below 1 saves time.";
-
 /// For each workload, the steps from the baseline to the codec, their product and the measured ratio.
 pub fn explanations(explanations: &[Explanation]) -> Vec<Article> {
     explanations.iter().map(article).collect()
@@ -23,8 +20,9 @@ fn article(explanation: &Explanation) -> Article {
         workload: Some(workload.to_string()),
         heading: plain_text(&format!("{}: {workload}", repository.name)),
         blocks: vec![
+            Block::note(summary(explanation)),
             Block::Table(steps(explanation).captioned(title.clone())),
-            Block::Notes(vec![summary(explanation), product_note(explanation), SHARE_NOTE.to_owned()]),
+            Block::Notes(vec![STEP_NOTE.to_owned(), product_note(explanation), SHARE_NOTE.to_owned()]),
         ],
         title,
     }
@@ -53,11 +51,12 @@ fn steps(explanation: &Explanation) -> Table {
     table
 }
 
+const STEP_NOTE: &str = "Each step is a time ratio of two rows that differ in one thing. A step below 1 saves time.";
 const SHARE_NOTE: &str = "share: the step's part of the whole ratio, both as logarithms.";
 
 fn product_note(explanation: &Explanation) -> String {
     let apart = percent((explanation.product / explanation.measured.ratio - 1.0).abs(), 1);
-    format!("The product and the measured ratio are {apart} apart: medians do not multiply exactly.")
+    format!("The product differs from the measured ratio by {apart}, because medians do not multiply exactly.")
 }
 
 /// The steps in words, by the size of their effect.
@@ -91,7 +90,7 @@ pub(crate) fn factor_name(kind: FactorKind) -> &'static str {
 
 fn phrase(kind: FactorKind) -> &'static str {
     match kind {
-        FactorKind::Implementation => "another implementation of zlib does",
+        FactorKind::Implementation => "another implementation of zlib",
         FactorKind::Framing => "framing without Adler-32",
         FactorKind::Format => "the format",
         FactorKind::Integrity => "the checksum",
@@ -140,11 +139,11 @@ mod tests {
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let lines: Vec<String> = text.lines().map(words).collect();
         assert_eq!(lines[0], "sample: traverse");
-        assert_eq!(lines[4], "implementation zlib:6 zlib:6 by libdeflate 0.80 33 %");
-        assert_eq!(lines[5], "format zlib:6 by libdeflate zstd:5 0.63 67 %");
-        assert_eq!(lines[6], "product 0.50");
-        assert_eq!(lines[7], "measured zlib:6 zstd:5 0.50");
+        assert_eq!(lines[6], "implementation zlib:6 zlib:6 by libdeflate 0.80 33 %");
+        assert_eq!(lines[7], "format zlib:6 by libdeflate zstd:5 0.63 67 %");
+        assert_eq!(lines[8], "product 0.50");
+        assert_eq!(lines[9], "measured zlib:6 zstd:5 0.50");
         assert!(text.contains("takes 0.50 times the CPU time of zlib:6: the format -37.0 %, another"), "{text}");
-        assert!(text.contains("are 0.8 % apart"), "{text}");
+        assert!(text.contains("by 0.8 %, because medians"), "{text}");
     }
 }

@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// The meaning of the columns.
-pub(crate) const NOTE: &str = "Means are geometric, over repositories: each counts alike. Totals are of all repositories' times and \
-                               bytes: large ones count more.";
+const NOTE: &str = "\
+Means are geometric over repositories, which count equally. Totals are over all times and bytes, so large repositories count more.";
 
 /// The jobs that were measured on several repositories, joined; `None` if there are none.
 pub fn joined(comparisons: &[WorkloadComparison]) -> Option<Article> {
@@ -35,7 +35,6 @@ pub fn joined(comparisons: &[WorkloadComparison]) -> Option<Article> {
         }
     }
     (!table.is_empty()).then(|| Article {
-        title: "All repositories together".to_owned(),
         heading: "All repositories together, as multiples of the baseline: less is better".to_owned(),
         ..Article::of([Block::Table(table), Block::note(NOTE)])
     })

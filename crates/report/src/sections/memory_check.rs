@@ -12,10 +12,10 @@ pub fn memory_check(check: &MemoryCheck) -> Article {
     let mut table = Table::new([
         Column::words("memory"),
         Column::numbers("modelled: MB read"),
-        Column::numbers("again"),
+        Column::numbers("read again"),
         Column::numbers("measured: MB read"),
-        Column::numbers("again"),
-        Column::numbers("most in group"),
+        Column::numbers("read again"),
+        Column::numbers("peak in cgroup"),
         Column::numbers("modelled/measured"),
     ]);
     for row in &check.rows {
@@ -33,8 +33,8 @@ pub fn memory_check(check: &MemoryCheck) -> Article {
         ]);
     }
     let heading = format!(
-        "{}, {} MB in packs or revlogs, {} MB touched; a copy, evicted and looked up with mincore before each row\n\
-         Pages of 4 KiB one by one as the trace has them, without readahead, in a memory cgroup with that limit",
+        "{}, {} MB in packs or revlogs, {} MB touched; a copy, evicted and checked with mincore before each row\n\
+         The pages of the trace (4 KiB) are read one by one, without readahead, in a memory cgroup with that limit",
         check.workload,
         megabytes(check.store_bytes),
         megabytes(check.touched_bytes),
@@ -43,7 +43,7 @@ pub fn memory_check(check: &MemoryCheck) -> Article {
 }
 
 const NOTE: &str =
-    "Measured: read_bytes of the process, and refaults of the group, which leave out what was forgotten long before.";
+    "Measured: read_bytes of the process, and refaults of the cgroup, which do not count pages evicted long before.";
 
 #[cfg(test)]
 mod tests {

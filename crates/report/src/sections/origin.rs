@@ -66,7 +66,7 @@ pub(crate) fn measured_on(runs: &[Record]) -> Option<String> {
     (!runs.is_empty()).then(|| {
         format!(
             "Measured on {} with repackbench {}: {} runs in {} random blocks, the baseline twice in each; ratios are medians of \
-             pairs within a block, verdicts hold over all of them together at 5 % (Holm).",
+             pairs within a block, and verdicts are corrected for all of them together at 5 % (Holm).",
             hosts.join("; "),
             versions.join(", "),
             thousands(runs.len() as u64),
@@ -219,18 +219,18 @@ fn sessions(runs: &[Record]) -> Table {
     table.captioned("Times are in UTC")
 }
 
-/// The method of measuring, in five sentences.
+/// The method of measuring.
 const METHOD: [&str; 5] = [
-    "A variant is the same repository with every stored object compressed anew and each delta on its own base, so that the codec is \
-     the only difference (but for rows called rechosen, of which hg chose the deltas again, and rows that name a store or an order, \
-     in which the objects lie otherwise on disk).",
-    "A block runs every variant once and the baseline twice, in an order drawn anew from the seed, after one block that is thrown \
+    "A variant is the same repository with every stored object compressed again and each delta on its own base, so that the codec is the \
+     only difference. Exceptions are rows called rechosen, whose deltas hg searched again, and rows that name a store or an order, whose \
+     objects are at other places on disk.",
+    "A block runs every variant once and the baseline twice, in a random order that the seed determines, after one block that is thrown \
      away.",
-    "A time ratio is the median over the blocks of a variant's time divided by the geometric mean of the baseline's two in the same \
-     block; its interval holds the true median with a probability of at least 95\u{a0}% (of cold \
-     runs, the mean over copies, as nearly as so few copies tell).",
-    "Faster and slower are said only of what lies beyond the noise floor, which is how far the baseline's two runs are apart, and 1\u{a0}% \
-     at least, and what withstands a correction for the number of ratios.",
-    "No run is left out and nothing is subtracted; variants that do not decode to the same content stop the measurement; and sizes are \
-     the lengths of all files of a repository.",
+    "A time ratio is the median over blocks of a variant's time divided by the geometric mean of the baseline's two times in the same \
+     block. Its interval contains the true median with a probability of at least 95\u{a0}% (for cold runs the mean over copies, as \
+     precisely as so few copies allow).",
+    "A variant is only called faster or slower beyond the noise floor, which is the distance between the baseline's two runs and at least \
+     1\u{a0}%, and after a correction for the number of ratios.",
+    "No run is left out and nothing is subtracted. Variants that do not decode to the same content stop the measurement. Sizes are the \
+     lengths of all files of a repository.",
 ];

@@ -24,8 +24,8 @@ pub fn self_test(test: &SelfTest) -> Article {
 }
 
 const NOTE: &str = "\
-All rows are the same files, so that every difference is a false one. The column on the right compares the very same runs as if
-all runs of one name had been made before those of the next. An interval may leave out 1 in 5 % of the cases.";
+All names are the same files, so every difference is false. The right column compares the same runs as if all runs of one name had
+been made before those of the next. 5 % of the intervals may leave out 1.";
 
 fn heading(test: &SelfTest) -> String {
     let repository = test.repository.as_ref().map_or_else(String::new, |repository| plain_text(&repository.name));

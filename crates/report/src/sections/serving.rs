@@ -117,17 +117,18 @@ fn notes(rollout: &Rollout) -> Vec<String> {
     let is_hg = rollout.vcs == Some(Vcs::Mercurial);
     let mut notes = vec![match (is_hg, rollout.commits) {
         (false, _) => format!(
-            "CPU is user plus system time to make the pack, its checksum included: the median of {runs} runs. What to send was found\n\
-             out before. Ratios are to a server and a client of zlib: stored bytes sent as they are."
+            "CPU is the user plus system time to make the pack, including its checksum: the median of {runs} runs. The search for\n\
+             the objects to send is not timed. Ratios are to a zlib server and client: stored bytes are sent unchanged."
         ),
         (true, None) => format!(
-            "CPU is user plus system time: the median of {runs} runs. Who reads all that is stored gets the store's files as they are (a\n\
-             stream clone), others a bundle (a pull): every delta decoded, and all compressed as one zstd stream. Ratios are to a\n\
-             stream clone under zlib."
+            "CPU is user plus system time: the median of {runs} runs. A client that reads all stored formats gets the files of the\n\
+             store unchanged (a stream clone). Other clients get a bundle (a pull): every delta is decoded, and all of them are\n\
+             compressed as one zstd stream. Ratios are to a stream clone under zlib."
         ),
         (true, Some(_)) => format!(
-            "CPU is user plus system time to make the bundle: the median of {runs} runs. A pull decodes every delta and compresses all as\n\
-             one zstd stream, whoever asks: upgraded clients change nothing. Ratios are to a server under zlib."
+            "CPU is the user plus system time to make the bundle: the median of {runs} runs. A pull decodes every delta and\n\
+             compresses all of them as one zstd stream for every client: upgraded clients change nothing. Ratios are to a server\n\
+             under zlib."
         ),
     }];
     if rollout.exchanges.iter().any(|exchange| exchange.store == ServerStore::Mixed) {

@@ -7,9 +7,6 @@ use crate::{
     number::{megabytes, size_ratio, thousands},
 };
 
-/// What ratios refer to.
-pub(super) const ABOUT: &str = "Ratios are to the first repository.";
-
 /// A line of the table: a name and the bytes in each repository.
 struct SizeLine {
     name: String,
@@ -52,7 +49,8 @@ fn bytes_by_kind(sizes: &[SizeRecord]) -> Table {
         columns.push(Column::points(format!("{} MB", size.label)));
         columns.extend((number > 0).then(|| Column::numbers("ratio")));
     }
-    let mut table = Table::new(columns).captioned("Bytes by what they hold").spaced();
+    let mut table =
+        Table::new(columns).captioned("Bytes by what they hold; ratios are to the first repository").spaced();
     for part in [stored_lines(sizes), payload_lines(sizes)] {
         table.group(None);
         part.into_iter().for_each(|line| table.row(line.cells()));

@@ -1,7 +1,7 @@
 //! The first screen of text: what each codec would gain and lose, in one line each.
 
 use repackbench_analysis::{Outcome, ResultSource, by_source, outcomes, without_floors};
-use repackbench_records::{Role, VariantComparison, WorkloadComparison};
+use repackbench_records::{ComparedTime, Role, VariantComparison, WorkloadComparison};
 
 use super::{
     comparisons::verdict::{verdict_word, word_cell},
@@ -14,7 +14,10 @@ use crate::{
 };
 
 /// The meaning of the table in Markdown.
-pub(crate) const WORST_FIRST: &str = "Multiples of the baseline's bytes and times, less is better; the worst first.";
+pub(crate) fn multiples_note(comparisons: &[&WorkloadComparison]) -> String {
+    let time = time_word(comparisons);
+    format!("Bytes and {time} as multiples of the baseline's; less is better. The worst variant comes first.")
+}
 
 /// For each repository, a line for each variant with its size and its time in every workload as multiples of the
 /// baseline's, each time with its verdict; then sentences on the best and the dominated variants. Empty without a
@@ -36,13 +39,22 @@ fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Option
         workload: None,
         title: source::name(of),
         heading: format!(
-            "{}, beside {} ({} MB): size and time as multiples, less is better",
+            "{}, compared with {} ({} MB): size and {} as multiples; less is better",
             source::heading(of),
             plain_text(&variant_name(&baseline.variant)),
-            megabytes(baseline.size.total_bytes)
+            megabytes(baseline.size.total_bytes),
+            time_word(comparisons),
         ),
         blocks,
     })
+}
+
+/// The compared time: `CPU time`, or `time` if elapsed time is compared too.
+pub(crate) fn time_word(comparisons: &[&WorkloadComparison]) -> &'static str {
+    match comparisons.iter().any(|comparison| comparison.compared_time == ComparedTime::Wall) {
+        true => "time",
+        false => "CPU time",
+    }
 }
 
 fn table(comparisons: &[&WorkloadComparison]) -> Table {
@@ -113,7 +125,7 @@ fn fastest(candidates: &[&Outcome<'_>], workloads: &[String]) -> Option<String> 
 fn dominated(candidates: &[&Outcome<'_>]) -> Option<String> {
     let is_dominated = |outcome: &&&Outcome<'_>| candidates.iter().any(|other| outcome.is_dominated_by(other));
     let names: Vec<String> = candidates.iter().filter(is_dominated).map(|outcome| plain_name(outcome)).collect();
-    let sentence = || format!("In every column another one has figures at least as good as {}'s.", names.join(", "));
+    let sentence = || format!("Another variant is at least as good in every column as {}.", names.join(", "));
     (!names.is_empty()).then(sentence)
 }
 
@@ -161,7 +173,7 @@ mod tests {
     #[test]
     fn first_screen_has_all_variants_and_the_best() {
         let expected = "\
-sample (revision 0123456789ab), beside zlib:6 (100 MB): size and time as multiples, less is better
+sample (revision 0123456789ab), compared with zlib:6 (100 MB): size and CPU time as multiples; less is better
 
 variant    size  traverse       checkout
 -----------------------------------------------
@@ -172,8 +184,8 @@ xz:6      0.790  2.00 slower    2.00 slower
 bzip2:9   0.860  3.00 slower    3.00 slower
 
 Smallest is xz:6: 21.0 % smaller, traverse takes 100 % more time (slower), checkout takes 100 % more time (slower). \
-By the medians, traverse is fastest with zstd:5 (0.70); checkout is fastest with zstd:5 (1.00). In every column \
-another one has figures at least as good as bzip2:9's.
+By the medians, traverse is fastest with zstd:5 (0.70); checkout is fastest with zstd:5 (1.00). Another variant \
+is at least as good in every column as bzip2:9.
 ";
         let text = plain(&summary(&two_workloads()));
         assert_eq!(text, expected, "\n{text}");

@@ -42,10 +42,11 @@ fn article(first: &TraceRecord, records: &[TraceRecord]) -> Article {
 
 /// The meaning of the columns.
 const NOTES: [&str; 2] = [
-    "Pages are of 4 KiB. A run is a stretch of touched pages, a gap what lies between two runs of a file. Forward is the share of \
-     steps, from one page of a file to another, that lead to a later one. First touches: of the next page, of one farther on, of an \
-     earlier one, each in percent, and the median length of the latter two in pages.",
-    "Modelled times are a model's, not measured: waiting for the device alone, from an empty page cache. METHODOLOGY.md defines it.",
+    "A page has 4 KiB. A run is a sequence of touched pages, a gap the untouched part between two runs of a file. Forward is the share \
+     of steps between pages of a file that go to a later page. First touches are of the next page, of one farther ahead or of an \
+     earlier one, each in percent; a jump is the median length of the latter two, in pages.",
+    "Modelled times are not measured: they are the time of waiting for the device, from an empty page cache. METHODOLOGY.md defines \
+     the model.",
 ];
 
 /// The label of a record, only for the first of its rows.
@@ -165,7 +166,7 @@ fn memory_table(records: &[TraceRecord]) -> Table {
         Column::numbers("modelled time"),
         Column::numbers("ratio"),
     ])
-    .captioned("Modelled times where memory is short");
+    .captioned("Modelled times with limited memory");
     for record in records {
         let mut row = 0;
         for (number, memory) in record.memory.iter().enumerate() {
@@ -200,7 +201,7 @@ fn modelled_cells(reads: &ModelledReads, reference: Option<&ModelledReads>) -> [
 pub fn device_check(check: &DeviceCheck) -> Article {
     let device = &check.device;
     let mut table = Table::new([
-        Column::words("read cold"),
+        Column::words("cold read"),
         Column::numbers("modelled"),
         Column::numbers("measured: median"),
         Column::numbers("least"),
@@ -220,8 +221,8 @@ pub fn device_check(check: &DeviceCheck) -> Article {
     }
     let copies = check.rows.iter().map(|row| row.measured.len()).max().unwrap_or(0);
     let heading = format!(
-        "{}, {} MB in packs or revlogs and their indexes, {copies} copies, each evicted and looked up with mincore before it was read\n\
-         {}: latency {}, {} MB/s read on and on, as measured just before",
+        "{}, {} MB in packs or revlogs and their indexes, {copies} copies, each evicted, and checked with mincore, before it was read\n\
+         {}: latency {}, {} MB/s sequential, as measured just before",
         check.workload,
         megabytes(check.store_bytes),
         device.name,
@@ -304,7 +305,7 @@ mod tests {
         has("as found hdd 20 3.00 150 ms 1.50");
         has("zlib:6 hdd 20 3.00 100 ms 1.00");
         has("as found 25% (1.00 MB) hdd 35 3.00 300 ms 1.50");
-        assert!(!text.contains("pack index") && text.contains("Modelled times are a model's"), "{text}");
+        assert!(!text.contains("pack index") && text.contains("Modelled times are not measured"), "{text}");
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Damaged chunks: hg's own kind of error, with our words.
+//! Tests damaged chunks: the type of the error is hg's, the text ours.
 
 use std::fs;
 use std::path::Path;
 
 use crate::support::{Hg, scratch};
 
-/// Bytes of an entry in an inline revlog, before its chunk.
+/// The length of an entry in an inline revlog before its chunk, in bytes.
 const ENTRY_LEN: usize = 64;
 
 /// Changes each chunk of an inline revlog that begins with `header`.
@@ -26,7 +26,7 @@ fn damage(revlog: &Path, header: u8, change: impl Fn(&mut [u8])) {
 }
 
 #[test]
-fn a_damaged_chunk_is_an_error_of_the_storage() {
+fn damaged_chunk_is_a_storage_error() {
     for hg in Hg::extended() {
         for (spec, header, what) in [
             ("zlib:6", b'x', "zlib"),
@@ -38,7 +38,7 @@ fn a_damaged_chunk_is_an_error_of_the_storage() {
             let folder = scratch();
             let hg = hg.codec(spec);
             hg.new_repository(folder.path());
-            // Cuts the compressed data short without changing its length.
+            // Overwrites the second half of the chunk without changing its length.
             damage(&folder.path().join(".hg/store/data/text.i"), header, |chunk| {
                 let middle = chunk.len() / 2;
                 chunk[middle..].fill(0);
@@ -52,7 +52,7 @@ fn a_damaged_chunk_is_an_error_of_the_storage() {
 }
 
 #[test]
-fn a_length_field_is_a_claim() {
+fn claimed_length_is_checked() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.codec("lz4").new_repository(folder.path());

@@ -1,10 +1,10 @@
-//! The engines that Mercurial does not have, one after another.
+//! Tests the engines that Mercurial lacks.
 
 use std::fs;
 
 use crate::support::{Hg, Outcome, scratch};
 
-/// A codec spec of each engine but lz4, at a fast level, and hg's name of the kind of chunk that it writes.
+/// A codec spec of each engine except lz4, at a fast level, with hg's name of the kind of chunk that it writes.
 const ENGINES: [(&str, &str); 7] = [
     ("brotli:1", "0x86"),
     ("bzip2:1", "0x8a"),
@@ -15,13 +15,13 @@ const ENGINES: [(&str, &str); 7] = [
     ("xz:0", "0x89"),
 ];
 
-/// The name of the engine, and of the codec.
+/// The name of a spec's codec, which is also that of its engine.
 fn engine(spec: &str) -> &str {
     spec.split(':').next().unwrap_or(spec)
 }
 
 #[test]
-fn upgrades_lead_through_every_engine_which_all_read_and_write() {
+fn upgrade_to_every_engine_reads_and_writes() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.stock().set("format.revlog-compression=zlib").new_repository(folder.path());
@@ -47,7 +47,7 @@ fn upgrades_lead_through_every_engine_which_all_read_and_write() {
 }
 
 #[test]
-fn commits_travel_from_engine_to_engine() {
+fn repositories_of_all_engines_exchange_commits() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.codec("zlib:6").new_repository(&folder.path().join("zlib"));
@@ -63,15 +63,15 @@ fn commits_travel_from_engine_to_engine() {
         hg.commit_round(&last, 10);
         hg.run(&folder.path().join("zlib"), ["pull", "-q", "-u", &format!("../{source}")]);
         hg.stock().verify(&folder.path().join("zlib"));
-        // What was pulled is public there, and draft here.
+        // Without --debug, which shows phases: the changesets are public in one repository and draft in the other.
         let patches = |hg: &Hg, name: &str| hg.run(&folder.path().join(name), ["log", "-p", "--git"]).out;
         assert!(patches(&hg.stock(), "zlib") == patches(&hg, source), "the same changesets");
     }
 }
 
-/// hg takes any of a repository's engines for new chunks; a configured codec decides which.
+/// hg uses any of a repository's engines for new chunks, unless a codec is configured.
 #[test]
-fn of_several_engines_the_configured_codec_is_written() {
+fn configured_codec_selects_among_several_engines() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.codec("zstd:3").new_repository(folder.path());
@@ -92,14 +92,14 @@ fn of_several_engines_the_configured_codec_is_written() {
     }
 }
 
-/// Whether every chunk that was encoded was so under `spec`.
+/// Whether all encoded chunks were encoded with `spec`.
 fn is_only_writer(outcome: &Outcome, spec: &str) -> bool {
     let writers: Vec<&str> = outcome.err.lines().filter(|line| !line.ends_with(" 0 encoded")).collect();
     writers.len() == 1 && writers[0].starts_with(&format!("repackbench: {spec}: "))
 }
 
 #[test]
-fn what_only_repackbench_reads_is_refused() {
+fn formats_that_only_repackbench_reads_are_refused() {
     for hg in Hg::extended() {
         let folder = scratch();
         for (spec, what) in [

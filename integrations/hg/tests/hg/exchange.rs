@@ -1,11 +1,11 @@
-//! Commits that travel between repositories under different codecs.
+//! Tests exchanging commits between repositories with different codecs.
 
 use std::fs;
 
 use crate::support::{Hg, quoted, scratch};
 
 #[test]
-fn commits_travel_both_ways_between_zlib_and_lz4() {
+fn zlib_and_lz4_repositories_exchange_commits() {
     for hg in Hg::extended() {
         let folder = scratch();
         let (zlib, lz4) = (folder.path().join("zlib"), folder.path().join("lz4"));
@@ -30,7 +30,7 @@ fn commits_travel_both_ways_between_zlib_and_lz4() {
 }
 
 #[test]
-fn a_local_clone_keeps_chunks_and_requirement() {
+fn local_clone_keeps_chunks_and_requirement() {
     for hg in Hg::extended() {
         let folder = scratch();
         let (original, copy) = (folder.path().join("original"), folder.path().join("copy"));
@@ -45,14 +45,14 @@ fn a_local_clone_keeps_chunks_and_requirement() {
 }
 
 #[test]
-fn the_requirement_goes_with_a_stream_of_the_store() {
+fn stream_clone_copies_the_requirement() {
     for server in Hg::extended() {
         let folder = scratch();
         let original = folder.path().join("original");
         server.codec("lz4").new_repository(&original);
-        // What is pulled becomes public; so that nothing but the store's form differs, it is before.
+        // Pulled changesets become public. They are public before, so that the clones differ only in their store.
         server.run(&original, ["phase", "--public", "all()"]);
-        // Instead of a shell on another machine, one on this, which knows one program: the server's hg.
+        // Instead of a shell on another machine, a shell on this one, in which `hg` is the server's hg.
         let connection = folder.path().join("connection.sh");
         let (program, configuration) = server.program_and_configuration();
         let hgrc = folder.path().join("hgrc");
@@ -72,7 +72,7 @@ fn the_requirement_goes_with_a_stream_of_the_store() {
         server.verify(&streamed);
         assert!(server.chunk_kinds(&streamed, "text").iter().any(|kind| kind == "0x34"));
 
-        // Stock hg is told that it cannot have the store as it is, and pulls instead.
+        // Stock hg cannot use the store, so it pulls instead.
         let pulled = clone(&server.stock(), "pulled");
         assert!(!Hg::engine_requirements(&pulled).contains(&"exp-compression-lz4".to_owned()));
         server.stock().verify(&pulled);

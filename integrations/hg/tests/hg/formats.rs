@@ -1,11 +1,11 @@
-//! Repositories under each engine: what is written, who reads it.
+//! Tests the chunks that are written with each engine, and who can read them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{Hg, scratch};
 
-/// A codec spec, hg's name of the kind of chunk it writes, and the requirement that goes with it.
+/// Codec specs with hg's name of the kind of chunk that they write, and their requirement.
 const CODECS: [(&str, &str, Option<&str>); 7] = [
     ("zlib", "0x78 (x)", None),
     ("zlib-rs:9", "0x78 (x)", None),
@@ -17,19 +17,19 @@ const CODECS: [(&str, &str, Option<&str>); 7] = [
 ];
 
 #[test]
-fn the_newest_hg_writes_what_the_oldest_reads() {
+fn oldest_hg_reads_what_the_newest_writes() {
     let [newest, oldest] = Hg::extended();
-    one_writes_what_the_other_reads(&newest, &oldest);
+    check_exchange(&newest, &oldest);
 }
 
 #[test]
-fn the_oldest_hg_writes_what_the_newest_reads() {
+fn newest_hg_reads_what_the_oldest_writes() {
     let [newest, oldest] = Hg::extended();
-    one_writes_what_the_other_reads(&oldest, &newest);
+    check_exchange(&oldest, &newest);
 }
 
 #[track_caller]
-fn one_writes_what_the_other_reads(writer: &Hg, reader: &Hg) {
+fn check_exchange(writer: &Hg, reader: &Hg) {
     let folder = scratch();
     writer.stock().new_repository(folder.path());
     let expected = reader.stock().history(folder.path());
@@ -41,13 +41,13 @@ fn one_writes_what_the_other_reads(writer: &Hg, reader: &Hg) {
         reader.verify(folder.path());
         assert_eq!(reader.history(folder.path()), expected, "{spec}");
         for stock in [writer.stock(), reader.stock()] {
-            stock_reads_it_or_names_what_it_lacks(&stock, folder.path(), requirement, &expected);
+            check_with_stock_hg(&stock, folder.path(), requirement, &expected);
         }
     }
 }
 
 #[test]
-fn what_does_not_compress_stays_raw() {
+fn incompressible_payloads_stay_raw() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.codec("lz4hc:9").new_repository(folder.path());
@@ -57,7 +57,7 @@ fn what_does_not_compress_stays_raw() {
 }
 
 #[track_caller]
-fn stock_reads_it_or_names_what_it_lacks(stock: &Hg, repository: &Path, requirement: Option<&str>, expected: &str) {
+fn check_with_stock_hg(stock: &Hg, repository: &Path, requirement: Option<&str>, expected: &str) {
     match requirement {
         Some(requirement @ "exp-compression-lz4") => {
             stock.try_run(repository, ["log"]).fails_saying(&["requires features unknown", requirement]);
@@ -70,7 +70,7 @@ fn stock_reads_it_or_names_what_it_lacks(stock: &Hg, repository: &Path, requirem
 }
 
 #[test]
-fn our_zlib_writes_the_bytes_that_hg_writes() {
+fn zlib_writes_the_same_bytes_as_hg() {
     for hg in Hg::extended() {
         let (ours, theirs) = (scratch(), scratch());
         for level in [None, Some("storage.revlog.zlib.level=1"), Some("storage.revlog.zlib.level=0")] {
@@ -87,7 +87,7 @@ fn our_zlib_writes_the_bytes_that_hg_writes() {
 }
 
 #[test]
-fn hgs_own_level_settings_hold_when_no_codec_is_configured() {
+fn level_settings_of_hg_apply_without_a_codec() {
     let hg = Hg::newest().with_extension();
     let cases = [
         ("zlib", "zlib.level", "9", "zlib:9"),
@@ -107,7 +107,7 @@ fn hgs_own_level_settings_hold_when_no_codec_is_configured() {
 }
 
 #[test]
-fn upgrades_lead_from_engine_to_engine_and_back() {
+fn upgrade_changes_the_engine_and_back() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.stock().set("format.revlog-compression=zlib").new_repository(folder.path());
@@ -130,7 +130,7 @@ fn upgrades_lead_from_engine_to_engine_and_back() {
 }
 
 #[test]
-fn an_upgrade_changes_the_level_within_an_engine() {
+fn upgrade_changes_the_level_within_an_engine() {
     for hg in Hg::extended() {
         for (low, high) in [("libdeflate:1", "libdeflate:12"), ("zstd:-7", "zstd:19"), ("lz4", "lz4hc:12")] {
             let folder = scratch();
@@ -146,7 +146,7 @@ fn an_upgrade_changes_the_level_within_an_engine() {
 }
 
 #[test]
-fn one_repository_may_hold_chunks_of_every_engine() {
+fn repository_can_mix_chunks_of_all_engines() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.codec("zlib:6").new_repository(folder.path());
@@ -165,7 +165,7 @@ fn one_repository_may_hold_chunks_of_every_engine() {
     }
 }
 
-/// Every revlog file of the store by its path, with its bytes.
+/// The path and the bytes of every revlog file in the store.
 fn revlogs(repository: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let store = repository.join(".hg/store");

@@ -1,4 +1,4 @@
-//! The Mercurial extension inside real Mercurial: both versions that `cargo xtask test` installs.
+//! Tests the Mercurial extension in both releases of Mercurial that `cargo xtask test` installs.
 
 mod damage;
 mod engines;

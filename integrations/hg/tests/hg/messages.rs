@@ -1,10 +1,10 @@
-//! What the extension says when something is missing or wrong: one plain line, no traceback.
+//! Tests messages about missing or wrong things: one plain line and no traceback.
 
 use std::fs;
 
 use crate::support::{Hg, NATIVE_MODULE, Outcome, python_half, scratch};
 
-/// Both Mercurials with an extension folder that lacks the native module.
+/// Both Mercurials with an extension that lacks the native module.
 fn without_native_module(folder: &std::path::Path) -> [Hg; 2] {
     let extension = folder.join("repackbench");
     fs::create_dir_all(&extension).expect("the extension's folder");
@@ -13,7 +13,7 @@ fn without_native_module(folder: &std::path::Path) -> [Hg; 2] {
 }
 
 #[test]
-fn a_missing_native_module_is_named_with_the_command_that_builds_it() {
+fn missing_native_module_is_named_with_build_command() {
     let folder = scratch();
     for hg in without_native_module(folder.path()) {
         let warned = hg.run(folder.path(), ["version", "-q"]);
@@ -26,7 +26,7 @@ fn a_missing_native_module_is_named_with_the_command_that_builds_it() {
 }
 
 #[test]
-fn a_native_module_that_is_none_is_named() {
+fn invalid_native_module_is_named() {
     let folder = scratch();
     for hg in without_native_module(folder.path()) {
         fs::write(folder.path().join("repackbench").join(NATIVE_MODULE), "no library").expect("the bad module");
@@ -35,7 +35,7 @@ fn a_native_module_that_is_none_is_named() {
 }
 
 #[test]
-fn an_unknown_codec_stops_hg_before_anything_is_made() {
+fn unknown_codec_stops_hg_before_init() {
     for hg in Hg::extended() {
         let folder = scratch();
         let refused = hg.codec("zsdt:5").try_run(folder.path(), ["init", "new"]);
@@ -52,7 +52,7 @@ fn an_unknown_codec_stops_hg_before_anything_is_made() {
 }
 
 #[test]
-fn a_repositorys_own_configuration_is_checked_too() {
+fn configuration_of_the_repository_is_checked() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.new_repository(folder.path());
@@ -63,7 +63,7 @@ fn a_repositorys_own_configuration_is_checked_too() {
 }
 
 #[test]
-fn rust_modules_are_refused_with_the_way_out() {
+fn rust_modules_are_refused_with_a_workaround() {
     for hg in Hg::extended() {
         let folder = scratch();
         let run = |policy: &str| {
@@ -76,10 +76,10 @@ fn rust_modules_are_refused_with_the_way_out() {
 }
 
 #[test]
-fn a_mercurial_that_is_too_old_or_too_new_is_named() {
+fn unsupported_mercurial_is_named() {
     let folder = scratch();
     for (hg, version) in [(Hg::newest(), "7.2"), (Hg::oldest(), "6.3")] {
-        // The extension as a later or an earlier release of it may look: same code, other expectations.
+        // A later or earlier release of the extension: the same code with other requirements.
         let later = patched(folder.path(), "minimumhgversion = b'6.3'", "minimumhgversion = b'99.1'");
         hg.clone().with_extension_in(&later).run(folder.path(), ["version", "-q"]).says(&["99.1", version]);
         let other = patched(folder.path(), "(revlog, '_zlibdecompress')", "(revlog, '_not_there')");

@@ -1,10 +1,10 @@
-//! The native module by itself, called from Python as hg calls it.
+//! Tests the native module without Mercurial, called from Python as hg calls it.
 
 use std::process::Command;
 
 use crate::support::{NATIVE_MODULE, Outcome, extension};
 
-/// Runs a Python program that finds the module as `native` and a few names besides; fails the test when it fails.
+/// Runs a Python program that can use the module as `native`, and a few helpers. Fails the test if the program fails.
 #[track_caller]
 fn python(program: &str) {
     let path = extension().join(NATIVE_MODULE);
@@ -30,7 +30,7 @@ def payload(length):
 }
 
 #[test]
-fn every_codec_takes_what_it_wrote_from_bytes_and_from_views() {
+fn every_codec_decodes_its_chunks_from_bytes_and_views() {
     python(
         "
 payloads = [payload(length) for length in (1, 43, 44, 49, 50, 100, 5000, 1000001)]
@@ -39,7 +39,7 @@ for name, levels, implementation, engine in native.codecs():
     for original in payloads:
         length = len(original)
         if name == 'zopfli' and length > 5000:
-            # It takes half a minute for a megabyte, by the same code on our side.
+            # It needs half a minute for a megabyte, and our code for it is the same.
             continue
         chunk = codec.compress(original)
         assert codec.compress(memoryview(b'--' + original)[2:]) == chunk, (name, length)
@@ -56,7 +56,7 @@ for name, levels, implementation, engine in native.codecs():
 }
 
 #[test]
-fn zlib_is_pythons_zlib_to_the_byte() {
+fn zlib_writes_the_same_bytes_as_python() {
     python(
         "
 for level in range(10):
@@ -70,7 +70,7 @@ for level in range(10):
 }
 
 #[test]
-fn bad_arguments_and_bad_chunks_are_exceptions() {
+fn bad_arguments_and_chunks_raise_exceptions() {
     python(
         "
 assert 'unknown codec' in str(raises(ValueError, native.Compressor, 'gzip', Damaged))

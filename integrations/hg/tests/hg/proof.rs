@@ -1,11 +1,11 @@
-//! The extension can prove which code reads and writes: a benchmark rests on it.
+//! Tests that the extension shows which code reads and writes: benchmarks depend on it.
 
 use std::fs;
 use std::path::Path;
 
 use crate::support::{Hg, Outcome, scratch};
 
-/// How many chunks were decoded and encoded under a spec, by the summary; `None` if it does not mention the spec.
+/// The numbers of decoded and encoded chunks of a spec in the summary; `None` if the summary does not mention the spec.
 fn counts(outcome: &Outcome, spec: &str) -> Option<(u64, u64)> {
     let prefix = format!("repackbench: {spec}: ");
     let line = outcome.err.lines().find_map(|line| line.strip_prefix(&prefix))?;
@@ -14,7 +14,7 @@ fn counts(outcome: &Outcome, spec: &str) -> Option<(u64, u64)> {
 }
 
 #[test]
-fn zlib_chunks_of_stock_hg_are_decoded_by_the_configured_zlib() {
+fn configured_zlib_decodes_chunks_of_stock_hg() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.stock().set("format.revlog-compression=zlib").new_repository(folder.path());
@@ -34,7 +34,7 @@ fn zlib_chunks_of_stock_hg_are_decoded_by_the_configured_zlib() {
 }
 
 #[test]
-fn chunks_are_written_and_read_under_the_configured_codec() {
+fn configured_codec_writes_and_reads_chunks() {
     for hg in Hg::extended() {
         for spec in ["zlib:9", "libdeflate:12", "zstd:19", "lz4", "lz4hc:12"] {
             let folder = scratch();
@@ -50,7 +50,7 @@ fn chunks_are_written_and_read_under_the_configured_codec() {
 }
 
 #[test]
-fn the_codec_may_stand_in_the_repositorys_own_configuration() {
+fn codec_can_be_set_in_the_repository() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.codec("lz4").new_repository(folder.path());
@@ -63,7 +63,7 @@ fn the_codec_may_stand_in_the_repositorys_own_configuration() {
 }
 
 #[test]
-fn the_debug_command_says_which_code_serves_each_chunk() {
+fn debug_command_shows_the_code_for_each_chunk() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.codec("lz4").new_repository(folder.path());
@@ -75,7 +75,7 @@ fn the_debug_command_says_which_code_serves_each_chunk() {
             "\n( repackbench zstd: libzstd (C) ",
             "\n4 repackbench lz4: liblz4 (C) ",
             "\nnew chunks: engine lz4, repackbench lz4: liblz4 (C) ",
-            "(repackbench.codec=libdeflate:6 has no part in it: it belongs to engine zlib)",
+            "(repackbench.codec=libdeflate:6 is not used: it belongs to engine zlib)",
         ] {
             assert!(shown.contains(part), "expected {part:?} in\n{shown}");
         }
@@ -95,7 +95,7 @@ fn the_debug_command_says_which_code_serves_each_chunk() {
     }
 }
 
-/// What the command prints, with single spaces between words.
+/// The output of the command, with single spaces between words.
 fn debug_command(hg: &Hg, folder: &Path) -> String {
     let shown = hg.run(folder, ["debugrepackbench"]).out;
     let lines = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -103,7 +103,7 @@ fn debug_command(hg: &Hg, folder: &Path) -> String {
 }
 
 #[test]
-fn an_explicit_format_outweighs_the_codecs() {
+fn explicit_format_overrides_the_codec() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.codec("lz4hc:9").set("format.revlog-compression=zlib").new_repository(folder.path());

@@ -1,4 +1,4 @@
-//! The extension's folder, repositories, and Mercurial to run on them.
+//! Builds the extension, makes repositories, and runs Mercurial on them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 #[path = "../../../../fixtures/built.rs"]
 mod built;
 
-/// The name by which the Python half finds the native module.
+/// The file name of the native module.
 pub(crate) const NATIVE_MODULE: &str = "_native.abi3.so";
 
-/// One Mercurial that the tests run, with or without the extension.
+/// A Mercurial that the tests run, with or without the extension.
 #[derive(Clone, Debug)]
 pub(crate) struct Hg {
     program: PathBuf,
@@ -23,17 +23,17 @@ pub(crate) struct Hg {
 }
 
 impl Hg {
-    /// The newest Mercurial that is supported.
+    /// The newest supported Mercurial.
     pub(crate) fn newest() -> Self {
         Hg::named_by("REPACKBENCH_HG")
     }
 
-    /// The oldest Mercurial that is supported.
+    /// The oldest supported Mercurial.
     pub(crate) fn oldest() -> Self {
         Hg::named_by("REPACKBENCH_HG_63")
     }
 
-    /// Both, with the extension.
+    /// Both of them, with the extension.
     pub(crate) fn extended() -> [Self; 2] {
         [Hg::newest().with_extension(), Hg::oldest().with_extension()]
     }
@@ -44,7 +44,7 @@ impl Hg {
         Hg { program: program.into(), extension: None, configuration: Vec::new() }
     }
 
-    /// The same Mercurial with the extension loaded, and nothing configured.
+    /// The same Mercurial with the extension, which is not configured.
     pub(crate) fn with_extension(self) -> Self {
         Hg { extension: Some(extension().to_path_buf()), ..self }
     }
@@ -59,19 +59,19 @@ impl Hg {
         Hg { extension: None, configuration: Vec::new(), ..self.clone() }
     }
 
-    /// The same Mercurial with a setting, as `section.name=value`.
+    /// The same Mercurial with a setting `section.name=value`.
     pub(crate) fn set(&self, setting: &str) -> Self {
         let mut changed = self.clone();
         changed.configuration.push(setting.to_owned());
         changed
     }
 
-    /// The same Mercurial under a codec.
+    /// The same Mercurial with a codec.
     pub(crate) fn codec(&self, spec: &str) -> Self {
         self.set(&format!("repackbench.codec={spec}"))
     }
 
-    /// A command that reads no configuration but this one's, and says everything in English with fixed dates.
+    /// A command that uses only the settings of this value, with English messages and UTC dates.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HG")) {
@@ -90,7 +90,7 @@ impl Hg {
         command
     }
 
-    /// The program's path, and what a configuration file for it says instead of options.
+    /// The program's path, and the text of a configuration file with the settings.
     pub(crate) fn program_and_configuration(&self) -> (&Path, String) {
         let settings = self.settings();
         let parts = settings.iter().filter_map(|setting| setting.split_once('='));
@@ -105,13 +105,13 @@ impl Hg {
         extension.chain(self.configuration.iter().cloned()).collect()
     }
 
-    /// Runs hg in a folder, whatever comes of it.
+    /// Runs hg in a folder. It may fail.
     pub(crate) fn try_run<I: AsRef<OsStr>>(&self, folder: &Path, arguments: impl IntoIterator<Item = I>) -> Outcome {
         let mut command = self.command();
         Outcome::of(command.current_dir(folder).args(arguments))
     }
 
-    /// Runs hg in a folder; fails the test unless it exits with 0 and without a traceback.
+    /// Runs hg in a folder. Fails the test unless hg exits with 0 and prints no traceback.
     #[track_caller]
     pub(crate) fn run<I: AsRef<OsStr>>(&self, folder: &Path, arguments: impl IntoIterator<Item = I>) -> Outcome {
         let outcome = self.try_run(folder, arguments);
@@ -119,7 +119,7 @@ impl Hg {
         outcome
     }
 
-    /// A new repository with a history whose chunks are worth compressing.
+    /// Makes a repository with a history whose chunks are worth compressing.
     #[track_caller]
     pub(crate) fn new_repository(&self, folder: &Path) {
         fs::create_dir_all(folder).expect("a folder for the repository");
@@ -138,26 +138,26 @@ impl Hg {
         self.run(folder, ["commit", "--addremove", "-q", "-m", &format!("round {round}"), "-d", &format!("{round} 0")]);
     }
 
-    /// Everything in the repository that a user sees, as one text.
+    /// Everything in the repository that a user can see, as one text.
     #[track_caller]
     pub(crate) fn history(&self, folder: &Path) -> String {
         self.run(folder, ["log", "-p", "--git", "--debug"]).out
     }
 
-    /// Fails the test unless `hg verify` is content.
+    /// Fails the test unless `hg verify` succeeds.
     #[track_caller]
     pub(crate) fn verify(&self, folder: &Path) {
         self.run(folder, ["verify", "-q"]);
     }
 
-    /// The lines of the repository's requirements that name a compression engine.
+    /// The requirements of the repository that name a compression engine.
     pub(crate) fn engine_requirements(folder: &Path) -> Vec<String> {
         let files = [".hg/requires", ".hg/store/requires"].map(|name| fs::read_to_string(folder.join(name)));
         let lines = files.iter().flatten().flat_map(|text| text.lines());
         lines.filter(|line| line.contains("compression")).map(str::to_owned).collect()
     }
 
-    /// The kinds of chunks of a file's revlog, as hg names them by their first byte: `0x78 (x)`, `0x28`, ...
+    /// The kinds of chunks in a file's revlog. hg names them by their first byte: `0x78 (x)`, `0x28`, ...
     #[track_caller]
     pub(crate) fn chunk_kinds(&self, folder: &Path, file: &str) -> Vec<String> {
         let shown = self.run(folder, ["debugrevlog", file]).out;
@@ -170,7 +170,7 @@ impl Hg {
     }
 }
 
-/// How a command ended and what it printed.
+/// The exit status and the output of a command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) status: Option<i32>,
@@ -185,14 +185,14 @@ impl Outcome {
         Outcome { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// Fails the test unless the command failed with a message that has each of `parts`, and without a traceback.
+    /// Fails the test unless the command failed, and printed a message with each of `parts` and no traceback.
     #[track_caller]
     pub(crate) fn fails_saying(&self, parts: &[&str]) {
         assert_ne!(self.status, Some(0), "{self:#?}");
         self.says(parts);
     }
 
-    /// Fails the test unless standard error has each of `parts`, and no traceback.
+    /// Fails the test unless standard error contains each of `parts` and no traceback.
     #[track_caller]
     pub(crate) fn says(&self, parts: &[&str]) {
         for part in parts {
@@ -202,12 +202,12 @@ impl Outcome {
     }
 }
 
-/// A path as one word of a shell's.
+/// A path as one word of a shell command.
 pub(crate) fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
-/// Some hundred lines of words, of which each round changes a few.
+/// A few hundred lines of words. Each round changes some of them.
 pub(crate) fn text(round: u64) -> String {
     let words = ["chunk", "payload", "delta", "snapshot", "manifest", "filelog", "changelog", "base"];
     let mut random = Random(7);
@@ -223,13 +223,13 @@ pub(crate) fn text(round: u64) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Bytes that no codec makes shorter.
+/// Bytes that no codec can compress.
 fn noise(round: u64) -> Vec<u8> {
     let mut random = Random(round + 1000);
     (0..2000).map(|_| random.below(256) as u8).collect()
 }
 
-/// A small generator of the same numbers every time (64-bit LCG, Knuth's MMIX constants).
+/// A small deterministic generator of numbers (64-bit LCG with Knuth's MMIX constants).
 struct Random(u64);
 
 impl Random {
@@ -239,12 +239,12 @@ impl Random {
     }
 }
 
-/// A folder that goes away with the test.
+/// A folder that is removed after the test.
 pub(crate) fn scratch() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
-/// The folder to give to hg, built from this checkout once for all tests.
+/// The folder of the extension, built from this checkout once for all tests.
 pub(crate) fn extension() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -256,7 +256,7 @@ pub(crate) fn extension() -> &'static Path {
     })
 }
 
-/// Copies a file and renames it into place: an hg of another test run keeps the library that it has mapped.
+/// Copies a file and renames the copy, so that an hg of another test run keeps the library that it has mapped.
 fn replace(from: &Path, to: &Path) {
     let unfinished = to.with_extension(format!("new{}", std::process::id()));
     fs::copy(from, &unfinished).unwrap_or_else(|error| panic!("{}: {error}", from.display()));

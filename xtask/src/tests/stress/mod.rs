@@ -76,9 +76,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         results.push(result);
     }
     for place in places.iter().flatten() {
-        eprintln!("note: {} is kept for the next stress run, which then compiles less", place.folder.display());
+        eprintln!("note: {} is kept, so that the next stress run compiles less", place.folder.display());
     }
-    println!("run  tests  failed  elapsed  surroundings");
+    println!("run  tests  failed  elapsed  environment");
     results.iter().for_each(|result| print!("{}", row(result)));
     let failed: usize = results.iter().map(|result| result.failed.len()).sum();
     if failed == 0 { Ok(()) } else { Err(Failure(format!("{failed} tests failed"))) }
@@ -116,7 +116,7 @@ fn row(result: &RunResult) -> String {
     let mut text =
         format!("{:3}  {tests:5}  {:6}  {:5} s  {setting}\n", setting.number, failed.len(), elapsed.as_secs());
     for FailedTest { name, again } in failed {
-        text.push_str(&format!("     failed: {name}; again in {again} of {REPEATS} random orders\n"));
+        text.push_str(&format!("     failed: {name}; failed again in {again} of {REPEATS} random orders\n"));
     }
     text
 }

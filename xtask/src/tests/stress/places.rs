@@ -33,7 +33,11 @@ impl Place {
     }
 
     fn make(folder: &Path, variables: &Variables) -> Outcome<Self> {
-        eprintln!("\na checkout at a path of {} characters: {}", folder.as_os_str().as_bytes().len(), folder.display());
+        eprintln!(
+            "\nmaking a checkout at a path of {} characters: {}",
+            folder.as_os_str().as_bytes().len(),
+            folder.display()
+        );
         make_folder(&folder.join("target"))?;
         process::run(Command::new("sh").args(["-ec", COPY]).arg(crate::workspace_root()).arg(folder))?;
         if !folder.join("target/debug").exists() {

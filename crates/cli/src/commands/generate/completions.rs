@@ -21,8 +21,8 @@ const PLACES: [(Shell, &str); 5] = [
 /// bash-completion loads this file for the command `git-repackbench`, git's completion for `git repackbench`.
 const GIT_IN_BASH: &str = "bash-completion/completions/git-repackbench";
 
-/// The function that git's completion calls. It provides the words and the position of the subcommand, and expects a space after a
-/// complete word.
+/// The function that git's completion calls. It provides the words and the position of the subcommand, and expects a
+/// space after a complete word.
 const GIT_FUNCTION_IN_BASH: &str = r#"
 _git_repackbench() {
     local first=${__git_cmd_idx:-1} index

@@ -76,11 +76,11 @@ fn git_page(program: &Command) -> Result<Vec<u8>, Failure> {
         bold("git repackbench"),
         roman(" is "),
         bold("repackbench"),
-        roman(", which git finds by its name "),
+        roman(", which git finds under the name "),
         bold(GIT),
         roman(
-            ". Repositories are named as arguments; a single dot is the one that the current folder is in, so that \
-             -C goes where it does for git's own commands. Settings that -c gives reach the git that exec runs.",
+            ". Repositories are arguments; a single dot is the repository around the current folder, so that -C works \
+             as for the commands of git. Settings of -c are passed to the git that exec runs.",
         ),
     ]);
     roff.to_writer(&mut page)?;

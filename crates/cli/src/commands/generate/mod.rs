@@ -18,11 +18,11 @@ use crate::{
 
 /// Write the man pages and shell completions.
 ///
-/// They go where they are found below the prefix's folder `share`. The same program writes the same bytes.
+/// They are written to their usual places below the folder `share` of a prefix. The same program writes the same bytes.
 #[derive(Debug, Parser)]
 #[command(name = "generate", hide = true)]
 pub(crate) struct GenerateArguments {
-    /// The folder `share`, new or not.
+    /// The folder `share`, new or existing.
     #[arg(value_name = "SHARE")]
     pub(crate) share: PathBuf,
 }

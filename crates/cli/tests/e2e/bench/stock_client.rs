@@ -102,7 +102,7 @@ fn compares_both_clients_and_report_agrees() {
     let options = ["--client", "both", "--codec", "zstd:3", "--workload", "traverse", "--caches", "off,forge"];
     let options = [&options[..], &["--blocks", "2", "--json", text(&file)]].concat();
     let table = run(&scratch, &repo, &options).exits(exit::OK).text();
-    let side_by_side = "in-process and by commands: CPU ratios";
+    let side_by_side = "in-process and by commands: CPU time ratios";
     assert!(table.contains(side_by_side) && table.contains(", by stock git"), "{table}");
     assert!(table.contains("traverse (caches=forge)"), "{table}");
     let again = program::repackbench(["report", text(&file)]).exits(exit::OK).text();

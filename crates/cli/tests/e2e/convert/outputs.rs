@@ -177,7 +177,7 @@ fn cache_prune_removes_leftovers_of_a_killed_conversion() {
         let mut prune = cached(&slow.scratch);
         program::run(prune.env("TMPDIR", slow.scratch.path()).args(["cache", "prune"])).exits(exit::OK).text()
     };
-    assert!(prune().contains("1 folder of unfinished output that a killed run left"));
+    assert!(prune().contains("1 folder of unfinished output left by a killed run"));
     assert!(slow.folders().is_empty(), "{:?}", slow.folders());
     assert_eq!(prune(), "0 variants removed, 0 bytes freed, 0 in use\n");
 }

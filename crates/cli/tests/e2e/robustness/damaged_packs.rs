@@ -121,11 +121,11 @@ fn truncated_indices() {
 }
 
 /// A change to a pack's index.
-type Lie = fn(&mut OpenPack);
+type Change = fn(&mut OpenPack);
 
 #[test]
 fn inconsistent_indices() {
-    let lies: [(&str, Lie); 6] = [
+    let lies: [(&str, Change); 6] = [
         ("a fan-out that falls", |pack| pack.index[8 + 4 * 7..][..4].copy_from_slice(&[0, 0, 0xff, 0xff])),
         ("a count of four thousand million", |pack| pack.index[8 + 4 * 255..][..4].copy_from_slice(&[0xff; 4])),
         ("an offset past the end", |pack| {

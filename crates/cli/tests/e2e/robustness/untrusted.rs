@@ -161,7 +161,7 @@ fn commands_that_start_git_check_ownership() {
         ["bench", "--client", "stock", "--blocks", "1", "--workload", "traverse", "--codec", "zlib:1", "--quiet"];
     for words in [&[&bench[..], &[text(&repo)]].concat()[..], &["exec", text(&repo), "--", "git", "log"]] {
         let refused = on(words).exits(exit::FAILURE);
-        assert!(refused.error_line().contains("somebody else owns it"), "{}", refused.stderr);
+        assert!(refused.error_line().contains("another user owns it"), "{}", refused.stderr);
         assert!(refused.stderr.contains("safe.directory"), "{}", refused.stderr);
     }
     // Commands that do not start git run nothing.

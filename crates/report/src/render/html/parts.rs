@@ -3,7 +3,7 @@
 use super::table::PageTable;
 use crate::{
     chart::{ChartKind, Figure, Width},
-    document::{Article, Section, SectionKind},
+    document::{Article, Block, Section},
 };
 
 /// A section: figures, then articles.
@@ -12,10 +12,6 @@ pub(super) struct PageSection {
     /// Unique in the page.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
-    /// Its title in the table of contents.
-    pub(super) short_title: &'static str,
-    /// A sentence about all of it.
-    pub(super) about: Option<&'static str>,
     pub(super) figures: Vec<PageFigure>,
     pub(super) articles: Vec<PageArticle>,
 }
@@ -23,7 +19,7 @@ pub(super) struct PageSection {
 impl PageSection {
     fn of_figures(kind: ChartKind) -> Self {
         let (id, title) = (kind.slug(), kind.title());
-        PageSection { id, title, short_title: title, about: None, figures: Vec::new(), articles: Vec::new() }
+        PageSection { id, title, figures: Vec::new(), articles: Vec::new() }
     }
 
     pub(super) fn of(section: &Section) -> Self {
@@ -31,10 +27,8 @@ impl PageSection {
         PageSection {
             id: kind.slug(),
             title: kind.heading(),
-            short_title: kind.short_heading(),
-            about: section.about,
             figures: Vec::new(),
-            articles: section.articles.iter().map(|article| PageArticle::of(kind, article)).collect(),
+            articles: section.articles.iter().map(PageArticle::of).collect(),
         }
     }
 }
@@ -91,7 +85,6 @@ pub(super) struct PageArticle {
     pub(super) workload: Option<String>,
     pub(super) title: String,
     pub(super) blocks: Vec<PageBlock>,
-    pub(super) is_bare: bool,
 }
 
 /// A part of an article.
@@ -100,28 +93,23 @@ pub(super) enum PageBlock {
     Table(PageTable),
     /// Sentences.
     Notes(Vec<String>),
-    /// Sentences below a heading, if that is not empty.
-    List(&'static str, Vec<String>),
 }
 
 impl PageArticle {
-    fn of(kind: SectionKind, article: &Article) -> Self {
-        let tables = article.tables().map(PageTable::from).filter(|table| !table.is_empty()).map(PageBlock::Table);
-        let notes: Vec<String> = article.notes().cloned().collect();
-        let blocks = match kind {
-            SectionKind::Comparisons => tables.chain([PageBlock::List("Conditions", notes)]).collect(),
-            SectionKind::Budgets => tables.chain([PageBlock::List("", notes)]).collect(),
-            SectionKind::Explanations => [PageBlock::Notes(notes)].into_iter().chain(tables).collect(),
-            SectionKind::Traces => tables.chain([PageBlock::Notes(notes)]).collect(),
-            SectionKind::Sizes => tables.take(1).collect(),
-            _ => tables.collect(),
-        };
+    fn of(article: &Article) -> Self {
+        let blocks = article.blocks.iter().flat_map(|block| match block {
+            Block::Table(table) if table.is_empty() => Vec::new(),
+            Block::Table(table) => {
+                let footer = (!table.footer.is_empty()).then(|| PageBlock::Notes(table.footer.clone()));
+                [PageBlock::Table(PageTable::from(table))].into_iter().chain(footer).collect()
+            }
+            Block::Notes(notes) => vec![PageBlock::Notes(notes.clone())],
+        });
         PageArticle {
             repository: article.repository.clone(),
             workload: article.workload.clone(),
             title: article.title.clone(),
-            blocks,
-            is_bare: matches!(kind, SectionKind::Sizes | SectionKind::Joined),
+            blocks: blocks.collect(),
         }
     }
 }

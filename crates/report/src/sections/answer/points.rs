@@ -111,8 +111,8 @@ fn gain_and_loss(candidate: &Candidate<'_>, baseline: &str, baseline_bytes: u64)
         text: if parts.is_empty() { none } else { format!("against {baseline}: {}", parts.join("; ")) },
     };
     let mut points = vec![
-        point("Gain", gains, "nothing that these runs show".to_owned()),
-        point("Loss", losses, "nothing that these runs show".to_owned()),
+        point("Gain", gains, "none that these runs show".to_owned()),
+        point("Loss", losses, "none that these runs show".to_owned()),
     ];
     if !open.is_empty() {
         points.push(Point {
@@ -124,12 +124,12 @@ fn gain_and_loss(candidate: &Candidate<'_>, baseline: &str, baseline_bytes: u64)
     points
 }
 
-/// `0.40 of the time of checkout`.
+/// `0.40 of the CPU time of checkout`.
 fn times(cell: &Cell<'_>) -> String {
-    let workload = &cell.comparison.workload;
+    let (workload, time) = (&cell.comparison.workload, cell.comparison.compared_time.name());
     match cell.ratio {
-        1.0.. => format!("{} times the time of {workload}", time_ratio(cell.ratio)),
-        _ => format!("{} of the time of {workload}", time_ratio(cell.ratio)),
+        1.0.. => format!("{} times the {time} of {workload}", time_ratio(cell.ratio)),
+        _ => format!("{} of the {time} of {workload}", time_ratio(cell.ratio)),
     }
 }
 
@@ -138,7 +138,7 @@ fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -
     let name = "Smallest";
     let difference = SizeDifference::of(least.bytes, baseline_bytes).filter(|difference| !difference.is_larger());
     let Some(difference) = difference else {
-        return Some(Point { name, variant: Some(baseline.to_owned()), text: "no variant takes less".to_owned() });
+        return Some(Point { name, variant: Some(baseline.to_owned()), text: "no variant is smaller".to_owned() });
     };
     let times = range(least).map(|range| format!(", {range}")).unwrap_or_default();
     let text = format!("{}{times}", difference.words_beside(baseline));
@@ -196,8 +196,8 @@ fn both(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
         let text = "no variant is: each is larger, or slower somewhere, or not decided by these runs".to_owned();
         return Point { name, variant: None, text };
     };
-    let size =
-        SizeDifference::of(best.bytes, baseline_bytes).map_or_else(|| "as small".to_owned(), SizeDifference::words);
+    let size = SizeDifference::of(best.bytes, baseline_bytes)
+        .map_or_else(|| "the same size".to_owned(), SizeDifference::words);
     let text = format!("{size}, and no workload that reads is slower; {range}");
     Point { name, variant: Some(best.label.clone()), text }
 }
@@ -219,7 +219,7 @@ fn worst(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> V
         None => Point {
             name: "Slower",
             variant: None,
-            text: format!("no variant than {baseline}, as far as these runs decide"),
+            text: format!("no variant is slower than {baseline}, as far as these runs decide"),
         },
     });
     points

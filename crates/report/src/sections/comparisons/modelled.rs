@@ -44,15 +44,15 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = Vec::new();
     if !devices(comparisons).is_empty() {
         notes.push(
-            "Modelled cold: what waiting for the device alone would add on an empty page cache (ratio to the baseline), by the model in\n\
-             METHODOLOGY.md from an access trace. Not measured, so without verdict."
+            "Modelled cold: the time of waiting for the device with an empty page cache (ratio to the baseline), by the model in\n\
+             METHODOLOGY.md from an access trace. It is not measured, so it has no verdict."
                 .to_owned(),
         );
         let without = |comparison: &&&WorkloadComparison| comparison.rows.iter().all(|row| row.reads.is_none());
         let names: Vec<String> =
             comparisons.iter().filter(without).map(|it| plain_text(&it.workload.to_string())).collect();
         if !names.is_empty() {
-            notes.push(format!("No access trace, and so nothing modelled: {}.", names.join(", ")));
+            notes.push(format!("No access trace, so nothing is modelled: {}.", names.join(", ")));
         }
     }
     notes.extend(comparisons.iter().filter_map(|comparison| touched(comparison)));
@@ -112,8 +112,8 @@ mod tests {
         ends("zstd:5", "0.800 1.50 s (0.75) 3.99 ms (1.00)");
         ends("sizes zlib:6", "1.000 - -");
         assert!(text.contains("\nPage cache touched by checkout: zlib:6 5.00 MB, zstd:5 4.10 MB.\n"), "{text}");
-        assert!(text.contains("\nNo access trace, and so nothing modelled: sizes.\n"), "{text}");
-        assert!(text.contains("Not measured, so without verdict."), "{text}");
+        assert!(text.contains("\nNo access trace, so nothing is modelled: sizes.\n"), "{text}");
+        assert!(text.contains("It is not measured, so it has no verdict."), "{text}");
 
         let mut without = traced;
         for row in &mut without.rows {

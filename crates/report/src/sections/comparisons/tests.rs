@@ -46,7 +46,7 @@ diff:raw  zlib:6          85.0 ms  102.0 ms  baseline                           
 
 CPU is user plus system time.
 Times are medians. Ratios are to the geometric mean of the baseline's runs A and A' in the same block: median [95 % interval].
-Verdicts: a difference lies beyond the noise floor (the interval of A / A', 1 % at least); error rate 5 % over all 3 ratios (Holm).
+Verdicts: a difference is beyond the noise floor (the interval of A / A', at least 1 %); the error rate is 5 % over all 3 ratios (Holm).
 Fairness: chunk checksums checked; object hashes not checked; delta-base cache 96M, hits: traverse 71 %, diff:raw 71 %; commit-graph and bitmaps off.
 ";
     let text = bench_table(&[traverse, diff]);
@@ -61,7 +61,7 @@ fn notes_name_the_limits_of_a_comparison() {
     unchecked.counts.insert(MISSING.into(), 25);
     let text = bench_table(&[comparison("checkout", vec![unchecked], None)]);
     assert!(text.contains("lz4 [checksum=no]"), "{text}");
-    assert!(text.contains("\nchecksum=no: nothing checks"), "{text}");
+    assert!(text.contains("\nchecksum=no: reading checks nothing"), "{text}");
     assert!(text.contains("checkout: 25 missing objects were skipped."), "{text}");
     assert!(text.contains("(3 blocks; 6 are needed for 95 %)"), "{text}");
     assert!(!text.contains("A dash for a ratio"), "{text}");
@@ -123,10 +123,10 @@ fn several_copies_at_once_show_runs_per_second() {
     let text = bench_table(&[copies.clone()]);
     assert!(text.contains("  runs/s  time ratio"), "{text}");
     assert!(text.contains("  4.00  baseline") && text.contains("  8.00  0.50 [0.40, 0.60]"), "{text}");
-    assert!(text.contains("\nThe time compared is elapsed time.\n"), "{text}");
+    assert!(text.contains("\nThe compared time is elapsed time.\n"), "{text}");
     let alone = comparison("checkout", vec![row(Role::Baseline, "zlib:6", 1, None, 1)], None);
     let both = bench_table(&[copies, alone]);
-    assert!(both.contains("elapsed time for traverse, else CPU time. CPU is user plus system time."), "{both}");
+    assert!(both.contains("elapsed time for traverse, otherwise CPU time. CPU is user plus system time."), "{both}");
 }
 
 #[test]
@@ -137,9 +137,9 @@ fn notes_name_the_compared_time() {
     };
     let (checkout, traverse) = (of("checkout", ComparedTime::User), of("traverse", ComparedTime::Cpu));
     let both = bench_table(&[checkout.clone(), traverse]);
-    assert!(both.contains("\nCPU is user plus system time; user time only for checkout (files"), "{both}");
+    assert!(both.contains("\nCPU is user plus system time; for checkout user time only "), "{both}");
     let alone = bench_table(&[checkout]);
-    assert!(alone.contains("\nCPU is user time only (files"), "{alone}");
+    assert!(alone.contains("\nCPU is user time only: the system time"), "{alone}");
 }
 
 #[test]
@@ -150,18 +150,21 @@ fn notes_explain_the_time_of_writing_files() {
     };
     let checkout = of("checkout", ComparedTime::CpuWithoutWriting);
     let alone = bench_table(std::slice::from_ref(&checkout));
-    assert!(alone.contains("\nCPU is user plus system time without that of writing files, which varies.\n"), "{alone}");
+    assert!(
+        alone.contains("\nCPU is user plus system time without the time of writing files, which varies.\n"),
+        "{alone}"
+    );
     let both = bench_table(&[checkout.clone(), of("traverse", ComparedTime::Cpu)]);
-    let note = "\nCPU is user plus system time; without that of writing files for checkout (files are written: system time \
+    let note = "\nCPU is user plus system time; for checkout without the time of writing files (the system time of writing files \
                 varies).\n";
     assert!(both.contains(note), "{both}");
     let command = bench_table(&[of("checkout", ComparedTime::UserOfCommand)]);
-    assert!(command.contains("\nCPU is user time only (files"), "{command}");
+    assert!(command.contains("\nCPU is user time only: the system time"), "{command}");
 
     let older = of("checkout", ComparedTime::User);
     let text = bench_table(&[older.clone(), checkout]);
-    let note = "\ncheckout stands here by user CPU time and by CPU time without writing files, in this order: these are \
-                different clocks, and are not compared with each other.\n";
+    let note = "\ncheckout was measured by user CPU time and by CPU time without writing files, in this order: these are \
+                different clocks, which are not compared with each other.\n";
     assert!(text.contains(note), "{text}");
     assert!(!text.contains("more than once"), "{text}");
     let old = bench_table(&[older, of("traverse", ComparedTime::Cpu)]);
@@ -182,8 +185,8 @@ fn notes_explain_missing_verdicts() {
     noisy.disturbance = DisturbanceShares { steal: Some(0.031), cpu_pressure: Some(0.25), ..noisy.disturbance };
     let text = bench_table(&[noisy]);
     assert!(text.contains("none: too noisy") && text.contains("1.10 [1.05, 1.20]  invalid"), "{text}");
-    assert!(text.contains("\ntraverse: the same files read twice differ"), "{text}");
-    assert!(text.contains("took processors away for 3.1 %, some task waited for a processor for 25 %."), "{text}");
+    assert!(text.contains("\ntraverse: two reads of the same files differ"), "{text}");
+    assert!(text.contains("took processors away 3.1 %, some task waited for a processor 25 %."), "{text}");
     assert!(!text.contains("Verdicts:"), "{text}");
 
     let mut guessed = comparison("checkout", rows(), Some(estimate(1.0, 0.99, 1.01)));
@@ -191,7 +194,10 @@ fn notes_explain_missing_verdicts() {
     guessed.rows[1].verdict = None;
     let text = bench_table(&[guessed]);
     assert!(text.contains("none: too short") && text.contains("1.00 [0.99, 1.01]  invalid"), "{text}");
-    assert!(text.contains("\ncheckout: the kernel makes user time of timer ticks, and saw too few"), "{text}");
+    assert!(
+        text.contains("\ncheckout: the kernel derives user time from timer ticks, and some runs had too few"),
+        "{text}"
+    );
     assert!(!text.contains("something disturbed the runs"), "{text}");
 
     let mut short = comparison("traverse", rows(), Some(estimate(1.0, 0.99, 1.01)));
@@ -286,5 +292,5 @@ fn details_of_repository_do_not_split_its_table() {
 fn note_explains_repeated_workload() {
     let of = |spec| comparison("traverse", vec![row(Role::Baseline, spec, 1182, None, 110_500_000)], None);
     let text = bench_table(&[of("zlib:6"), of("zlib:9")]);
-    assert!(text.contains("stands here more than once: its sessions had different baselines"), "{text}");
+    assert!(text.contains("appears more than once: its sessions had different baselines"), "{text}");
 }

@@ -73,22 +73,22 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     if let Some(first) = comparisons.first().filter(|_| has_verdicts) {
         let ratios = counted(first.cells as u64, "ratio", "ratios");
         notes.push(format!(
-            "Verdicts: a difference lies beyond the noise floor (the interval of A / A', 1 % at least); error rate 5 % over \
-             all {ratios} (Holm)."
+            "Verdicts: a difference is beyond the noise floor (the interval of A / A', at least 1 %); the error rate is 5 % over all \
+             {ratios} (Holm)."
         ));
     }
     notes.extend(too_few_blocks(comparisons));
     for comparison in comparisons.iter().filter(|comparison| comparison.has_guesses) {
         notes.push(format!(
-            "{}: the kernel makes user time of timer ticks, and saw too few of them in some runs: the times are guesses, and there \
-             are no verdicts.",
+            "{}: the kernel derives user time from timer ticks, and some runs had too few: the times are guesses, so there are no \
+             verdicts.",
             name(comparison)
         ));
     }
     for comparison in comparisons.iter().filter(|comparison| !comparison.is_valid && !comparison.has_guesses) {
         notes.push(format!(
-            "{}: the same files read twice differ (A / A' lies wholly beyond 1 %): something disturbed the runs, and there are \
-             no verdicts.",
+            "{}: two reads of the same files differ (all of A / A' is beyond 1 %): something disturbed the runs, so there are no \
+             verdicts.",
             name(comparison)
         ));
     }
@@ -112,7 +112,7 @@ pub(crate) fn too_few_blocks(comparisons: &[&WorkloadComparison]) -> Option<Stri
     });
     let (pairs, comparison) = short.min_by_key(|(pairs, _)| *pairs)?;
     Some(format!(
-        "With {} ratios together, none can be called faster or slower before {} blocks; there are {pairs}.",
+        "With {} ratios, none can be called faster or slower before {} blocks; there are {pairs}.",
         comparison.cells, comparison.blocks_for_verdicts
     ))
 }
@@ -127,12 +127,12 @@ fn disturbance(comparisons: &[&WorkloadComparison]) -> Option<String> {
         shares.max_by(f64::total_cmp).filter(|share| *share >= CONSIDERABLE)
     };
     let parts = [
-        (worst(|comparison| comparison.disturbance.steal), "a hypervisor took processors away for"),
-        (worst(|comparison| comparison.disturbance.cpu_pressure), "some task waited for a processor for"),
-        (worst(|comparison| comparison.disturbance.io_pressure), "for a disk for"),
-        (worst(|comparison| comparison.disturbance.memory_pressure), "for memory for"),
+        (worst(|comparison| comparison.disturbance.steal), "a hypervisor took processors away"),
+        (worst(|comparison| comparison.disturbance.cpu_pressure), "some task waited for a processor"),
+        (worst(|comparison| comparison.disturbance.io_pressure), "for a disk"),
+        (worst(|comparison| comparison.disturbance.memory_pressure), "for memory"),
     ];
     let parts: Vec<String> =
         parts.into_iter().filter_map(|(part, what)| part.map(|part| format!("{what} {}", share(part)))).collect();
-    (!parts.is_empty()).then(|| format!("The machine was not idle; of the time measured, {}.", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("The machine was not idle. Shares of the measured time: {}.", parts.join(", ")))
 }
