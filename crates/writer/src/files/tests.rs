@@ -254,7 +254,7 @@ fn files_are_compressed_in_place_and_back() {
         assert_eq!(files_in_folder_order(&root).unwrap().len(), 7);
         let names: Vec<PathBuf> = contents().iter().map(|(path, _)| PathBuf::from(OsStr::from_bytes(path))).collect();
         let mut decoder = FileDecoder::new(tree.descriptor().form, Decoders::default());
-        let back = in_place::uncompress(&root, &names, tree.descriptor().form, &mut decoder, 1 << 20, &NoProgress);
+        let back = in_place::uncompress(&root, &names, &mut decoder, 1 << 20, &NoProgress);
         assert_eq!(back.unwrap(), content_bytes);
         for (path, content) in contents() {
             assert_eq!(fs::read(root.join(OsStr::from_bytes(path))).unwrap(), content);

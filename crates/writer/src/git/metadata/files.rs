@@ -36,7 +36,7 @@ impl<'out> Output<'out> {
         self.report
     }
 
-    /// Notes for the user what is not copied.
+    /// Adds a note about something that is not copied.
     pub(super) fn note_left_out(&mut self, what: String) {
         self.report.left_out.push(what);
     }
