@@ -96,6 +96,6 @@ fn a_path_that_leads_elsewhere_is_refused_and_nothing_is_written_there() {
         outcome
     });
     let error = outcome.unwrap_err().to_string();
-    assert!(error.contains("/victim: cannot write: its path leads elsewhere"), "{error}");
+    assert!(error.contains("/victim: cannot write: its path leads outside of the tree"), "{error}");
     assert_eq!(setting.left_in_cache(), 0);
 }
