@@ -72,7 +72,7 @@ pub(crate) fn in_scratch_folder<T>(out: &Path, work: impl FnOnce(&Path) -> Resul
     let scratch = tempfile::Builder::new()
         .prefix("recomputed-")
         .tempdir_in(out)
-        .map_err(|e| WriterError::io("make a folder in", out, e.kind().into()))?;
+        .map_err(|e| WriterError::io("create a folder in", out, e.kind().into()))?;
     let done = work(scratch.path())?;
     let path = scratch.path().to_owned();
     scratch.close().map_err(|e| WriterError::io("remove", path, e))?;

@@ -65,7 +65,7 @@ pub fn convert_recomputed(
 
 /// The error for a recomputer of the other version-control system.
 pub(crate) fn other_system(spec: &CodecSpec) -> WriterError {
-    let why = "deltas of one version-control system are not chosen by another's program".to_owned();
+    let why = "git recomputes only deltas of Git repositories, and hg only those of Mercurial repositories".to_owned();
     WriterError::Spec { spec: spec.to_string(), why }
 }
 

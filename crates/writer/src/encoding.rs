@@ -110,7 +110,7 @@ impl Encoding {
         if self.assigned.dictionaries.is_empty() {
             return Ok(());
         }
-        fs::create_dir_all(folder).map_err(|e| WriterError::io("make", folder, e))?;
+        fs::create_dir_all(folder).map_err(|e| WriterError::io("create", folder, e))?;
         let mut encoder = ChunkEncoder::new(&CodecSpec::for_dictionaries())?;
         let mut table = String::new();
         let mut stored = Vec::new();

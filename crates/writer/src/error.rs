@@ -35,7 +35,7 @@ pub enum WriterError {
         force_helps: bool,
     },
     /// The length or the offset of a new chunk does not fit the entry of a revlog.
-    #[error("{}: revision {revision}: {what} would be {found}, at most {limit} can be written", path.display())]
+    #[error("{}: revision {revision}: {what} would be {found}, but the format allows at most {limit}", path.display())]
     TooLarge {
         /// The source's index file.
         path: PathBuf,
@@ -71,7 +71,7 @@ pub enum WriterError {
     #[error("interrupted; nothing was written")]
     Interrupted,
     /// A new chunk decodes to other bytes than were encoded: a bug of the codec, or a fault of this machine's memory.
-    #[error("{}: {what}: what was encoded decodes to other bytes ({detail}); nothing was written", path.display())]
+    #[error("{}: {what}: verification failed ({detail}); nothing was written", path.display())]
     Unfaithful {
         /// The source file.
         path: PathBuf,

@@ -139,22 +139,22 @@ impl Layout {
     pub fn check(&self, source: &Repository, spec: &CodecSpec) -> Result<()> {
         let why = match source {
             Repository::Hg(_) if self.store != StoreKind::AsFound => {
-                "a Mercurial repository is kept in revlogs: expected --store pack"
+                "Mercurial repositories are stored in revlogs: expected --store pack"
             }
             Repository::Hg(_) if self.order != Order::Source => {
-                "the revisions of a revlog lie in the order of their numbers: expected --order source"
+                "the revisions of a revlog are in the order of their numbers: expected --order source"
             }
             _ if self.store != StoreKind::AsFound && self.order != Order::Source => {
                 "only packs have an order: expected --store pack, or --order source"
             }
             _ if self.reference_deltas && self.order == Order::Source => {
-                "in the source's order no delta would lie before its base: expected another --order with --order-refs"
+                "in the order of the source no delta comes before its base: expected another --order with --order-refs"
             }
             _ if self.reference_deltas && spec.uses_bases() => {
-                "prefix and patch need the base of a delta before it: expected no --order-refs"
+                "prefix and patch need the base before the delta: expected no --order-refs"
             }
             _ if self.store != StoreKind::AsFound && spec.uses_bases() => {
-                "prefix and patch need deltas, and only packs have some: expected --store pack"
+                "prefix and patch need deltas, which only packs have: expected --store pack"
             }
             _ => return Ok(()),
         };
@@ -177,7 +177,7 @@ impl Layout {
         if self.is_default() {
             return Ok(());
         }
-        Err(self.refused(spec, "deltas that are chosen again lie as git or hg writes them: expected no --rechosen"))
+        Err(self.refused(spec, "recomputed deltas are stored as git or hg writes them: expected no --rechosen"))
     }
 
     fn refused(&self, spec: &CodecSpec, why: &str) -> WriterError {

@@ -37,7 +37,7 @@ pub fn default_output(source: &Path, spec: &CodecSpec, suffix: &str) -> Result<P
     }
     let mut name: OsString = path.file_name().map(Into::into).ok_or_else(|| WriterError::Output {
         path: source.to_owned(),
-        why: "has no name to derive the output's from; name one with -o".into(),
+        why: "has no name to derive the output's name from; use -o".into(),
         force_helps: false,
     })?;
     name.push(".");
@@ -72,11 +72,11 @@ impl OutputPath {
         let parent = match target.parent() {
             Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
             Some(parent) => parent,
-            None => return refuse("is no place for a repository", false),
+            None => return refuse("is not a path for a repository", false),
         };
-        let Some(name) = target.file_name() else { return refuse("is no place for a repository", false) };
+        let Some(name) = target.file_name() else { return refuse("is not a path for a repository", false) };
         let Ok(parent) = fs::canonicalize(parent) else {
-            return refuse("the folder to write it into is not there", false);
+            return refuse("its parent folder does not exist", false);
         };
         // Before `target` is inspected, since a killed run may have moved it aside.
         remove_leftovers(&parent);
@@ -84,23 +84,23 @@ impl OutputPath {
         for source in sources {
             let source = fs::canonicalize(source).map_err(|e| WriterError::io("find", source, e))?;
             if target_absolute.starts_with(&source) {
-                return refuse("lies inside the source, which is never written to", false);
+                return refuse("is inside the source, which is never written to", false);
             }
             if source.starts_with(&target_absolute) {
-                return refuse("holds the source, which is never written to", false);
+                return refuse("contains the source, which is never written to", false);
             }
         }
         let replaces = match fs::symlink_metadata(&target_absolute) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => false,
             Err(e) => return Err(WriterError::io("inspect", target, e)),
-            Ok(_) if !force => return refuse("exists already", true),
+            Ok(_) if !force => return refuse("already exists", true),
             Ok(metadata) => match why_not_replaceable(&target_absolute, &metadata)? {
                 None => true,
                 Some(why) => return refuse(&why, false),
             },
         };
         let work =
-            WorkFolder::create(&parent).map_err(|e| WriterError::io("make a folder in", &parent, e.kind().into()))?;
+            WorkFolder::create(&parent).map_err(|e| WriterError::io("create a folder in", &parent, e.kind().into()))?;
         let building = work.new_folder();
         Ok(OutputPath { work, building, target: target_absolute, replaces })
     }
@@ -164,7 +164,7 @@ fn sync(path: &Path) -> Result<()> {
 }
 
 /// The reason why something is not replaced although `force` is on.
-const NOT_REPLACEABLE: &str = "exists and is neither a bare repository, a repository of Mercurial without a checkout, a tree of files \
+const NOT_REPLACEABLE: &str = "exists and is neither a bare repository, a Mercurial repository without a checkout, a tree of files \
      that convert wrote, nor an empty folder";
 
 /// The reason why `force` does not replace `target`; `None` if it does.
@@ -202,12 +202,12 @@ fn why_not_a_file_tree(target: &Path) -> Result<Option<String>> {
     for entry in fs::read_dir(target).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
         if name != DESCRIPTOR_FILE && name != FILES_FOLDER {
-            return Ok(Some(format!("holds {}, which no conversion wrote", name.display())));
+            return Ok(Some(format!("contains {}, which no conversion wrote", name.display())));
         }
     }
     let descriptor = match Descriptor::read(target) {
         Ok(descriptor) => descriptor,
-        Err(error) => return Ok(Some(format!("is no tree of files that convert wrote: {error}"))),
+        Err(error) => return Ok(Some(format!("is not a tree of files that convert wrote: {error}"))),
     };
     let mut files = 0u64;
     for entry in walkdir::WalkDir::new(target.join(FILES_FOLDER)) {
@@ -215,11 +215,11 @@ fn why_not_a_file_tree(target: &Path) -> Result<Option<String>> {
         if entry.file_type().is_file() {
             files += 1;
         } else if !entry.file_type().is_dir() {
-            return Ok(Some(format!("holds {}, which no conversion wrote", entry.path().display())));
+            return Ok(Some(format!("contains {}, which no conversion wrote", entry.path().display())));
         }
     }
     let expected = descriptor.files;
-    Ok((files != expected).then(|| format!("holds {files} files, and {expected} as its {DESCRIPTOR_FILE} says")))
+    Ok((files != expected).then(|| format!("contains {files} files, but its {DESCRIPTOR_FILE} says {expected}")))
 }
 
 /// What hg adds to the output of a conversion when it only reads it.
@@ -233,7 +233,7 @@ fn why_not_a_converted_hg_dir(hg_dir: &Path) -> Result<Option<String>> {
         let name = entry.map_err(failed)?.file_name();
         let mut written = ["requires", "store"].iter().chain(&KEPT_IN_HG_DIR).chain(&DERIVED_BY_HG);
         if !written.any(|known| name == **known) {
-            return Ok(Some(format!("holds .hg/{}, which no conversion wrote", name.display())));
+            return Ok(Some(format!("contains .hg/{}, which no conversion wrote", name.display())));
         }
     }
     Ok(None)

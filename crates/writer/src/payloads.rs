@@ -120,7 +120,7 @@ fn is_empty_folder(target: &Path) -> Result<bool> {
     match fs::read_dir(target).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(true),
         _ => {
-            let why = "exists and is no empty folder".to_owned();
+            let why = "exists and is not an empty folder".to_owned();
             Err(WriterError::Output { path: target.to_owned(), why, force_helps: false })
         }
     }
@@ -184,7 +184,7 @@ impl<'a> Export<'a> {
         let folder = format!("{}/{:04}", folder_of(chunk.kind), number / FILES_IN_A_FOLDER);
         if number.is_multiple_of(FILES_IN_A_FOLDER) {
             let path = self.out.join(&folder);
-            fs::create_dir_all(&path).map_err(|e| WriterError::io("make", path, e))?;
+            fs::create_dir_all(&path).map_err(|e| WriterError::io("create", path, e))?;
         }
         let name = format!("{folder}/{number:07}");
         let path = self.out.join(&name);

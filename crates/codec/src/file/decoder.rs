@@ -48,6 +48,11 @@ impl FileDecoder {
         FileDecoder { form, inflater: None, zstd: None, chunks: ChunkDecoder::new(decoders) }
     }
 
+    /// The form of the files that it decodes.
+    pub fn form(&self) -> FileForm {
+        self.form
+    }
+
     /// Decodes the file that is all of `stored`, appends its content of at most `limit` bytes to `content` and returns
     /// the content's length.
     ///

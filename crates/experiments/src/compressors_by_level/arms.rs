@@ -183,7 +183,7 @@ impl Bench<'_> {
         let limit = self.corpus.files.iter().map(|(_, content)| content.len()).max().unwrap_or_default();
         let (content, sample) = measure(clock, || {
             // Stopping half-way would leave files of both kinds.
-            in_place::uncompress(root, names, coder.form, &mut coder.decoder, limit, &NoProgress)
+            in_place::uncompress(root, names, &mut coder.decoder, limit, &NoProgress)
         })
         .map_err(clock_error)?;
         let is_first = timings.uncompress.is_empty();

@@ -99,6 +99,6 @@ fn rejects_paths_that_lead_elsewhere() {
         outcome
     });
     let error = outcome.unwrap_err().to_string();
-    assert!(error.contains("/victim: cannot write: its path leads elsewhere"), "{error}");
+    assert!(error.contains("/victim: cannot write: its path leads outside of the tree"), "{error}");
     assert_eq!(setting.left_in_cache(), 0);
 }

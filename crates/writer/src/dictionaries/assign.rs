@@ -92,7 +92,7 @@ fn sentence(kind: ChunkKind, outcome: &TrainingOutcome) -> Option<String> {
     }
     Some(match &outcome.result {
         Ok(trained) => format!(
-            "dictionary for {kind}: {} bytes, {} of them stored, trained on {} of {} payloads in {:.1} s",
+            "dictionary for {kind}: {} bytes, stored in {}, trained on {} of {} payloads in {:.1} s",
             trained.dictionary.bytes().len(),
             trained.cost,
             outcome.samples,

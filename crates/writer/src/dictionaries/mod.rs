@@ -115,7 +115,7 @@ pub fn check_output(path: &Path, force: bool) -> Result<()> {
 }
 
 fn taken(path: &Path) -> WriterError {
-    WriterError::Output { path: path.to_owned(), why: "exists already".to_owned(), force_helps: true }
+    WriterError::Output { path: path.to_owned(), why: "already exists".to_owned(), force_helps: true }
 }
 
 /// Writes a dictionary to the file `path`: first beside it, then under its name.
@@ -130,7 +130,7 @@ pub fn write_dictionary(path: &Path, dictionary: &[u8], force: bool) -> Result<(
         // The umask applies to this, as for any new file.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder);
-    let mut file = file.map_err(|e| WriterError::io("make a file in", folder, e.kind().into()))?;
+    let mut file = file.map_err(|e| WriterError::io("create a file in", folder, e.kind().into()))?;
     file.write_all(dictionary)
         .and_then(|()| file.as_file().sync_all())
         .map_err(|e| WriterError::io("write", path, e))?;

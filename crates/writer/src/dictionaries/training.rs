@@ -123,11 +123,11 @@ impl fmt::Display for NotTrained {
         match self {
             NotTrained::TooFewSamples { samples, bytes } => write!(
                 f,
-                "expected at least {FEWEST_SAMPLES} payloads of {FEWEST_BYTES} bytes in all to train on, found {samples} of {bytes}"
+                "expected at least {FEWEST_SAMPLES} payloads of {FEWEST_BYTES} bytes in total to train on, found {samples} of {bytes}"
             ),
             NotTrained::NothingFound { message } => write!(f, "{message}"),
             NotTrained::DoesNotPay { expected_gain, cost } => {
-                write!(f, "a dictionary would save {expected_gain} bytes and take {cost}")
+                write!(f, "a dictionary would save {expected_gain} bytes but take {cost}")
             }
         }
     }

@@ -73,7 +73,7 @@ pub fn copy_interleaved(sources: &[&Path], targets: &[&Path], order: &[usize], p
     let mut trees = Vec::new();
     for number in order {
         let (Some(source), Some(target)) = (sources.get(*number), targets.get(*number)) else { continue };
-        fs::create_dir_all(target.join(FILES_FOLDER)).map_err(|e| WriterError::io("make", *target, e))?;
+        fs::create_dir_all(target.join(FILES_FOLDER)).map_err(|e| WriterError::io("create", *target, e))?;
         write_descriptor(target, &Descriptor::read(source)?)?;
         trees.push((source.join(FILES_FOLDER), target.join(FILES_FOLDER)));
     }
@@ -112,7 +112,7 @@ fn turns(trees: &[(PathBuf, PathBuf)]) -> Result<Vec<(PathBuf, PathBuf)>> {
     if let Some((source, _, found)) = listed.iter().find(|(_, _, found)| found.len() != files) {
         return Err(WriterError::Output {
             path: (*source).clone(),
-            why: format!("has {} files, where another tree of the revision has {files}", found.len()),
+            why: format!("has {} files, but another tree of the revision has {files}", found.len()),
             force_helps: false,
         });
     }
@@ -148,7 +148,7 @@ fn copy(from: &Path, to: &Path, piece: &mut [u8]) -> Result<()> {
 
 /// Waits until everything written to the file system of `folder` is on the device.
 fn write_out(folder: &Path) -> Result<()> {
-    sync_file_system(folder).map_err(|error| WriterError::io("write out", folder, error))
+    sync_file_system(folder).map_err(|error| WriterError::io("sync the file system of", folder, error))
 }
 
 #[cfg(test)]

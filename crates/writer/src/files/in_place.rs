@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_codec::{BLOCK_LEN, FileDecoder, FileEncoder, FileForm};
+use repackbench_codec::{BLOCK_LEN, FileDecoder, FileEncoder};
 use repackbench_reader::{Place, ReaderError};
 
 use super::large;
@@ -47,11 +47,11 @@ pub fn compress(root: &Path, files: &[PathBuf], encoder: &mut FileEncoder, progr
 pub fn uncompress(
     root: &Path,
     files: &[PathBuf],
-    form: FileForm,
     decoder: &mut FileDecoder,
     limit: usize,
     progress: &dyn Progress,
 ) -> Result<u64> {
+    let form = decoder.form();
     let (mut content, mut stored) = (Vec::new(), Vec::new());
     in_turns(files, &mut |file| {
         let new = root.join(file);
@@ -166,8 +166,7 @@ mod tests {
             names.iter().for_each(|name| fs::write(folder.path().join(name), name.to_str().unwrap()).unwrap());
             compress(folder.path(), &names, &mut encoder, &NoProgress).unwrap();
             assert!(!folder.path().join("a").exists() && folder.path().join("a.gz.gz.gz").exists());
-            let form = encoder.form();
-            let back = uncompress(folder.path(), &names, form, &mut decoder, 100, &NoProgress).unwrap();
+            let back = uncompress(folder.path(), &names, &mut decoder, 100, &NoProgress).unwrap();
             assert_eq!(back, 12);
             for name in &names {
                 assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), name.to_str().unwrap());

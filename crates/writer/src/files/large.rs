@@ -81,10 +81,10 @@ fn fault_in(
     let mut stored = BufReader::with_capacity(BUFFER, file);
     let decoded = decoder.decode_stream(&mut stored, content.len() as u64, &mut |piece| {
         is_same = rest.split_off(..piece.len()) == Some(piece);
-        if is_same && !progress.is_cancelled() { Ok(()) } else { Err(io::Error::other("enough was seen")) }
+        if is_same && !progress.is_cancelled() { Ok(()) } else { Err(io::Error::other("the content differs")) }
     });
     Ok(match decoded {
-        _ if !is_same => Some("other bytes".to_owned()),
+        _ if !is_same => Some("different bytes".to_owned()),
         Ok(len) if !rest.is_empty() => Some(format!("{len} of {} bytes", content.len())),
         Ok(_) => None,
         Err(CodecError::Io { source, .. }) => return Err(source),
@@ -176,7 +176,7 @@ mod tests {
             assert_eq!(fault(&stored, &content), "", "{spec}");
             let mut other = content.clone();
             other[400_000] ^= 1;
-            assert_eq!(fault(&stored, &other), "other bytes", "{spec}");
+            assert_eq!(fault(&stored, &other), "different bytes", "{spec}");
             let longer = [&content[..], b"more"].concat();
             assert!(!fault(&stored, &longer).is_empty(), "{spec}");
             assert!(!fault(&stored, &content[..content.len() - 1]).is_empty(), "{spec}");

@@ -52,8 +52,8 @@ impl fmt::Display for WrittenFiles {
         let Descriptor { spec, form, revision, files, content_bytes, stored_bytes, symlinks, gitlinks, missing } =
             &self.descriptor;
         let ratio = if *content_bytes == 0 { 1.0 } else { *stored_bytes as f64 / *content_bytes as f64 };
-        writeln!(f, "{files} files of revision {revision} under {spec}, {} each", form_in_words(*form))?;
-        writeln!(f, "content {content_bytes} bytes, files {stored_bytes} bytes ({ratio:.3} of it)")?;
+        writeln!(f, "{files} files of revision {revision} under {spec}, as {}", form_in_words(*form))?;
+        writeln!(f, "content: {content_bytes} bytes; files: {stored_bytes} bytes (ratio {ratio:.3})")?;
         let left_out = [
             (symlinks, "symbolic links"),
             (gitlinks, "commits of other repositories"),
@@ -65,18 +65,18 @@ impl fmt::Display for WrittenFiles {
         for note in &self.notes {
             writeln!(f, "{note}")?;
         }
-        writeln!(f, "{:.2} s, and {:.2} s to sync", self.elapsed.as_secs_f64(), self.sync.as_secs_f64())
+        writeln!(f, "took {:.2} s, and {:.2} s to sync", self.elapsed.as_secs_f64(), self.sync.as_secs_f64())
     }
 }
 
 fn form_in_words(form: FileForm) -> &'static str {
     match form {
-        FileForm::Flat => "a flat file",
-        FileForm::Gzip => "a gzip file",
-        FileForm::Zstd => "a zstd file",
-        FileForm::Bzip2 => "a bzip2 file",
-        FileForm::Xz => "an xz file",
-        FileForm::Chunk => "a chunk of repackbench's",
+        FileForm::Flat => "flat files",
+        FileForm::Gzip => "gzip files",
+        FileForm::Zstd => "zstd files",
+        FileForm::Bzip2 => "bzip2 files",
+        FileForm::Xz => "xz files",
+        FileForm::Chunk => "chunks of repackbench",
     }
 }
 
@@ -219,7 +219,7 @@ impl Writing<'_> {
             let stored = encoded.stored.get(start..).unwrap_or_default();
             let detail = match decoder.decode(stored, content.len(), &mut again) {
                 Ok(_) if again == content => continue,
-                Ok(_) => "other bytes".to_owned(),
+                Ok(_) => "different bytes".to_owned(),
                 Err(error) => error.to_string(),
             };
             let what = String::from_utf8_lossy(batch.path(number)).into_owned();

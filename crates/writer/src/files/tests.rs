@@ -153,7 +153,7 @@ fn invalid_requests_are_refused_and_leave_nothing() {
     );
     assert!(unknown.unwrap_err().to_string().contains("nowhere"));
     let inside = write(&source, "store", &source.own_folder().join("tree")).unwrap_err().to_string();
-    assert!(inside.contains("lies inside the source"), "{inside}");
+    assert!(inside.contains("is inside the source"), "{inside}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something is left");
 }
 
@@ -179,17 +179,17 @@ fn force_replaces_only_unchanged_trees_of_files() {
         )
     };
     again(false).unwrap();
-    assert!(again(false).unwrap_err().to_string().contains("exists already"));
+    assert!(again(false).unwrap_err().to_string().contains("already exists"));
     again(true).unwrap();
     fs::write(target.join("notes"), "mine").unwrap();
     let error = again(true).unwrap_err().to_string();
-    assert!(error.contains("holds notes, which no conversion wrote"), "{error}");
+    assert!(error.contains("contains notes, which no conversion wrote"), "{error}");
     assert_eq!(fs::read_to_string(target.join("notes")).unwrap(), "mine");
     fs::remove_file(target.join("notes")).unwrap();
     let more = target.join(FILES_FOLDER).join("mine");
     fs::write(&more, "mine").unwrap();
     let error = again(true).unwrap_err().to_string();
-    assert!(error.contains("holds 8 files, and 7 as its repackbench-files says"), "{error}");
+    assert!(error.contains("contains 8 files, but its repackbench-files says 7"), "{error}");
     fs::remove_file(&more).unwrap();
     symlink("README", &more).unwrap();
     let error = again(true).unwrap_err().to_string();
@@ -199,7 +199,7 @@ fn force_replaces_only_unchanged_trees_of_files() {
     // A file with the name of the descriptor that is not one.
     fs::write(target.join(DESCRIPTOR_FILE), "").unwrap();
     let error = again(true).unwrap_err().to_string();
-    assert!(error.contains("is no tree of files that convert wrote"), "{error}");
+    assert!(error.contains("is not a tree of files that convert wrote"), "{error}");
     assert_eq!(files_in_folder_order(&target.join(FILES_FOLDER)).unwrap().len(), 7);
 }
 
@@ -226,12 +226,15 @@ fn paths_that_lead_elsewhere_are_refused() {
         let error =
             write_files(&source, &"store".parse().unwrap(), None, &ConvertJob::new(&target, JobControl::quiet(1)))
                 .unwrap_err();
-        assert!(error.to_string().contains("its path leads elsewhere"), "{error}");
+        assert!(error.to_string().contains("its path leads outside of the tree"), "{error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{name}: something is left");
         let visited =
             RevisionFiles::open(&source, None).unwrap().for_each(&mut |path, _| panic!("{path:?} is visited"));
         let error = visited.unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{name}/config: cannot write: its path leads elsewhere")), "{error}");
+        assert!(
+            error.starts_with(&format!("{name}/config: cannot write: its path leads outside of the tree")),
+            "{error}"
+        );
     }
 }
 
@@ -254,7 +257,7 @@ fn files_are_compressed_in_place_and_back() {
         assert_eq!(files_in_folder_order(&root).unwrap().len(), 7);
         let names: Vec<PathBuf> = contents().iter().map(|(path, _)| PathBuf::from(OsStr::from_bytes(path))).collect();
         let mut decoder = FileDecoder::new(tree.descriptor().form, Decoders::default());
-        let back = in_place::uncompress(&root, &names, tree.descriptor().form, &mut decoder, 1 << 20, &NoProgress);
+        let back = in_place::uncompress(&root, &names, &mut decoder, 1 << 20, &NoProgress);
         assert_eq!(back.unwrap(), content_bytes);
         for (path, content) in contents() {
             assert_eq!(fs::read(root.join(OsStr::from_bytes(path))).unwrap(), content);

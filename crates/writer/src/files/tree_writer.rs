@@ -27,7 +27,7 @@ pub(super) struct TreeWriter {
 impl TreeWriter {
     /// Creates the folder `root`. `suffix` is appended to the name of every file.
     pub(super) fn new(root: &Path, suffix: &'static str) -> Result<Self> {
-        fs::create_dir(root).map_err(|e| WriterError::io("make", root, e))?;
+        fs::create_dir(root).map_err(|e| WriterError::io("create", root, e))?;
         Ok(TreeWriter { root: root.to_owned(), suffix, folder: Vec::new(), files: 0, bytes: 0 })
     }
 
@@ -59,7 +59,7 @@ impl TreeWriter {
         self.make_folders(path).map_err(failed)?;
         let file = File::create_new(&place).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
-                failed(io::Error::other("another path of the revision is in its way"))
+                failed(io::Error::other("conflicts with another path of the revision"))
             }
             _ => failed(error),
         })?;
@@ -79,7 +79,7 @@ impl TreeWriter {
             let made = fs::create_dir_all(self.root.join(OsStr::from_bytes(folder)));
             made.map_err(|error| match error.kind() {
                 ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                    io::Error::other("another path of the revision is in its way")
+                    io::Error::other("conflicts with another path of the revision")
                 }
                 _ => error,
             })?;
@@ -97,7 +97,7 @@ pub(super) fn check_path(path: &[u8]) -> io::Result<()> {
     });
     match is_allowed {
         true => Ok(()),
-        false => Err(io::Error::other("its path leads elsewhere, or into a repository's own folder")),
+        false => Err(io::Error::other("its path leads outside of the tree, or into a repository's own folder")),
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
         }
         for path in ["a", "a/b", "a/b/c", "sub", "sub/b"] {
             let error = tree.put(path.as_bytes(), b"x").unwrap_err().to_string();
-            assert!(error.contains("in its way") && error.contains(path), "{error}");
+            assert!(error.contains("conflicts with another path") && error.contains(path), "{error}");
         }
         assert_eq!(tree.files(), 2);
         assert!(!folder.path().join("x").exists());

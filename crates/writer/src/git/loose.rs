@@ -126,7 +126,7 @@ impl<'a> LooseConverter<'a> {
         let payload_len = self.payload.len() as u64;
         let detail = match decode_to_vec(&mut self.verifier, &self.encoded, payload_len, &mut self.again) {
             Ok(consumed) if consumed != length as u64 => format!("{consumed} of {length} stored bytes"),
-            Ok(_) if self.again != self.payload => "same length, other content".to_string(),
+            Ok(_) if self.again != self.payload => "same length, different content".to_string(),
             Ok(_) => return write_read_only(target, &self.encoded),
             Err(error) => error.to_string(),
         };
@@ -153,7 +153,7 @@ impl<'a> LooseConverter<'a> {
         let written = File::open(target).map_err(|e| WriterError::io("open", target, e))?;
         match stream::digest(&mut self.decoder, BufReader::with_capacity(BUFFER, written), payload_len) {
             Ok((consumed, digest)) if consumed == length && digest == streamed.digest => Ok(()),
-            Ok(_) => Err(unfaithful(path, "same length, other content".into())),
+            Ok(_) => Err(unfaithful(path, "same length, different content".into())),
             Err(error) => Err(unfaithful(path, error.to_string())),
         }
     }
@@ -163,7 +163,7 @@ fn target_path(object: &LooseObject, out: &Path) -> Result<PathBuf> {
     let hex = object.id.to_hex().to_string();
     let (fan_out, rest) = hex.split_at(2);
     let folder = out.join(fan_out);
-    fs::create_dir_all(&folder).map_err(|e| WriterError::io("make", &folder, e))?;
+    fs::create_dir_all(&folder).map_err(|e| WriterError::io("create", &folder, e))?;
     Ok(folder.join(rest))
 }
 

@@ -67,7 +67,7 @@ impl<'a> LooseSink<'a> {
         let mut path = self.objects.join(fan_out);
         let folder = self.folders.get(usize::from(id.first_byte()));
         if folder.is_none_or(|is_there| !is_there.load(Ordering::Acquire)) {
-            fs::create_dir_all(&path).map_err(|e| WriterError::io("make", &path, e))?;
+            fs::create_dir_all(&path).map_err(|e| WriterError::io("create", &path, e))?;
             folder.into_iter().for_each(|folder| folder.store(true, Ordering::Release));
         }
         path.push(rest);

@@ -128,12 +128,12 @@ fn convert_packs(source: &GitRepository, job: &PackJob<'_>, out: &Path, notes: &
         let converted = convert_pack(files, job, out)?;
         let name = files.pack.display();
         if converted.is_repeated {
-            notes.push(format!("{name}: holds the same entries as a pack before it, and was written once"));
+            notes.push(format!("{name}: has the same entries as an earlier pack, and was written once"));
         }
         let ReferenceDeltas { entries, header_bytes } = converted.reference_deltas;
         if entries > 0 {
             notes.push(format!(
-                "{name}: {entries} deltas lie before their bases and name them by id, which takes {header_bytes} more bytes of headers"
+                "{name}: {entries} deltas come before their bases and name them by id, which takes {header_bytes} additional header bytes"
             ));
         }
     }
@@ -145,7 +145,7 @@ fn convert_packs(source: &GitRepository, job: &PackJob<'_>, out: &Path, notes: &
 /// so no conversion can restore the original. Also refuses a variant in a B-tree, which has no deltas at all.
 pub(crate) fn refuse_bases(source: &GitRepository) -> Result<()> {
     if let Some(btree) = source.btree() {
-        let what = "converting a variant in a B-tree: convert the repository that it was made from";
+        let what = "converting a variant in a B-tree (convert its source instead)";
         return Err(ReaderError::unsupported(btree, what).into());
     }
     let Some(recorded) = source.extension_spec() else { return Ok(()) };
@@ -153,7 +153,7 @@ pub(crate) fn refuse_bases(source: &GitRepository) -> Result<()> {
         Ok(spec) if !spec.uses_bases() => Ok(()),
         // A spec of a later version may use bases too.
         _ => {
-            let what = format!("converting a variant under {recorded}: convert the repository that it was made from");
+            let what = format!("converting a variant under {recorded} (convert its source instead)");
             Err(ReaderError::unsupported(source.git_dir(), what).into())
         }
     }

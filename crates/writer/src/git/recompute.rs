@@ -55,7 +55,7 @@ pub fn convert_recomputed(
             Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes, ..Conversion::default() })
         })?;
         let recomputed = GitRepository::open(out)?;
-        check_identical(source.git_dir(), "the objects with deltas that git chose", |found| {
+        check_identical(source.git_dir(), "the objects after git repack", |found| {
             verify::compare(source, &recomputed, control.threads, &mut |difference| found(&difference)).map(drop)
         })?;
         Ok(conversion)
@@ -76,7 +76,7 @@ fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) ->
                 |mark: &PathBuf| fs::rename(set_aside(mark), mark).map_err(|e| WriterError::io("rename", mark, e));
             marks.iter().try_for_each(mark)?;
             repack(repository, git, control)?;
-            let note = "objects are missing: git chose deltas without the names of files, as it does in partial clones";
+            let note = "objects are missing: git chose deltas without file names, as in partial clones";
             Ok(vec![note.to_owned()])
         }
         Err(error) => Err(error),
@@ -110,7 +110,7 @@ fn set_aside(mark: &Path) -> PathBuf {
 }
 
 fn repack(repository: &Path, git: &dyn GitDeltas, JobControl { threads, progress }: JobControl<'_>) -> Result<()> {
-    progress.start("letting git choose deltas", 1, ProgressUnit::Items);
+    progress.start("recomputing deltas with git", 1, ProgressUnit::Items);
     git.recompute(repository, threads, &|| progress.is_cancelled())?;
     progress.finish();
     Ok(())

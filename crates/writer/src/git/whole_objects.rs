@@ -53,9 +53,7 @@ pub(super) fn store_objects<S: ObjectSink>(
 pub(super) fn check_all_written(path: &Path, expected: u64, written: u64) -> Result<()> {
     match expected == written {
         true => Ok(()),
-        false => {
-            Err(ReaderError::internal(path, format!("all of {expected} objects were written, not {written}")).into())
-        }
+        false => Err(ReaderError::internal(path, format!("{written} of {expected} objects were written")).into()),
     }
 }
 
@@ -115,7 +113,7 @@ impl<'a> ObjectEncoder<'a> {
         let chunk = out.get(start..).unwrap_or_default();
         let detail = match decode_to_vec(&mut self.verifier, chunk, payload.len() as u64, &mut self.again) {
             Ok(consumed) if consumed != length => format!("{consumed} of {length} stored bytes"),
-            Ok(_) if self.again != payload => "same length, other content".to_owned(),
+            Ok(_) if self.again != payload => "same length, different content".to_owned(),
             Ok(_) => return Ok(()),
             Err(error) => error.to_string(),
         };
@@ -156,7 +154,7 @@ impl<'a> ObjectEncoder<'a> {
     ) -> Result<()> {
         match stream::digest(&mut self.verifier, written, streamed.payload_len) {
             Ok((consumed, digest)) if consumed == streamed.len && digest == streamed.digest => Ok(()),
-            Ok(_) => Err(object.unfaithful("same length, other content".to_owned())),
+            Ok(_) => Err(object.unfaithful("same length, different content".to_owned())),
             Err(error) => Err(object.unfaithful(error.to_string())),
         }
     }
@@ -180,7 +178,7 @@ impl ObjectName<'_> {
 
     fn damaged(&self, error: &dyn std::fmt::Display) -> WriterError {
         let place = repackbench_reader::Place::Object(self.id);
-        ReaderError::corrupt(self.path, place, "a sound chunk", error.to_string()).into()
+        ReaderError::corrupt(self.path, place, "a valid chunk", error.to_string()).into()
     }
 }
 
@@ -242,7 +240,7 @@ impl LargeContent<'_> {
 /// The note about marks that are lost in a store without packs.
 pub(super) fn promisor_note(source: &GitRepository) -> Option<String> {
     let note =
-        "objects that a remote promised cannot be marked so outside of packs: git takes what is not here for missing";
+        "only packs can mark objects as promised by a remote: git reports objects that are absent here as missing";
     source.packs().iter().any(|pack| pack.promisor.is_some()).then(|| note.to_owned())
 }
 
@@ -294,10 +292,7 @@ mod tests {
         check_all_written(Path::new("repo"), 3, 3).unwrap();
         for written in [2, 4] {
             let error = check_all_written(Path::new("repo"), 3, written).unwrap_err().to_string();
-            assert!(
-                error.contains(&format!("internal error: all of 3 objects were written, not {written}")),
-                "{error}"
-            );
+            assert!(error.contains(&format!("internal error: {written} of 3 objects were written")), "{error}");
         }
     }
 }

@@ -127,7 +127,7 @@ impl ChunkConverter {
 
             let start = encoded.stored.len();
             make_room(&mut encoded.stored, payload.len())
-                .map_err(|wanted| revlog.corrupt(revision, "a payload that there is memory for", wanted))?;
+                .map_err(|wanted| revlog.corrupt(revision, "a payload that fits into memory", wanted))?;
             let is_delta = revlog.delta_base(revision).is_some();
             let encoder = encoders.for_kind(ChunkKind { object: revlog.files().kind, is_delta })?;
             let length = match bases.read(encoder, revlog, revision)? {
@@ -174,7 +174,7 @@ fn check_faithful(
     match decoded {
         Ok(_) if again == expected => Ok(()),
         Ok(found) if found != expected.len() => Err(format!("{found} bytes instead of {}", expected.len())),
-        Ok(_) => Err("same length, other content".to_owned()),
+        Ok(_) => Err("same length, different content".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

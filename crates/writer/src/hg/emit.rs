@@ -111,7 +111,7 @@ impl<'a> RevlogEmitter<'a> {
             Some(data) => data.put(chunk)?,
             None if chunk.is_empty() => {}
             None => {
-                let detail = "an empty chunk became one that is not".to_owned();
+                let detail = "an empty chunk became a non-empty one".to_owned();
                 let path = self.source.files().index.clone();
                 return Err(WriterError::Unfaithful { path, what: format!("revision {}", self.revision), detail });
             }
@@ -135,7 +135,7 @@ impl<'a> RevlogEmitter<'a> {
     /// Writes the rest. Every revision has to be written before. Nothing is synced.
     pub(super) fn finish(mut self) -> Result<()> {
         if self.revision != self.source.len() {
-            let what = format!("all of {} revisions were written, not {}", self.source.len(), self.revision);
+            let what = format!("{} of {} revisions were written", self.revision, self.source.len());
             return Err(ReaderError::internal(&self.source.files().index, what).into());
         }
         self.index.flush()?;
@@ -201,7 +201,7 @@ mod tests {
         };
         emit(2).unwrap();
         for revisions in [0, 1] {
-            let expected = format!("internal error: all of 2 revisions were written, not {revisions}");
+            let expected = format!("internal error: {revisions} of 2 revisions were written");
             assert!(emit(revisions).unwrap_err().contains(&expected), "{:?}", emit(revisions));
         }
     }

@@ -61,8 +61,6 @@ pub(crate) fn refuse_bases(source: &HgRepository) -> Result<()> {
     if !source.requirements().contains(BASE_REQUIREMENT) {
         return Ok(());
     }
-    let what = format!(
-        "converting a variant with the requirement '{BASE_REQUIREMENT}': convert the repository that it was made from"
-    );
+    let what = format!("converting a variant with the requirement '{BASE_REQUIREMENT}' (convert its source instead)");
     Err(ReaderError::unsupported(source.hg_dir(), what).into())
 }

@@ -59,7 +59,7 @@ pub(crate) fn check_spec(spec: &CodecSpec) -> Result<()> {
     if spec.is_uniform() && !spec.uses_bases() {
         return Ok(());
     }
-    let why = "hg chooses deltas under one codec for all payloads, without dictionaries, prefix and patch".to_owned();
+    let why = "hg recomputes deltas under one codec for all payloads: expected a spec without kinds, dictionaries, prefix and patch".to_owned();
     Err(WriterError::Spec { spec: spec.to_string(), why })
 }
 
@@ -76,7 +76,7 @@ pub fn convert_recomputed(
 ) -> Result<(Conversion, PathBuf)> {
     if source.requirements().contains(LFS) {
         let what =
-            format!("choosing deltas again with the requirement '{LFS}': hg damages pointers to files kept elsewhere");
+            format!("recomputing deltas with the requirement '{LFS}', where hg damages pointers to external files,");
         return Err(ReaderError::unsupported(source.hg_dir(), what).into());
     }
     check_spec(spec)?;
@@ -91,7 +91,7 @@ pub fn convert_recomputed(
             Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes: first.notes, ..Conversion::default() })
         })?;
         let recomputed = HgRepository::open(out)?;
-        check_identical(source.hg_dir(), "the history with deltas that hg chose", |found| {
+        check_identical(source.hg_dir(), "the history after hg debugupgraderepo", |found| {
             verify::compare(source, &recomputed, control.threads, &mut |difference| found(&difference)).map(drop)
         })?;
         Ok(conversion)
@@ -108,12 +108,12 @@ fn recompute(repository: &Path, spec: &CodecSpec, hg: &dyn HgDeltas, progress: &
     let reduced = without(source.requirements(), &TAKEN_AWAY);
     write_requirements(&source, &reduced)?;
     let before = HgRepository::open(repository)?;
-    progress.start("letting hg choose deltas", 1, ProgressUnit::Items);
+    progress.start("recomputing deltas with hg", 1, ProgressUnit::Items);
     hg.recompute(repository, spec, &settings(&before, spec), &|| progress.is_cancelled())?;
     progress.finish();
     let after = HgRepository::open(repository)?;
     if after.requirements() != before.requirements() {
-        let why = format!("it left the requirements {:?} behind", after.requirements());
+        let why = format!("the result has the requirements {:?}", after.requirements());
         return Err(WriterError::Program { command: "hg debugupgraderepo".into(), why });
     }
     write_requirements(&after, source.requirements())

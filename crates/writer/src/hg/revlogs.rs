@@ -153,7 +153,7 @@ impl Stores<'_> {
         let end = revlog.entries().last().map_or(0, |entry| entry.offset + u64::from(entry.stored_len));
         if len > end {
             let path = source.files.data.display();
-            let note = format!("{path}: left aside: {} bytes behind the last chunk, at offset {end}", len - end);
+            let note = format!("{path}: left out: {} trailing bytes after the last chunk, at offset {end}", len - end);
             self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
         }
     }
@@ -213,7 +213,7 @@ impl<'a> Round<'a> {
         emitter: &mut Option<RevlogEmitter<'r>>,
     ) -> Result<()> {
         let Some((source, revlog)) = self.large.get(number) else {
-            let what = format!("part {number} is one of {}", self.large.len());
+            let what = format!("revlog {number} is not one of {}", self.large.len());
             return Err(ReaderError::internal(&self.stores.from, what).into());
         };
         if emitter.is_none() {

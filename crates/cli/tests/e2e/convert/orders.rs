@@ -273,7 +273,7 @@ fn counts_deltas_that_name_their_base_by_id() {
         |entry_type: u8| OpenPack::open(&out).headers().filter(|header| header.entry_type == entry_type).count();
     let by_id = count(7);
     assert_ne!(by_id, 0, "some base follows its delta");
-    assert!(text.contains(&format!("{by_id} deltas lie before their bases and name them by id")), "{text}");
+    assert!(text.contains(&format!("{by_id} deltas come before their bases and name them by id")), "{text}");
 }
 
 #[test]

@@ -331,7 +331,7 @@ fn rejects_variants_with_bases_as_sources() {
                 program::run(command().args(["convert", "--codec", codec]).arg(&variant).arg("-o").arg(&onward));
             let line = refused.exits(exit::BAD_INPUT).error_line();
             assert!(line.contains(&remembered(&variant)), "{line}");
-            assert!(line.contains("convert the repository that it was made from"), "{line}");
+            assert!(line.contains("convert its source instead"), "{line}");
         }
         assert!(!onward.exists());
         fs::remove_dir_all(&variant).expect("the variant");

@@ -86,7 +86,7 @@ impl<'a> ValueSink<'a> {
         objects: &'a Path,
         progress: &'a dyn Progress,
     ) -> Result<Self> {
-        let file = tempfile::tempfile_in(objects).map_err(|e| WriterError::io("make a file in", objects, e))?;
+        let file = tempfile::tempfile_in(objects).map_err(|e| WriterError::io("create a file in", objects, e))?;
         Ok(ValueSink {
             encoder: ObjectEncoder::new(source, encoding, progress)?,
             objects,
@@ -137,7 +137,7 @@ impl ObjectSink for ValueSink<'_> {
             Err(large) => self.store_large(&name, large)?,
         };
         if len > LONGEST_VALUE {
-            let what = format!("a value of {len} bytes in a B-tree, which {} would be,", name.id);
+            let what = format!("a B-tree value of {len} bytes for {}", name.id);
             return Err(ReaderError::unsupported(name.path, what).into());
         }
         self.values.push(Value { id: name.id, file: 0, start: self.written, len, crc });
@@ -172,7 +172,9 @@ fn write_tree(
             return Err(WriterError::Interrupted);
         }
         let Some(file) = files.get(value.file) else {
-            return Err(ReaderError::internal(path, format!("file {} is one of {}", value.file, files.len())).into());
+            return Err(
+                ReaderError::internal(path, format!("file {} is not one of {}", value.file, files.len())).into()
+            );
         };
         writer.add(value.id.as_bytes(), &mut FileSection::new(file, value.start, value.len), value.len)?;
         progress.advance(1);
@@ -193,9 +195,9 @@ fn check_tree(path: &Path, hash: Kind, values: &[Value], progress: &dyn Progress
         let value = match expected.next() {
             Some(value) if (value.id, value.len) == (id, place.len) => value,
             Some(value) => {
-                return corrupt(format!("{} of {} bytes", value.id, value.len), format!("{id}, as was not written"));
+                return corrupt(format!("{} of {} bytes", value.id, value.len), format!("{id}, which was not written"));
             }
-            None => return corrupt("the end".to_owned(), format!("{id}, as was not written")),
+            None => return corrupt("the end".to_owned(), format!("{id}, which was not written")),
         };
         if progress.is_cancelled() {
             return Err(ReaderError::io("check", path, std::io::ErrorKind::Interrupted.into()));
@@ -287,7 +289,7 @@ mod tests {
         let error = check(&values[..2]).unwrap_err();
         assert!(error.contains("expected the end"), "{error}");
         let error = check(&values[1..]).unwrap_err();
-        assert!(error.contains("as was not written"), "{error}");
+        assert!(error.contains("which was not written"), "{error}");
         let one_more = Value { id: ObjectId::from_bytes_or_panic(&[4; 20]), ..values[0] };
         let error = check(&[&values[..], &[one_more]].concat()).unwrap_err();
         assert!(error.contains(&format!("expected {}, found the end", one_more.id)), "{error}");

@@ -193,7 +193,7 @@ impl TreeWriter {
         if found == expected {
             return Ok(());
         }
-        let message = format!("{found} of {expected} bytes of a value were there");
+        let message = format!("found {found} of {expected} bytes of a value");
         Err(self.failed(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, message)))
     }
 }

@@ -36,7 +36,7 @@ impl<'out> Output<'out> {
         self.report
     }
 
-    /// Notes for the user what is not copied.
+    /// Adds a note about something that is not copied.
     pub(super) fn note_left_out(&mut self, what: String) {
         self.report.left_out.push(what);
     }
@@ -77,7 +77,7 @@ impl<'out> Output<'out> {
     /// Copies a reflog. Symbolic links are not copied, since their content may be anywhere.
     pub(super) fn copy_reflog(&mut self, file: &TreeFile) -> Result<()> {
         if file.link.is_some() {
-            self.report.left_out.push(format!("{}: a reflog that is a symbolic link", file.path.display()));
+            self.report.left_out.push(format!("{}: left out: the reflog is a symbolic link", file.path.display()));
             return Ok(());
         }
         self.copy_listed(file, &self.root.join(relative_path(file)))

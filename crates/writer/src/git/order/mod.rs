@@ -117,7 +117,10 @@ impl ObjectOrder {
         let mut this = ObjectOrder { order, reference_deltas, packs, path_ranks: Vec::new() };
         let mut notes = Vec::new();
         let mut incomplete = |what: &str, error: &dyn std::fmt::Display| {
-            notes.push(format!("{}: not all is in the order {order}: {what}: {error}", source.git_dir().display()));
+            notes.push(format!(
+                "{}: not everything is in the order {order}: {what}: {error}",
+                source.git_dir().display()
+            ));
         };
         let mut paths = if by_path { PathTable::default() } else { PathTable::of_folders() };
         if let Err(error) = this.list(&mut history, &mut paths, by_path, progress)? {

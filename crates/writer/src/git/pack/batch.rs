@@ -15,16 +15,6 @@ const BATCH_ENTRIES: usize = 4096;
 /// The approximate number of payload bytes in a batch.
 const BATCH_PAYLOAD_BYTES: u64 = 4 << 20;
 
-impl Batch {
-    /// The approximate number of bytes that wait for their turn once the batch is converted.
-    pub(super) fn cost(&self) -> u64 {
-        match self {
-            Batch::InMemory { cost, .. } => *cost + BATCH_STORED_BYTES,
-            Batch::Streamed(_) => 0,
-        }
-    }
-}
-
 /// Entries of a pack that are written one after another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Batch {
@@ -33,6 +23,16 @@ pub(super) enum Batch {
     InMemory { places: std::ops::Range<usize>, cost: u64 },
     /// One entry that is streamed, as a position in file order.
     Streamed(usize),
+}
+
+impl Batch {
+    /// The approximate number of bytes that wait for their turn once the batch is converted.
+    pub(super) fn cost(&self) -> u64 {
+        match self {
+            Batch::InMemory { cost, .. } => *cost + BATCH_STORED_BYTES,
+            Batch::Streamed(_) => 0,
+        }
+    }
 }
 
 /// The batches of a pack.

@@ -161,7 +161,7 @@ impl<'a> PackEmitter<'a> {
         let index = self.pack.index();
         match self.table.index_position(base).filter(|at| *at < index.num_objects()) {
             Some(at) => self.entry_header.extend_from_slice(index.oid_at_index(at).as_bytes()),
-            None => return Err(self.internal(format!("entry {base} is in the index"))),
+            None => return Err(self.internal(format!("entry {base} is not in the index"))),
         }
         let longer = self.entry_header.len().saturating_sub(entry.header.header_len) as u64;
         self.reference_deltas.entries += 1;
@@ -173,7 +173,7 @@ impl<'a> PackEmitter<'a> {
     fn set_place(&mut self, position: usize) -> Result<()> {
         match self.offsets.get_mut(position) {
             Some(offset) if *offset == NOT_WRITTEN => *offset = self.offset,
-            _ => return Err(self.internal(format!("entry {position} is one of the pack, and written once"))),
+            _ => return Err(self.internal(format!("entry {position} is not in the pack, or was written before"))),
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ impl<'a> PackEmitter<'a> {
     fn set_crc(&mut self, position: usize, crc: u32) -> Result<()> {
         match self.crcs.get_mut(position) {
             Some(place) => *place = crc,
-            None => return Err(self.internal(format!("entry {position} is one of the pack"))),
+            None => return Err(self.internal(format!("entry {position} is not in the pack"))),
         }
         Ok(())
     }
@@ -214,7 +214,7 @@ impl<'a> PackEmitter<'a> {
     /// written before.
     pub(super) fn finish(mut self) -> Result<FinishedPack> {
         if let Some(position) = self.offsets.iter().position(|offset| *offset == NOT_WRITTEN) {
-            return Err(self.internal(format!("entry {position} of {} was written", self.offsets.len())));
+            return Err(self.internal(format!("entry {position} of {} was not written", self.offsets.len())));
         }
         self.flush()?;
         let checksum = self.hasher.clone().finish();
@@ -276,7 +276,7 @@ mod tests {
         let last = finished.offsets.len() - 1;
         for left_out in [0, 1, last] {
             let error = emit(|position| position != left_out).map(|finished| finished.offsets).unwrap_err();
-            let expected = format!("internal error: entry {left_out} of {} was written", last + 1);
+            let expected = format!("internal error: entry {left_out} of {} was not written", last + 1);
             assert!(error.to_string().contains(&expected), "{error}");
         }
     }

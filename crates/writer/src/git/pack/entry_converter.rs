@@ -129,7 +129,7 @@ impl<'a> EntryConverter<'a> {
         let again = decode_delta_to_vec(&mut self.verifier, chunk, base, expected.len() as u64, &mut self.again);
         let detail = match again {
             Ok(consumed) if consumed != chunk.len() as u64 => format!("{consumed} of {} stored bytes", chunk.len()),
-            Ok(_) if self.again != *expected => "same length, other content".to_string(),
+            Ok(_) if self.again != *expected => "same length, different content".to_string(),
             Ok(_) => return Ok(()),
             Err(error) => error.to_string(),
         };

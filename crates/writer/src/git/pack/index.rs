@@ -142,11 +142,11 @@ pub(super) fn rewrite_mtimes(pack: &PackFile, source: &Path, finished: &Finished
     let (body, trailer) = bytes.split_at(SIDE_FILE_HEADER + times);
     if !body.starts_with(&expected_header) {
         let expected = "MTME, version 1 and the repository's hash function";
-        return Err(ReaderError::corrupt(source, Place::Offset(0), expected, "another header").into());
+        return Err(ReaderError::corrupt(source, Place::Offset(0), expected, "a different header").into());
     }
     if !trailer.starts_with(pack.trailer()?.as_bytes()) {
         let expected = "the checksum of its pack";
-        return Err(ReaderError::corrupt(source, Place::Offset(body.len() as u64), expected, "another").into());
+        return Err(ReaderError::corrupt(source, Place::Offset(body.len() as u64), expected, "a different one").into());
     }
     let mut file = ChecksummedFile::create(path, pack.hash_kind())?;
     file.put(body)?;

@@ -217,7 +217,7 @@ impl Pipeline<'_> {
         let chunk = written.entry_slice(range).unwrap_or_default();
         match stream::digest(&mut decoder, chunk, payload_len) {
             Ok((consumed, digest)) if consumed == encoded && digest == expected => {}
-            Ok(_) => return Err(unfaithful(self.source.pack, &entry, "same length, other content".into())),
+            Ok(_) => return Err(unfaithful(self.source.pack, &entry, "same length, different content".into())),
             Err(error) => return Err(unfaithful(self.source.pack, &entry, error.to_string())),
         }
         self.progress.advance(entry.bytes.len() as u64);

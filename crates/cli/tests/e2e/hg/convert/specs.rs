@@ -152,7 +152,7 @@ fn deltas_are_compressed_with_their_bases() {
         let mut onward = command();
         onward.args(["convert", "--codec", "zlib:6", "-o"]).arg(scratch.join("onward")).arg(&variant);
         let line = program::run(&mut onward).exits(exit::BAD_INPUT).error_line();
-        assert!(line.contains("convert the repository that it was made from"), "{line}");
+        assert!(line.contains("convert its source instead"), "{line}");
         assert!(!scratch.join("onward").exists());
     }
 }
@@ -181,6 +181,6 @@ fn rejects_specs_that_do_not_fit_the_repository() {
         refused.args(["convert", "--rechosen", "--quiet", "--codec", spec, "--hg"]).arg(Version::V72.program());
         refused.arg(&hg).arg("-o").arg(scratch.join("variant"));
         let line = program::run(&mut refused).exits(exit::USAGE).error_line();
-        assert!(line.contains("under one codec for all payloads, without dictionaries, prefix and patch"), "{line}");
+        assert!(line.contains("expected a spec without kinds, dictionaries, prefix and patch"), "{line}");
     }
 }
