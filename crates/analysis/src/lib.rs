@@ -7,9 +7,11 @@
 
 #![forbid(unsafe_code)]
 
+mod chains;
 mod change;
 mod client_pair;
 mod compare;
+mod device_check;
 mod equal_budget;
 mod exactness;
 mod explain;
@@ -23,9 +25,11 @@ mod source;
 mod statistics;
 mod verdict;
 
+pub use chains::{ChainBucket, ChainComparison, ChainCost, chain_comparisons};
 pub use change::compare_results;
 pub use client_pair::{ClientPair, client_pairs};
 pub use compare::{compare_records, unify_spellings, widest_half_width};
+pub use device_check::{ColdTimes, calibrated_device, cold_times};
 pub use equal_budget::equal_budgets;
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;

@@ -16,6 +16,7 @@ mod budget;
 mod chains;
 mod client;
 mod comparison;
+mod device_check;
 mod experiment;
 mod explanation;
 #[cfg(feature = "fixtures")]
@@ -37,9 +38,10 @@ mod spec;
 mod trace;
 
 pub use budget::{EqualBudget, Quantity};
-pub use chains::{ChainBucket, ChainComparison, ChainCost};
+pub use chains::{ChainReads, ChainRecord};
 pub use client::{Client, ClientKind};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
+pub use device_check::{ColdCopyReads, DeviceCalibration, DeviceCheck};
 pub use experiment::{
     ClaimOutcome, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow, ExperimentTable,
     Outcome, Unit,
@@ -71,6 +73,5 @@ pub use size::{
 };
 pub use spec::SpecParts;
 pub use trace::{
-    AccessMap, DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, MapCell, ModelledMemory,
-    ModelledReads, PartAccesses, TraceRecord,
+    AccessMap, DeviceRecord, FilePages, FirstTouches, MapCell, ModelledMemory, ModelledReads, PartAccesses, TraceRecord,
 };

@@ -15,11 +15,7 @@ mod software;
 mod start;
 mod stock;
 
-use std::{
-    collections::BTreeSet,
-    io,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeSet, io, time::Duration};
 
 use repackbench_analysis::{blocks_for_verdicts, compare_records, widest_half_width};
 use repackbench_codec::{CodecSpec, DecoderChoice};
@@ -37,7 +33,7 @@ use self::{
 use crate::{
     BenchError,
     arms::stock::{StockError, StockPlan},
-    clock::Clock,
+    clock::{Clock, unix_ms},
     record_names::vcs_of,
     session::{Arms, Budget, Schedule, Slot, StopRule, TimeLimit, Turn},
     trace::Device,
@@ -344,12 +340,6 @@ fn measure_part(
         }
     }
     Ok(())
-}
-
-/// Milliseconds since 1970-01-01 UTC.
-fn unix_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Runs a job in random blocks until there are enough. `records` holds those of an earlier session, and all of them at the end.

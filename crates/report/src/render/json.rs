@@ -2,7 +2,7 @@
 
 use repackbench_analysis::{JoinedVariant, Results, joined_jobs};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::sections::joined::job_names;
 
@@ -23,7 +23,7 @@ struct JoinedRow {
 /// # Errors
 /// If a value has no JSON form.
 pub fn json(results: &Results) -> serde_json::Result<String> {
-    let document = json!({
+    let mut document = json!({
         "comparisons": results.comparisons,
         "joined": joined(results),
         "budgets": results.budgets,
@@ -32,7 +32,19 @@ pub fn json(results: &Results) -> serde_json::Result<String> {
         "sizes": results.sizes,
         "experiments": results.experiments,
     });
+    // Only where there are any: they are new here.
+    insert(&mut document, "chains", &results.chains)?;
+    insert(&mut document, "device_checks", &results.device_checks)?;
+    insert(&mut document, "memory_checks", &results.memory_checks)?;
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
+
+/// Adds `values` to `document`, unless there are none.
+fn insert<T: Serialize>(document: &mut Value, name: &str, values: &[T]) -> serde_json::Result<()> {
+    if let (Value::Object(fields), false) = (document, values.is_empty()) {
+        fields.insert(name.to_owned(), serde_json::to_value(values)?);
+    }
+    Ok(())
 }
 
 fn joined(results: &Results) -> Vec<JoinedRow> {

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use repackbench_reader::{CacheLookups, History};
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     arms::stock::{Caches, Help, StockJob},
-    clock::{Clock, Sample, measure},
+    clock::{Clock, Sample, measure, unix_ms},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
     session::{RunLength, Session as Loop, Slot, Turn},
     trace::{NEW_PAGES, traced_reads},
@@ -281,7 +281,7 @@ impl Session<'_> {
         turn: Turn,
         reference: &Reference,
     ) -> Result<Record, BenchError> {
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let started_unix_ms = unix_ms();
         let (machine, memory) = (Machine::now(), Memory::start());
         let (mut used, mut lookups) = (JobUsage::NONE, CacheLookups::default());
         let mut extra = Counts::new();
@@ -306,7 +306,7 @@ impl Session<'_> {
         Ok(Record {
             schema: SCHEMA_VERSION,
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_unix_ms: u64::try_from(started.as_millis()).unwrap_or(u64::MAX),
+            started_unix_ms,
             host: self.host.clone(),
             repository: self.repository.clone(),
             variant,
