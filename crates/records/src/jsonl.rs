@@ -234,7 +234,9 @@ impl<R: BufRead> ResultLines<R> {
             return Err(RecordError::Schema { line: self.line, found: schema });
         }
         if record.is_none() {
-            return serde_json::from_slice(&self.buffer).map(ResultLine::Run).map_err(parse_error);
+            let mut run: Box<Record> = serde_json::from_slice(&self.buffer).map_err(parse_error)?;
+            run.variant.separate_self_test_name();
+            return Ok(ResultLine::Run(run));
         }
         Ok(match serde_json::from_slice(&self.buffer).map_err(parse_error)? {
             TaggedLine::Trace(trace) => ResultLine::Trace(trace),

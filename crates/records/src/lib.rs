@@ -57,8 +57,8 @@ pub use published::{Published, PublishedClaim, PublishedRow, PublishedTable, pub
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{
     BlockId, ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,
-    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SessionId, SpecIdentity, SpecText, Variant,
-    VariantIdentity, Vcs, WorkloadLabel,
+    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SessionId, SpecText, Variant, VariantIdentity, Vcs,
+    WorkloadLabel,
 };
 pub use regression::{CellChange, CellId, Measure, ResultChange};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};

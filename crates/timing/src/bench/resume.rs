@@ -153,12 +153,11 @@ fn check_turn(record: &Record, subjects: &[Subject], orders: &Orders) -> Result<
     Mismatch::check("number of jobs in a run", iterations, record.iterations)
 }
 
-/// What a variant is, however its spec was typed. The names of a self-test are spelled like comments on one spec.
+/// What a variant is, however its spec was typed.
 fn identity(variant: &Variant) -> String {
     let mut plain = variant.clone();
     if let Some(spec) = &mut plain.spec {
-        let name = spec.typed.split_once(" #").map(|(_, name)| format!(" #{name}"));
-        spec.typed = format!("{}{}", spec.canonical, name.unwrap_or_default());
+        spec.typed.clone_from(&spec.canonical);
     }
     plain.label().into_owned()
 }

@@ -167,6 +167,7 @@ pub(super) fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Subj
         role: Role::AsFound,
         row: 0,
         spec: None,
+        self_test_name: None,
         checksum: true,
         deltas: DeltaOrigin::Kept,
         decoder: None,
@@ -194,6 +195,7 @@ fn variant(source: &Repository, spec: &CodecSpec, layout: Layout, role: Role, de
         role,
         row: 0,
         spec: Some(SpecText { typed: spec.to_string(), canonical: spec.canonical() }),
+        self_test_name: None,
         // In Mercurial the node guards every text, whatever its codec.
         checksum: matches!(source, Repository::Hg(_)) || spec.checksum(),
         deltas,
@@ -266,9 +268,7 @@ fn same_under_other_names(
     for row in 0..=SELF_TEST_NAMES {
         let role = if row == 0 { Role::Baseline } else { Role::Candidate };
         let mut variant = Variant { row, ..variant(source, &spec, layout, role, DeltaOrigin::Kept) };
-        if let Some(text) = variant.spec.as_mut().filter(|_| row > 0) {
-            text.typed = format!("{} #{row}", text.typed);
-        }
+        variant.self_test_name = (row > 0).then(|| row.to_string());
         let opening = Opening { repository, variant, spec: Some(&spec), source: Some(source), in_use: in_use.take() };
         // One row of each name: decoders and limits of the cache would make real differences.
         subjects.extend(opening.rows(plan)?.into_iter().take(1));
