@@ -4,7 +4,7 @@ mod hg;
 
 use std::{path::Path, process::Command, rc::Rc, time::Duration};
 
-use repackbench_client::Zlib;
+use repackbench_client::{Sink, Zlib, metered, read_peak};
 use repackbench_codec::{Algorithm, CodecSpec, catalogue};
 use repackbench_reader::{CacheLookups, ReaderError, Repository};
 use repackbench_records::{ContentDigest, ConversionCost, DeltaOrigin, Role, Variant, Vcs, WorkloadLabel};
@@ -22,10 +22,8 @@ use super::{
 use crate::{
     arms::stock::{
         Caches, Git, GitReader, GitRow, Help, Hg, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
-        changesets,
-        child::{self, Sink},
+        changesets, child,
         output::{OutputCounter, OutputDigester, OutputForm, files},
-        peak,
         replayed::output_of,
     },
     clock::Sample,
@@ -402,12 +400,14 @@ impl Session<'_> {
             return Ok(None);
         };
         let told = scratch.join("peak-memory");
-        let mut metered = peak::metered(meter, prepared, &told)?;
+        let input = prepared.input.as_deref();
+        let mut metered = metered(meter, &prepared.command, input, &told)
+            .map_err(|error| StockError::files("read", input.unwrap_or(Path::new("")), error))?;
         child::run(&mut metered, self.clock, self.progress, sink).map_err(|error| match error {
             StockError::Failed { why, .. } => StockError::failed(&prepared.command, &why),
             error => error,
         })?;
-        Ok(peak::peak(&told))
+        Ok(read_peak(&told))
     }
 
     /// A folder for one run.
