@@ -6,20 +6,22 @@
 //! - `help`: what else than a codec helps git;
 //! - `hg`: the same in words of hg, with the extension or without;
 //! - `copies`: repositories that commands may write to;
+//! - `run`: jobs, run without a clock or timed;
 //! - `child`: one process, timed;
 //! - `output`: what it leaves, counted and hashed;
 //! - `replayed`: what a replay comes to in the same words.
 //!
 //! A row reads through a `StockClient`; another client is one more of those.
 
-pub(crate) mod child;
+mod child;
 mod copies;
 mod git;
 mod git_program;
 mod help;
 mod hg;
-pub(crate) mod output;
-pub(crate) mod replayed;
+mod output;
+mod replayed;
+mod run;
 mod workload;
 
 use std::{
@@ -39,8 +41,11 @@ pub(crate) use self::git::{GitReader, GitRow};
 pub(crate) use self::git_program::Git;
 pub use self::help::Help;
 pub use self::hg::LATER_LAYOUTS;
-pub(crate) use self::hg::{Hg, HgRow, changesets};
+use self::hg::changesets;
+pub(crate) use self::hg::{Hg, HgRow};
 use self::output::OutputForm;
+pub(crate) use self::replayed::output_of;
+pub(crate) use self::run::{RowClient, StockOutput, StockRunner};
 pub use self::workload::{Caches, NoStockWorkload, Receiver, StockWorkload};
 use crate::workloads::WorkloadError;
 
