@@ -12,9 +12,8 @@ use repackbench_timing::{arms::chains::measure_chains, clock::SystemClock};
 use crate::{
     failure::{Failure, print_note},
     options::{MemoryArguments, QuietArgument, located},
-    output::{command_line, print_article},
+    output::{command_line, print_article, record_file::RecordFile},
     progress::Bar,
-    record_file::RecordFile,
     repository::{name_of, open, print_notes},
 };
 
@@ -54,7 +53,7 @@ pub(crate) struct ChainsArguments {
 
 pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(1).set();
-    let mut json = RecordFile::of(arguments.json.as_deref(), None)?;
+    let mut json = RecordFile::open(arguments.json.as_deref(), None)?;
     let mut repositories = Vec::with_capacity(arguments.repositories.len());
     for path in &arguments.repositories {
         let repository = open(path)?;

@@ -27,9 +27,8 @@ use repackbench_writer::cache::Cache;
 use crate::{
     failure::Failure,
     options::{CodecsArguments, DeviceArguments, Effort, LayoutAxes, OutputArguments, RangeArguments, located},
-    output::{command_line, create, print_article, result_output::ResultOutput, style},
+    output::{command_line, create, print_article, record_file::RecordFile, result_output::ResultOutput, style},
     progress::Bar,
-    record_file::RecordFile,
     repository::{name_of, open, print_notes, print_orders_without_effect},
 };
 
@@ -200,7 +199,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
 /// Compares the model with cold reads of copies in `folder`.
 fn compare_with_device(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
     let (mut workload, bar) = (arguments.workload(source), Bar::new(arguments.effort.quiet()));
-    let mut json = RecordFile::of(arguments.json.as_deref(), None)?;
+    let mut json = RecordFile::open(arguments.json.as_deref(), None)?;
     let clock = SystemClock::new();
     let checked = check_device(source, decoders_of(source), workload.as_mut(), folder, &clock, &bar)?;
     let checked = DeviceCheck { command: command_line(), ..checked };
@@ -212,7 +211,7 @@ fn compare_with_device(arguments: &TraceArguments, source: &Repository, folder: 
 /// Compares modelled page caches with those of a cgroup, on a copy in `folder`.
 fn compare_with_cgroup(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
     let (mut workload, bar) = (arguments.workload(source), Bar::new(arguments.effort.quiet()));
-    let mut json = RecordFile::of(arguments.json.as_deref(), None)?;
+    let mut json = RecordFile::open(arguments.json.as_deref(), None)?;
     let (clock, shares) = (SystemClock::new(), &arguments.memory);
     let checked = check_memory(source, decoders_of(source), workload.as_mut(), shares, folder, &clock, &bar)?;
     let checked = MemoryCheck { command: command_line(), ..checked };

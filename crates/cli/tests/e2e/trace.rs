@@ -316,7 +316,7 @@ fn compares_the_model_with_cold_copies_and_removes_them() {
         let line = std::fs::read_to_string(&json).expect("the record");
         let record: Value = serde_json::from_str(&line).expect("one record");
         assert_eq!((&record["record"], record["copies"].as_array().map(Vec::len)), (&"device-check".into(), Some(4)));
-        let reported = program::run(command().args(["report", "--quiet"]).arg(&json)).exits(exit::OK).text();
+        let reported = program::run(program::command().args(["report", "--quiet"]).arg(&json)).exits(exit::OK).text();
         assert!(reported.contains(table.trim_end()), "{reported}\n{table}");
     }
 }

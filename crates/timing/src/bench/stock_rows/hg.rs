@@ -5,7 +5,7 @@ use std::{rc::Rc, time::Duration};
 use repackbench_client::check_hg;
 use repackbench_reader::{Repository, hg::HgRepository};
 use repackbench_records::{Role, Variant};
-use repackbench_writer::hg::recompute::is_hgs_own;
+use repackbench_writer::hg::recompute::is_native_to_hg;
 
 use super::super::{context::BenchContext, rows::Row};
 use crate::{
@@ -57,7 +57,7 @@ pub(super) fn row(
     starts: &mut Starts,
 ) -> Result<Row, BenchError> {
     let Reader { has_extension, role } = reader;
-    let spec = variant.place.spec.as_ref().filter(|spec| has_extension || is_hgs_own(spec));
+    let spec = variant.place.spec.as_ref().filter(|spec| has_extension || is_native_to_hg(spec));
     let codec = spec.map(|spec| spec.for_revlogs().canonical());
     let client = HgRow::new(hg, &open(variant)?, codec.as_deref(), has_extension, number)?;
     let start = starts.of(context, &client)?;
