@@ -1,6 +1,7 @@
 //! Results as one JSON document.
 
 use repackbench_analysis::{JoinedVariant, Results, joined_jobs};
+use repackbench_records::WorkloadComparison;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -24,7 +25,7 @@ struct JoinedRow {
 /// If a value has no JSON form.
 pub fn json(results: &Results) -> serde_json::Result<String> {
     let mut document = json!({
-        "comparisons": results.comparisons,
+        "comparisons": comparisons(results),
         "joined": joined(results),
         "budgets": results.budgets,
         "explanations": results.explanations,
@@ -32,11 +33,22 @@ pub fn json(results: &Results) -> serde_json::Result<String> {
         "sizes": results.sizes,
         "experiments": results.experiments,
     });
-    // Only where there are any: they are new here.
+    // Left out if there are none, as in documents of older versions.
     insert(&mut document, "chains", &results.chains)?;
     insert(&mut document, "device_checks", &results.device_checks)?;
     insert(&mut document, "memory_checks", &results.memory_checks)?;
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
+
+/// The comparisons. The name of a self-test's row is a comment on its spec, as in documents of older versions: `zlib:6 #1`.
+fn comparisons(results: &Results) -> Vec<WorkloadComparison> {
+    let mut comparisons = results.comparisons.clone();
+    for row in comparisons.iter_mut().flat_map(|comparison| &mut comparison.rows) {
+        if let (Some(spec), Some(name)) = (&mut row.variant.spec, row.variant.self_test_name.take()) {
+            spec.typed = format!("{} #{name}", spec.typed);
+        }
+    }
+    comparisons
 }
 
 /// Adds `values` to `document`, unless there are none.
