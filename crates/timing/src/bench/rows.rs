@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use repackbench_codec::{CodecSpec, Decoders, SharedFormat};
 use repackbench_reader::{History, ReaderError, Repository};
-use repackbench_records::{Checks, ChosenDeltaCache, ConversionCost, DeltaOrigin, Role, SizeRecord, SpecText, Variant};
+use repackbench_records::{Checks, ChosenDeltaCache, ConversionCost, DeltaOrigin, Role, SizeRecord, Variant};
 use repackbench_writer::{
     JobControl, Layout, Progress, StoreKind,
     cache::{Cache, MakingCost, VariantDir},
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     BenchError,
     arms::stock::RowClient,
-    record_names::chosen_layout,
+    record_names::{variant_as_found, variant_of},
     session::BASELINE,
     sizes::{self, SharedFormats},
     workloads::VariantPlace,
@@ -166,18 +166,7 @@ fn histories(
 /// The rows of the source as it is, without a conversion.
 pub(super) fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Row>, BenchError> {
     let spec = source.recorded_spec();
-    let variant = Variant {
-        role: Role::AsFound,
-        row: 0,
-        spec: None,
-        self_test_name: None,
-        checksum: true,
-        deltas: DeltaOrigin::Kept,
-        decoder: None,
-        delta_cache: None,
-        client: None,
-        layout: None,
-    };
+    let variant = variant_as_found();
     Opening { repository: source, variant, spec: spec.as_ref(), source: None, in_use: None }.rows(plan)
 }
 
@@ -190,23 +179,6 @@ pub(super) fn check_decoders(source: &Repository, plan: &BenchPlan, as_found: &[
     let variants = specs.iter().zip(&written).map(|(spec, has)| Readable { spec: Some(spec), has });
     let source = Readable { spec: recorded.as_ref(), has: &of_source };
     decoders::check(&plan.decoders, &std::iter::once(source).chain(variants).collect::<Vec<_>>())
-}
-
-/// The variant that `spec` and `layout` make, before it has a row.
-fn variant(source: &Repository, spec: &CodecSpec, layout: Layout, role: Role, deltas: DeltaOrigin) -> Variant {
-    Variant {
-        role,
-        row: 0,
-        spec: Some(SpecText { typed: spec.to_string(), canonical: spec.canonical() }),
-        self_test_name: None,
-        // In Mercurial the node guards every text, whatever its codec.
-        checksum: matches!(source, Repository::Hg(_)) || spec.checksum(),
-        deltas,
-        decoder: None,
-        delta_cache: None,
-        client: None,
-        layout: chosen_layout(layout),
-    }
 }
 
 /// All rows in the order of the schedule, the baseline first: the variants, and `as_found` among them.
@@ -225,7 +197,7 @@ pub(super) fn all(
     let mut add = |spec: &CodecSpec, layout: Layout, deltas, folder: VariantDir| {
         let repository = &Repository::open(folder.path())?;
         let role = if rows.is_empty() { Role::Baseline } else { Role::Candidate };
-        let variant = variant(source, spec, layout, role, deltas);
+        let variant = variant_of(source, spec, layout, role, deltas);
         // Other stores hold no deltas.
         let has_same = deltas == DeltaOrigin::Kept && layout.store == StoreKind::AsFound;
         let payloads = has_same.then_some(source);
@@ -270,7 +242,7 @@ fn same_under_other_names(
     let mut rows = Vec::new();
     for row in 0..=SELF_TEST_NAMES {
         let role = if row == 0 { Role::Baseline } else { Role::Candidate };
-        let mut variant = Variant { row, ..variant(source, &spec, layout, role, DeltaOrigin::Kept) };
+        let mut variant = Variant { row, ..variant_of(source, &spec, layout, role, DeltaOrigin::Kept) };
         variant.self_test_name = (row > 0).then(|| row.to_string());
         let opening = Opening { repository, variant, spec: Some(&spec), source: Some(source), in_use: in_use.take() };
         // One row of each name: decoders and limits of the cache would make real differences.

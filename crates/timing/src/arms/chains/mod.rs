@@ -157,7 +157,7 @@ type Tallies = [Tally; BUCKETS.len()];
 type Drawn = Vec<Vec<(Location, u32)>>;
 
 /// A repository with its name for people.
-struct Subject<'a> {
+struct ChainRepository<'a> {
     name: &'a str,
     store: Box<dyn ChainStore + 'a>,
     tallies: Tallies,
@@ -185,26 +185,26 @@ pub fn measure_chains(
 ) -> Result<Vec<ChainRecord>, ChainError> {
     let began = unix_ms();
     let snapshots = repositories.iter().map(|(_, repository)| repository.snapshot()).collect::<Result<Vec<_>, _>>()?;
-    let mut subjects = Vec::new();
+    let mut surveyed = Vec::new();
     let mut drawn = Drawn::new();
     for (name, repository) in repositories {
         let mut store = open(repository)?;
         let (tallies, sample) = survey(store.as_mut())?;
-        if subjects.is_empty() {
+        if surveyed.is_empty() {
             drawn = sample;
         }
-        subjects.push(Subject { name, store, tallies });
+        surveyed.push(ChainRepository { name, store, tallies });
     }
-    check_tallies(&subjects)?;
-    let sample = locate(&mut subjects, &drawn)?;
-    let mut reads: Vec<Buckets> = subjects.iter().map(|_| Buckets::default()).collect();
+    check_tallies(&surveyed)?;
+    let sample = locate(&mut surveyed, &drawn)?;
+    let mut reads: Vec<Buckets> = surveyed.iter().map(|_| Buckets::default()).collect();
     let session = Session::new(clock, progress);
-    let readings = sample.len() as u64 * subjects.len() as u64 * u64::from(ROUNDS);
+    let readings = sample.len() as u64 * surveyed.len() as u64 * u64::from(ROUNDS);
     progress.start("reading objects", readings, ProgressUnit::Items);
     for (number, object) in sample.iter().enumerate() {
         // No repository is always read first.
-        let schedule = Schedule::rotating(subjects.len(), ROUNDS, number);
-        let mut arms = ObjectReads::new(&mut subjects, object, clock);
+        let schedule = Schedule::rotating(surveyed.len(), ROUNDS, number);
+        let mut arms = ObjectReads::new(&mut surveyed, object, clock);
         session.run(schedule, None, &mut arms)?;
         let iterations = arms.iterations;
         for (buckets, cpu_ns) in reads.iter_mut().zip(arms.cpu_ns) {
@@ -215,17 +215,22 @@ pub fn measure_chains(
     }
     progress.finish();
     snapshots.iter().try_for_each(|snapshot| snapshot.check())?;
-    Ok(records(&subjects, reads, began, command))
+    Ok(records(&surveyed, reads, began, command))
 }
 
 /// The objects of one repository that were read, by bucket.
 type Buckets = [Vec<ChainReads>; BUCKETS.len()];
 
 /// One record for each repository and each bucket that has objects.
-fn records(subjects: &[Subject<'_>], reads: Vec<Buckets>, session: u64, command: Option<&str>) -> Vec<ChainRecord> {
+fn records(
+    repositories: &[ChainRepository<'_>],
+    reads: Vec<Buckets>,
+    session: u64,
+    command: Option<&str>,
+) -> Vec<ChainRecord> {
     let mut records = Vec::new();
-    for ((number, subject), buckets) in (0..).zip(subjects).zip(reads) {
-        for (((least, most), tally), reads) in BUCKETS.into_iter().zip(subject.tallies).zip(buckets) {
+    for ((number, repository), buckets) in (0..).zip(repositories).zip(reads) {
+        for (((least, most), tally), reads) in BUCKETS.into_iter().zip(repository.tallies).zip(buckets) {
             if tally.objects == 0 {
                 continue;
             }
@@ -233,7 +238,7 @@ fn records(subjects: &[Subject<'_>], reads: Vec<Buckets>, session: u64, command:
                 schema: SCHEMA_VERSION,
                 program_version: env!("CARGO_PKG_VERSION").to_owned(),
                 session,
-                repository: subject.name.to_owned(),
+                repository: repository.name.to_owned(),
                 number,
                 least,
                 most,
@@ -287,8 +292,8 @@ fn affordable(sample: &[(Location, u32)]) -> usize {
 }
 
 /// Variants hold as many objects as the first repository at the end of chains of each length.
-fn check_tallies(subjects: &[Subject<'_>]) -> Result<(), ChainError> {
-    let Some((first, others)) = subjects.split_first() else { return Ok(()) };
+fn check_tallies(repositories: &[ChainRepository<'_>]) -> Result<(), ChainError> {
+    let Some((first, others)) = repositories.split_first() else { return Ok(()) };
     for other in others {
         for ((expected, found), (least, most)) in first.tallies.iter().zip(&other.tallies).zip(BUCKETS) {
             if expected.objects != found.objects {
@@ -310,13 +315,13 @@ fn chain_range(least: u32, most: Option<u32>) -> String {
     }
 }
 
-fn not_a_variant(first: &Subject<'_>, other: &Subject<'_>, why: String) -> ChainError {
+fn not_a_variant(first: &ChainRepository<'_>, other: &ChainRepository<'_>, why: String) -> ChainError {
     ChainError::NotAVariant { repository: other.name.to_owned(), first: first.name.to_owned(), why }
 }
 
 /// Finds the objects that were drawn from the first repository in all others.
-fn locate(subjects: &mut [Subject<'_>], drawn: &Drawn) -> Result<Vec<Sampled>, ChainError> {
-    let Some((first, others)) = subjects.split_first_mut() else { return Ok(Vec::new()) };
+fn locate(repositories: &mut [ChainRepository<'_>], drawn: &Drawn) -> Result<Vec<Sampled>, ChainError> {
+    let Some((first, others)) = repositories.split_first_mut() else { return Ok(Vec::new()) };
     let mut sample = Vec::new();
     for (bucket, objects) in drawn.iter().enumerate() {
         for (location, chain) in objects {
@@ -336,7 +341,7 @@ fn locate(subjects: &mut [Subject<'_>], drawn: &Drawn) -> Result<Vec<Sampled>, C
 
 /// The readings of one object in each repository, as arms.
 struct ObjectReads<'a, 's> {
-    subjects: &'a mut [Subject<'s>],
+    repositories: &'a mut [ChainRepository<'s>],
     object: &'a Sampled,
     clock: &'a dyn Clock,
     /// How many times the object is read in a round.
@@ -349,17 +354,18 @@ struct ObjectReads<'a, 's> {
 }
 
 impl<'a, 's> ObjectReads<'a, 's> {
-    fn new(subjects: &'a mut [Subject<'s>], object: &'a Sampled, clock: &'a dyn Clock) -> Self {
-        let cpu_ns = vec![Vec::with_capacity(ROUNDS as usize); subjects.len()];
-        ObjectReads { subjects, object, clock, iterations: 1, expected: Vec::new(), content: Vec::new(), cpu_ns }
+    fn new(repositories: &'a mut [ChainRepository<'s>], object: &'a Sampled, clock: &'a dyn Clock) -> Self {
+        let cpu_ns = vec![Vec::with_capacity(ROUNDS as usize); repositories.len()];
+        ObjectReads { repositories, object, clock, iterations: 1, expected: Vec::new(), content: Vec::new(), cpu_ns }
     }
 
     /// Reads the object `iterations` times from repository `arm`. Returns the time of all of them.
     fn read(&mut self, arm: usize, iterations: u32) -> Result<Sample, ChainError> {
-        let (Some(subject), Some(location)) = (self.subjects.get_mut(arm), self.object.locations.get(arm)) else {
+        let (Some(repository), Some(location)) = (self.repositories.get_mut(arm), self.object.locations.get(arm))
+        else {
             return Ok(Sample::ZERO);
         };
-        let read = || (0..iterations).try_for_each(|_| subject.store.read(*location, &mut self.content));
+        let read = || (0..iterations).try_for_each(|_| repository.store.read(*location, &mut self.content));
         let (result, sample) = measure(self.clock, read).map_err(ChainError::Clock)?;
         result?;
         Ok(sample)
@@ -373,8 +379,8 @@ impl Arms for ObjectReads<'_, '_> {
     /// shows how long a reading takes.
     fn warm_up(&mut self, slot: Slot) -> Result<(), ChainError> {
         let arm = slot.variant();
-        if let (Some(subject), Some(location)) = (self.subjects.get_mut(arm), self.object.locations.get(arm)) {
-            subject.store.prepare(*location)?;
+        if let (Some(repository), Some(location)) = (self.repositories.get_mut(arm), self.object.locations.get(arm)) {
+            repository.store.prepare(*location)?;
         }
         self.read(arm, 1)?;
         if arm == BASELINE {
@@ -382,7 +388,7 @@ impl Arms for ObjectReads<'_, '_> {
             self.iterations = ROUND_LENGTH.jobs(cpu(sample));
             std::mem::swap(&mut self.expected, &mut self.content);
         } else if self.content != self.expected
-            && let (Some(first), Some(other)) = (self.subjects.first(), self.subjects.get(arm))
+            && let (Some(first), Some(other)) = (self.repositories.first(), self.repositories.get(arm))
         {
             return Err(not_a_variant(first, other, format!("{} has another content", self.object.name)));
         }
@@ -487,18 +493,18 @@ mod tests {
 
     #[test]
     fn what_is_not_found_is_no_variant() {
-        let subject = |name| {
+        let repository = |name| {
             let mut store = Flat { objects: 10 };
             let (tallies, _) = survey(&mut store).unwrap();
-            Subject { name, store: Box::new(store), tallies }
+            ChainRepository { name, store: Box::new(store), tallies }
         };
         let drawn = survey(&mut Flat { objects: 10 }).unwrap().1;
-        assert_eq!(locate(&mut [subject("one")], &drawn).unwrap().len(), 5, "names of several objects are left out");
-        let error = locate(&mut [subject("one"), subject("two")], &drawn).map(|_| ()).unwrap_err().to_string();
+        assert_eq!(locate(&mut [repository("one")], &drawn).unwrap().len(), 5, "names of several objects are left out");
+        let error = locate(&mut [repository("one"), repository("two")], &drawn).map(|_| ()).unwrap_err().to_string();
         assert_eq!(error, "two is no variant of one with the same deltas: nothing is found");
-        let mut fewer = subject("fewer");
+        let mut fewer = repository("fewer");
         fewer.tallies[2].objects += 1;
-        let error = check_tallies(&[subject("one"), fewer]).unwrap_err().to_string();
+        let error = check_tallies(&[repository("one"), fewer]).unwrap_err().to_string();
         assert!(error.ends_with("of chains with 2-4 deltas there are 1 instead of 0"), "{error}");
     }
 }
