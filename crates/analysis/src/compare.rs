@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
-    BlockId, ComparedTime, DisturbanceShares, Host, Machine, RatioEstimate, Record, Role, SessionId, SpecIdentity,
-    SpecText, TracedReads, Variant, VariantComparison, VariantIdentity, WorkloadComparison, WorkloadLabel,
+    BlockId, ComparedTime, DisturbanceShares, Host, Machine, RatioEstimate, Record, Role, SessionId, SpecText,
+    TracedReads, Variant, VariantComparison, VariantIdentity, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{
@@ -135,25 +135,25 @@ fn is_baseline(role: Role) -> bool {
 /// Gives all records of a spec the spelling of the first, so that a spec has one name.
 pub fn unify_spellings(records: &mut [Record]) {
     let first: Vec<SpecText> = Spellings::of(records.iter()).0.into_values().cloned().collect();
-    let spellings = Spellings(first.iter().map(|spec| (spec.identity(), spec)).collect());
+    let spellings = Spellings(first.iter().map(|spec| (spec.canonical.as_str(), spec)).collect());
     records.iter_mut().for_each(|record| spellings.unify(&mut record.variant));
 }
 
-/// The first spelling of each spec.
-pub(super) struct Spellings<'a>(BTreeMap<SpecIdentity<'a>, &'a SpecText>);
+/// The first spelling of each spec, by its canonical text.
+pub(super) struct Spellings<'a>(BTreeMap<&'a str, &'a SpecText>);
 
 impl<'a> Spellings<'a> {
     pub(super) fn of(records: impl Iterator<Item = &'a Record>) -> Self {
         let mut spellings = BTreeMap::new();
         for spec in records.filter_map(|record| record.variant.spec.as_ref()) {
-            spellings.entry(spec.identity()).or_insert(spec);
+            spellings.entry(spec.canonical.as_str()).or_insert(spec);
         }
         Spellings(spellings)
     }
 
     pub(super) fn unify(&self, variant: &mut Variant) {
         if let Some(spec) = &mut variant.spec
-            && let Some(first) = self.0.get(&spec.identity())
+            && let Some(first) = self.0.get(spec.canonical.as_str())
         {
             spec.typed.clone_from(&first.typed);
         }

@@ -8,10 +8,12 @@
 #![forbid(unsafe_code)]
 
 mod arm;
+mod chains;
 mod change;
 mod claims;
 mod client_pair;
 mod compare;
+mod device_check;
 mod equal_budget;
 mod exactness;
 mod explain;
@@ -29,6 +31,7 @@ pub use arm::{
     ArmKey, ArmReader, Ratio, Ratios, WorkloadKey, best_of, between, command_peak, cpu, extra, median_estimate,
     peak_resident, samples, user, wall,
 };
+pub use chains::{ChainBucket, ChainComparison, ChainCost, chain_comparisons};
 pub use change::compare_results;
 pub use claims::{
     Judgement, SAME, SIZE_TOLERANCE, Side, TIME_TOLERANCE, claim_outcomes, is_as_large, measured_ratio, measured_size,
@@ -36,6 +39,7 @@ pub use claims::{
 };
 pub use client_pair::{ClientPair, client_pairs};
 pub use compare::{compare_records, unify_spellings, widest_half_width};
+pub use device_check::{ColdTimes, calibrated_device, cold_times};
 pub use equal_budget::equal_budgets;
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use repackbench_records::{
-    EqualBudget, Experiment, Explanation, Record, ResultLine, SizeLine, TraceRecord, WorkloadComparison, WorkloadLabel,
+    ChainRecord, DeviceCheck, EqualBudget, Experiment, Explanation, MemoryCheck, Record, ResultLine, SizeLine,
+    TraceRecord, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{compare_records, equal_budgets, unify_spellings};
@@ -25,6 +26,12 @@ pub struct Results {
     pub sizes: Vec<SizeLine>,
     /// Published experiments that were run again.
     pub experiments: Vec<Experiment>,
+    /// How long objects take to read, by the length of their chains.
+    pub chains: Vec<ChainRecord>,
+    /// The device model compared with cold reads.
+    pub device_checks: Vec<DeviceCheck>,
+    /// The modelled page cache compared with the kernel's.
+    pub memory_checks: Vec<MemoryCheck>,
 }
 
 impl Results {
@@ -41,6 +48,9 @@ impl Results {
                 ResultLine::Explanation(explanation) => push_new(&mut results.explanations, *explanation),
                 ResultLine::Size(size) => push_new(&mut results.sizes, *size),
                 ResultLine::Experiment(experiment) => push_new(&mut results.experiments, *experiment),
+                ResultLine::Chains(chains) => push_new(&mut results.chains, *chains),
+                ResultLine::DeviceCheck(check) => push_new(&mut results.device_checks, *check),
+                ResultLine::MemoryCheck(check) => push_new(&mut results.memory_checks, *check),
             };
             duplicates += usize::from(!is_new);
         }

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod child;
 mod commands;
 mod experiment_runs;
 mod failure;
@@ -19,8 +18,8 @@ use std::{
 };
 
 use clap::{CommandFactory, FromArgMatches};
+use repackbench_client::METER_COMMAND;
 use repackbench_reader::threads;
-use repackbench_timing::arms::stock::METER_COMMAND;
 use signal_hook::consts::SIGXFSZ;
 
 use args::{Arguments, Command};

@@ -29,7 +29,7 @@ impl GitDeltas for GitProgram {
         &self,
         git_dir: &Path,
         threads: usize,
-        is_cancelled: &dyn Fn() -> bool,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> repackbench_writer::Result<()> {
         let threads = threads.to_string();
         let mut command = self.command([("pack.threads", threads.as_str()), ("repack.writeBitmaps", "false")]);
@@ -61,7 +61,7 @@ impl HgDeltas for HgProgram {
         repository: &Path,
         spec: &CodecSpec,
         settings: &[String],
-        is_cancelled: &dyn Fn() -> bool,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> repackbench_writer::Result<()> {
         let mut command = self.command();
         command.arg("--repository").arg(repository);

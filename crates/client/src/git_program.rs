@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{ClientError, absolute, find_program, isolation, name_of, run};
+use crate::{ClientError, absolute, child, find_program, isolation, name_of};
 
 /// The beginning of git's version line.
 const VERSION: &str = "git version ";
@@ -33,7 +33,7 @@ impl GitProgram {
         let mut git = GitProgram { program, name, version: String::new() };
         let mut command = git.command([]);
         command.arg("--version");
-        git.version = run::ask(command, &format!("{} --version", name_of(&git.program)))?;
+        git.version = child::text(command, &format!("{} --version", name_of(&git.program)))?;
         match git.version.starts_with(VERSION) {
             true => Ok(git),
             false => {

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::{ClientError, absolute, find_program, isolation, name_of, run};
+use crate::{ClientError, absolute, child, find_program, isolation, name_of};
 
 /// The beginning of hg's version line.
 const VERSION: &str = "Mercurial Distributed SCM";
@@ -33,7 +33,7 @@ impl HgProgram {
         let mut hg = HgProgram { program, name, banner: String::new(), extension };
         let mut command = hg.command();
         command.args(["version", "-q"]);
-        hg.banner = run::ask(command, &format!("{} version", name_of(&hg.program)))?;
+        hg.banner = child::text(command, &format!("{} version", name_of(&hg.program)))?;
         match hg.banner.starts_with(VERSION) {
             true => Ok(hg),
             false => {

@@ -9,7 +9,12 @@
 
 #![forbid(unsafe_code)]
 
+mod child;
 mod deltas;
+#[cfg(test)]
+#[path = "../../../fixtures/executable.rs"]
+mod executable;
+mod foreground;
 mod git;
 mod git_program;
 mod hg;
@@ -17,8 +22,8 @@ mod hg_program;
 mod hg_writing;
 mod isolation;
 mod library;
+mod meter;
 mod probe;
-mod run;
 mod writing;
 
 use std::{
@@ -30,6 +35,8 @@ use std::{
 use repackbench_reader::ReaderError;
 
 pub use self::{
+    child::{ChildError, Sink, Stopwatch, output, run, run_child},
+    foreground::{end_like, run_in_foreground},
     git::{GitClient, find_program},
     git_program::GitProgram,
     hg::{check_hg, hg_command},
@@ -37,7 +44,7 @@ pub use self::{
     hg_writing::hg_codec,
     isolation::{git as isolated_git, hg as isolated_hg},
     library::{Preload, Zlib},
-    run::run,
+    meter::{METER_COMMAND, metered, peak_of_children, read_peak},
     writing::{check_needs_only_payload, clients_write},
 };
 

@@ -15,6 +15,7 @@ pub fn variant(role: Role, row: u32, spec: &str) -> Variant {
         role,
         row,
         spec: (role != Role::AsFound).then_some(spec),
+        self_test_name: None,
         checksum: true,
         deltas: DeltaOrigin::Kept,
         decoder: None,

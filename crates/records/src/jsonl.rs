@@ -5,8 +5,8 @@ use std::io::{self, BufRead, Read, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    EXPERIMENT_SCHEMA_VERSION, Experiment, Explanation, OLDEST_SCHEMA_VERSION, Record, SCHEMA_VERSION, SizeRecord,
-    TraceRecord,
+    ChainRecord, DeviceCheck, EXPERIMENT_SCHEMA_VERSION, Experiment, Explanation, MemoryCheck, OLDEST_SCHEMA_VERSION,
+    Record, SCHEMA_VERSION, SizeRecord, TraceRecord,
 };
 
 /// The length limit of a line, in bytes. A record has 2 to 4 KB; a longer line is rejected before it fills the memory.
@@ -85,6 +85,12 @@ pub enum ResultLine {
     Size(Box<SizeLine>),
     /// The result of a published experiment, run again.
     Experiment(Box<Experiment>),
+    /// How long objects of a repository take to read, by the length of their chains.
+    Chains(Box<ChainRecord>),
+    /// The device model compared with cold reads.
+    DeviceCheck(Box<DeviceCheck>),
+    /// The modelled page cache compared with the kernel's.
+    MemoryCheck(Box<MemoryCheck>),
 }
 
 /// Where a repository's bytes go, as a separate line.
@@ -101,22 +107,33 @@ pub struct SizeLine {
     pub size: SizeRecord,
 }
 
-/// A line of any kind but a run: its kind, then its fields.
-#[derive(Serialize, Deserialize)]
+/// A line of any kind but a run, as it is read: its kind, then its fields.
+#[derive(Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case")]
-enum TaggedLine<T, E, S, X> {
-    Trace(T),
-    Explanation(E),
-    Size(S),
-    Experiment(ExperimentLine<X>),
+enum TaggedLine {
+    Trace(Box<TraceRecord>),
+    Explanation(Box<Explanation>),
+    Size(Box<SizeLine>),
+    Experiment(Box<Experiment>),
+    Chains(Box<ChainRecord>),
+    DeviceCheck(Box<DeviceCheck>),
+    MemoryCheck(Box<MemoryCheck>),
+}
+
+/// A line that is no run, as it is written: what it is, then its fields.
+#[derive(Serialize)]
+struct Tagged<'a, T> {
+    record: &'a str,
+    #[serde(flatten)]
+    fields: T,
 }
 
 /// The result of an experiment, with the schema version that every line has.
-#[derive(Serialize, Deserialize)]
-struct ExperimentLine<X> {
+#[derive(Serialize)]
+struct ExperimentLine<'a> {
     schema: u32,
     #[serde(flatten)]
-    experiment: X,
+    experiment: &'a Experiment,
 }
 
 /// Writes `record` to `out` as one line, in a single write, so that an interrupted program leaves whole lines unless
@@ -133,16 +150,22 @@ pub fn write_record(out: impl Write, record: &Record) -> Result<(), RecordError>
 /// # Errors
 /// As [`write_record`].
 pub fn write_result(out: impl Write, line: &ResultLine) -> Result<(), RecordError> {
-    type Tagged<'a> = TaggedLine<&'a TraceRecord, &'a Explanation, &'a SizeLine, &'a Experiment>;
     match line {
         ResultLine::Run(record) => write_line(out, record),
-        ResultLine::Trace(trace) => write_line(out, &Tagged::Trace(trace)),
-        ResultLine::Explanation(explanation) => write_line(out, &Tagged::Explanation(explanation)),
-        ResultLine::Size(size) => write_line(out, &Tagged::Size(size)),
+        ResultLine::Trace(trace) => write_tagged(out, "trace", trace),
+        ResultLine::Explanation(explanation) => write_tagged(out, "explanation", explanation),
+        ResultLine::Size(size) => write_tagged(out, "size", size),
         ResultLine::Experiment(experiment) => {
-            write_line(out, &Tagged::Experiment(ExperimentLine { schema: SCHEMA_VERSION, experiment }))
+            write_tagged(out, "experiment", ExperimentLine { schema: SCHEMA_VERSION, experiment })
         }
+        ResultLine::Chains(chains) => write_tagged(out, "chains", chains),
+        ResultLine::DeviceCheck(check) => write_tagged(out, "device-check", check),
+        ResultLine::MemoryCheck(check) => write_tagged(out, "memory-check", check),
     }
+}
+
+fn write_tagged(out: impl Write, record: &str, fields: impl Serialize) -> Result<(), RecordError> {
+    write_line(out, &Tagged { record, fields })
 }
 
 fn write_line(mut out: impl Write, line: &impl Serialize) -> Result<(), RecordError> {
@@ -205,26 +228,30 @@ impl<R: BufRead> ResultLines<R> {
     }
 
     fn parse(&self) -> Result<ResultLine, RecordError> {
-        type Tagged = TaggedLine<Box<TraceRecord>, Box<Explanation>, Box<SizeLine>, Box<Experiment>>;
         let parse_error = |source| RecordError::Parse { line: self.line, source };
         let Heading { schema, record } = serde_json::from_slice(&self.buffer).map_err(parse_error)?;
         if !(OLDEST_SCHEMA_VERSION..=SCHEMA_VERSION).contains(&schema) {
             return Err(RecordError::Schema { line: self.line, found: schema });
         }
         if record.is_none() {
-            return serde_json::from_slice(&self.buffer).map(ResultLine::Run).map_err(parse_error);
+            let mut run: Box<Record> = serde_json::from_slice(&self.buffer).map_err(parse_error)?;
+            run.variant.separate_self_test_name();
+            return Ok(ResultLine::Run(run));
         }
         Ok(match serde_json::from_slice(&self.buffer).map_err(parse_error)? {
-            Tagged::Trace(trace) => ResultLine::Trace(trace),
-            Tagged::Explanation(explanation) => {
+            TaggedLine::Trace(trace) => ResultLine::Trace(trace),
+            TaggedLine::Explanation(explanation) => {
                 let strange = explanation.ratios().find(|ratio| !(1e-9..=1e9).contains(ratio));
                 if let Some(found) = strange {
                     return Err(RecordError::Ratio { line: self.line, found });
                 }
                 ResultLine::Explanation(explanation)
             }
-            Tagged::Size(size) => ResultLine::Size(size),
-            Tagged::Experiment(ExperimentLine { experiment, .. }) => {
+            TaggedLine::Size(size) => ResultLine::Size(size),
+            TaggedLine::Chains(chains) => ResultLine::Chains(chains),
+            TaggedLine::DeviceCheck(check) => ResultLine::DeviceCheck(check),
+            TaggedLine::MemoryCheck(check) => ResultLine::MemoryCheck(check),
+            TaggedLine::Experiment(experiment) => {
                 let found = experiment.experiment_schema;
                 if !(1..=EXPERIMENT_SCHEMA_VERSION).contains(&found) {
                     return Err(RecordError::ExperimentSchema { line: self.line, found });

@@ -16,6 +16,7 @@ mod budget;
 mod chains;
 mod client;
 mod comparison;
+mod device_check;
 mod experiment;
 mod explanation;
 #[cfg(feature = "fixtures")]
@@ -38,9 +39,10 @@ mod statement;
 mod trace;
 
 pub use budget::{EqualBudget, Quantity};
-pub use chains::{ChainBucket, ChainComparison, ChainCost};
+pub use chains::{ChainReads, ChainRecord};
 pub use client::{Client, ClientKind};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
+pub use device_check::{ColdCopyReads, DeviceCalibration, DeviceCheck};
 pub use experiment::{
     ClaimOutcome, ClaimText, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow,
     ExperimentTable, JudgedClaim, Outcome, Unit,
@@ -56,8 +58,8 @@ pub use published::{Published, PublishedClaim, PublishedRow, PublishedTable, pub
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{
     BlockId, ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,
-    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SessionId, SpecIdentity, SpecText, Variant,
-    VariantIdentity, Vcs, WorkloadLabel,
+    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SessionId, SpecText, Variant, VariantIdentity, Vcs,
+    WorkloadLabel,
 };
 pub use regression::{CellChange, CellId, Measure, ResultChange};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
@@ -73,6 +75,5 @@ pub use size::{
 pub use spec::SpecParts;
 pub use statement::{Figure, Statement, StatementValue, StoredStatement};
 pub use trace::{
-    AccessMap, DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, MapCell, ModelledMemory,
-    ModelledReads, PartAccesses, TraceRecord,
+    AccessMap, DeviceRecord, FilePages, FirstTouches, MapCell, ModelledMemory, ModelledReads, PartAccesses, TraceRecord,
 };

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 /// What short memory costs a workload, as modelled and as measured in a cgroup with a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryCheck {
+    /// The version of this form, [`SCHEMA_VERSION`](crate::SCHEMA_VERSION) when this program wrote it.
+    pub schema: u32,
+    /// The version of the program that measured.
+    pub program_version: String,
     /// What was replayed.
     pub workload: String,
     /// Length of the packs or revlogs, in bytes.
@@ -13,6 +17,9 @@ pub struct MemoryCheck {
     pub touched_bytes: u64,
     /// One row for each share.
     pub rows: Vec<MemoryCheckRow>,
+    /// The command that measured, quoted as a shell reads it.
+    #[serde(default)]
+    pub command: Option<String>,
 }
 
 /// One limit.

@@ -154,6 +154,10 @@ pub struct Variant {
     pub row: u32,
     /// Its spec; `None` for the repository as found.
     pub spec: Option<SpecText>,
+    /// The name of this row in a self-test, which measures one variant under several names. Left out of the JSON form where it is
+    /// `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_test_name: Option<String>,
     /// Whether every chunk carries a checksum that reading checks. Variants without one do less work than the
     /// baseline, so tables label them.
     pub checksum: bool,
@@ -204,8 +208,10 @@ pub enum DeltaOrigin {
 pub struct VariantIdentity<'a> {
     /// Its part in the comparison.
     pub role: Role,
-    /// Its spec; `None` for the repository as found.
-    pub spec: Option<SpecIdentity<'a>>,
+    /// Its spec in the canonical spelling; `None` for the repository as found.
+    pub spec: Option<&'a str>,
+    /// Its name in a self-test.
+    pub self_test_name: Option<&'a str>,
     /// Where its deltas come from.
     pub deltas: DeltaOrigin,
     /// The implementation that was chosen to read it.
@@ -224,7 +230,8 @@ impl Variant {
     pub fn identity(&self) -> VariantIdentity<'_> {
         VariantIdentity {
             role: self.role,
-            spec: self.spec.as_ref().map(SpecText::identity),
+            spec: self.spec.as_ref().map(|spec| spec.canonical.as_str()),
+            self_test_name: self.self_test_name.as_deref(),
             deltas: self.deltas,
             decoder: self.decoder.as_ref(),
             delta_cache: self.delta_cache,
@@ -233,11 +240,14 @@ impl Variant {
         }
     }
 
-    /// The name of this variant's row: the spec as typed, or `as found`; the chosen decoder; whether deltas were
-    /// searched again; the chosen layout; the limit of the cache if it differs from the baseline's; and the user's
-    /// program, if one read it.
+    /// The name of this variant's row: the spec as typed, or `as found`; its name in a self-test; the chosen decoder;
+    /// whether deltas were searched again; the chosen layout; the limit of the cache if it differs from the baseline's;
+    /// and the user's program, if one read it.
     pub fn label(&self) -> Cow<'_, str> {
         let mut label = Cow::Borrowed(self.spec.as_ref().map_or("as found", |spec| spec.typed.as_str()));
+        if let Some(name) = &self.self_test_name {
+            label.to_mut().push_str(&format!(" #{name}"));
+        }
         if let Some(decoder) = &self.decoder {
             label.to_mut().push_str(&format!(" by {}", decoder.implementation));
         }
@@ -255,6 +265,16 @@ impl Variant {
         }
         label
     }
+
+    /// Moves the name of a self-test's row to its own field. Older programs wrote it as a comment on the spec: `zlib:6 #1`.
+    pub(crate) fn separate_self_test_name(&mut self) {
+        if let Some(spec) = &mut self.spec
+            && let Some((typed, name)) = spec.typed.split_once(" #")
+        {
+            self.self_test_name = Some(name.to_owned());
+            spec.typed = typed.to_owned();
+        }
+    }
 }
 
 /// A codec spec in both spellings.
@@ -264,23 +284,6 @@ pub struct SpecText {
     pub typed: String,
     /// With an explicit level, sorted options and without defaults: specs with the same meaning have the same text.
     pub canonical: String,
-}
-
-/// What distinguishes a spec from others: see [`SpecText::identity`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SpecIdentity<'a> {
-    /// Its canonical spelling.
-    pub canonical: &'a str,
-    /// The name of this row in a self-test, which measures one spec under several names.
-    pub self_test_name: Option<&'a str>,
-}
-
-impl SpecText {
-    /// What distinguishes it from other specs. The rows of a self-test have one spec, and a name in the form of a
-    /// comment on it.
-    pub fn identity(&self) -> SpecIdentity<'_> {
-        SpecIdentity { canonical: &self.canonical, self_test_name: self.typed.split_once(" #").map(|(_, name)| name) }
-    }
 }
 
 /// The name and parameters of a workload.
@@ -501,6 +504,7 @@ mod tests {
             role,
             row: 2,
             spec: Some(spec),
+            self_test_name: None,
             checksum: true,
             deltas,
             decoder,
@@ -512,6 +516,9 @@ mod tests {
         let plain = variant.clone();
         variant.layout = Some(ChosenLayout { store: "loose".into(), order: "source".into(), reference_deltas: false });
         assert_eq!(variant.label(), "zstd:05, loose");
+        assert_ne!(variant.identity(), plain.identity());
+        variant = Variant { self_test_name: Some("2".into()), ..plain.clone() };
+        assert_eq!(variant.label(), "zstd:05 #2");
         assert_ne!(variant.identity(), plain.identity());
         variant = plain;
         variant.deltas = DeltaOrigin::Recomputed;

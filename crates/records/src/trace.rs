@@ -186,27 +186,3 @@ pub struct ModelledMemory {
     /// The cost on each device.
     pub devices: Vec<ModelledReads>,
 }
-
-/// Modelled and measured times of cold reads on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeviceCheck {
-    /// The workload.
-    pub workload: String,
-    /// Length of the files that were read, in bytes.
-    pub store_bytes: u64,
-    /// The measured device.
-    pub device: DeviceRecord,
-    /// The rows.
-    pub rows: Vec<DeviceCheckRow>,
-}
-
-/// One way to read the trace cold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeviceCheckRow {
-    /// The way of reading.
-    pub how: String,
-    /// The modelled time.
-    pub modelled: Duration,
-    /// The measured times, one for each copy.
-    pub measured: Vec<Duration>,
-}

@@ -34,13 +34,15 @@ pub enum SectionKind {
     Explanations,
     /// What workloads read.
     Traces,
+    /// How long objects take to read, by the length of their delta chains.
+    Chains,
     /// Where bytes go.
     Sizes,
 }
 
 impl SectionKind {
     /// All kinds, in reading order.
-    pub const ALL: [SectionKind; 9] = [
+    pub const ALL: [SectionKind; 10] = [
         SectionKind::Experiments,
         SectionKind::Summary,
         SectionKind::Joined,
@@ -49,6 +51,7 @@ impl SectionKind {
         SectionKind::Budgets,
         SectionKind::Explanations,
         SectionKind::Traces,
+        SectionKind::Chains,
         SectionKind::Sizes,
     ];
 
@@ -63,6 +66,7 @@ impl SectionKind {
             SectionKind::Budgets => "budgets",
             SectionKind::Explanations => "explanations",
             SectionKind::Traces => "traces",
+            SectionKind::Chains => "chains",
             SectionKind::Sizes => "sizes",
         }
     }
@@ -78,6 +82,7 @@ impl SectionKind {
             SectionKind::Budgets => "Equal budgets",
             SectionKind::Explanations => "Factors of the ratios",
             SectionKind::Traces => "File accesses",
+            SectionKind::Chains => "Delta chains",
             SectionKind::Sizes => "Where the bytes go",
         }
     }

@@ -22,7 +22,7 @@ pub(crate) mod source;
 pub(crate) mod summary;
 mod traces;
 
-use repackbench_analysis::Results;
+use repackbench_analysis::{Results, chain_comparisons};
 use repackbench_records::{SizeLine, SizeRecord};
 
 pub use self::{
@@ -60,7 +60,8 @@ fn section(kind: SectionKind, results: &Results) -> Section {
         SectionKind::Comparisons => comparisons(&results.comparisons),
         SectionKind::Budgets => budgets(&results.budgets),
         SectionKind::Explanations => explanations(&results.explanations),
-        SectionKind::Traces => recorded(&results.traces, traces),
+        SectionKind::Traces => all_traces(results),
+        SectionKind::Chains => chain_comparisons(&results.chains).iter().map(chains).collect(),
         SectionKind::Sizes => recorded(&results.sizes, |lines| vec![sizes(&sized(lines))]),
     };
     Section { kind, articles }
@@ -74,4 +75,12 @@ fn recorded<T>(records: &[T], say: impl Fn(&[T]) -> Vec<Article>) -> Vec<Article
 /// The sizes of some lines.
 fn sized(lines: &[SizeLine]) -> Vec<SizeRecord> {
     lines.iter().map(|line| line.size.clone()).collect()
+}
+
+/// Traces, and how their models compare with this machine.
+fn all_traces(results: &Results) -> Vec<Article> {
+    let mut articles = recorded(&results.traces, |records| traces(records));
+    articles.extend(results.device_checks.iter().map(device_check));
+    articles.extend(results.memory_checks.iter().map(memory_check));
+    articles
 }

@@ -1,5 +1,6 @@
-//! What is measured in turn with others, besides replays: see [`crate::session`] for the loop.
+//! The arms of a measurement: what is measured in turn. [`crate::session`] has the loop.
 //!
+//! - `replay`: a workload in-process, warm or cold, once or several copies at once;
 //! - [`stock`]: jobs as commands of the user's own git and hg;
 //! - [`cold`]: copies to read with an empty page cache;
 //! - [`chains`]: objects at the end of delta chains of each length;
@@ -7,5 +8,9 @@
 
 pub mod chains;
 pub mod cold;
+mod job_run;
+pub(crate) mod replay;
 pub mod serve;
 pub mod stock;
+
+pub(crate) use self::job_run::JobRun;

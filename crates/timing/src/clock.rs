@@ -4,7 +4,7 @@
 
 use std::{
     io,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use nix::{
@@ -15,6 +15,8 @@ use nix::{
     time::{ClockId, clock_gettime},
 };
 use repackbench_records::SampleRecord;
+
+use crate::session::Stop;
 
 /// What a clock shows at one moment. Only differences between two readings of the same clock mean anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,14 @@ pub trait Clock {
     /// # Errors
     /// What the operating system answers when it does not tell.
     fn read(&self) -> io::Result<ClockReading>;
+
+    /// The elapsed time that [`Self::read`] has, alone: cheap enough to be read around one access to memory.
+    ///
+    /// # Errors
+    /// What the operating system answers when it does not tell.
+    fn read_wall(&self) -> io::Result<Duration> {
+        self.read().map(|reading| reading.wall)
+    }
 
     /// The CPU time of the calling thread in both modes together, alone: cheap enough to be read around each file that is
     /// written. It is the sum of those that [`Self::read`] has, without their grain.
@@ -86,6 +96,10 @@ impl Clock for SystemClock {
         })
     }
 
+    fn read_wall(&self) -> io::Result<Duration> {
+        Ok(self.started.elapsed())
+    }
+
     fn read_cpu(&self) -> io::Result<Duration> {
         Ok(Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?))
     }
@@ -106,6 +120,12 @@ fn duration(time: TimeVal) -> Duration {
     let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
     let microseconds = u64::try_from(time.tv_usec()).unwrap_or(0);
     Duration::from_secs(seconds).saturating_add(Duration::from_micros(microseconds))
+}
+
+/// Milliseconds since 1970-01-01 UTC, by the system's clock: when a session or a run began, for its record.
+pub(crate) fn unix_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The time that one run took.
@@ -174,6 +194,20 @@ where
     let result = work();
     let end = clock.read()?;
     Ok((result, Sample::between(start, end)))
+}
+
+/// Runs `work` and returns its result with the elapsed time alone.
+///
+/// # Errors
+/// What `work` returns, and when `clock` cannot be read.
+pub(crate) fn elapsed<T, E: From<Stop>>(
+    clock: &dyn Clock,
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<(T, Duration), E> {
+    let start = clock.read_wall().map_err(Stop::Clock)?;
+    let result = work()?;
+    let end = clock.read_wall().map_err(Stop::Clock)?;
+    Ok((result, end.saturating_sub(start)))
 }
 
 #[cfg(test)]

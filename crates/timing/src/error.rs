@@ -77,11 +77,18 @@ pub enum BenchError {
     },
 }
 
+impl BenchError {
+    /// The clock could not be read.
+    pub(crate) fn clock(source: io::Error) -> Self {
+        BenchError::Io { action: "read the clock", source }
+    }
+}
+
 impl From<Stop> for BenchError {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Interrupted => BenchError::Interrupted,
-            Stop::Clock(source) => BenchError::Io { action: "read the clock", source },
+            Stop::Clock(source) => BenchError::clock(source),
         }
     }
 }
@@ -100,7 +107,7 @@ impl From<StockError> for BenchError {
         match error {
             StockError::Interrupted => BenchError::Interrupted,
             StockError::Files(error) => BenchError::Workload(error),
-            StockError::Clock(source) => BenchError::Io { action: "read the clock", source },
+            StockError::Clock(source) => BenchError::clock(source),
             error => BenchError::Stock(error),
         }
     }

@@ -16,9 +16,6 @@ pub mod arms;
 pub mod bench;
 pub mod clock;
 mod error;
-#[cfg(test)]
-#[path = "../../../fixtures/executable.rs"]
-mod executable;
 pub mod explain;
 pub mod missing;
 #[cfg(test)]

@@ -43,7 +43,7 @@ impl JobUsage {
 }
 
 /// The calling thread's page faults up to now.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Faults {
     minor: Option<u64>,
     major: Option<u64>,

@@ -1,7 +1,8 @@
 //! How records call what is measured.
 
+use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
-use repackbench_records::{ChosenLayout, Vcs};
+use repackbench_records::{ChosenLayout, DeltaOrigin, Role, SpecText, Variant, Vcs};
 use repackbench_writer::Layout;
 
 /// The system of a repository as records have it.
@@ -13,10 +14,45 @@ pub fn vcs_of(source: &Repository) -> Vcs {
 }
 
 /// `layout` as records have it; `None` for that of the source.
-pub fn chosen_layout(layout: Layout) -> Option<ChosenLayout> {
+fn chosen_layout(layout: Layout) -> Option<ChosenLayout> {
     (!layout.is_default()).then(|| ChosenLayout {
         store: layout.store.name().to_owned(),
         order: layout.order.name().to_owned(),
         reference_deltas: layout.reference_deltas,
     })
+}
+
+/// The variant of `source` under `spec` and `layout`, in row 0.
+pub(crate) fn variant_of(
+    source: &Repository,
+    spec: &CodecSpec,
+    layout: Layout,
+    role: Role,
+    deltas: DeltaOrigin,
+) -> Variant {
+    Variant {
+        role,
+        spec: Some(SpecText { typed: spec.to_string(), canonical: spec.canonical() }),
+        // In Mercurial the node guards every text, whatever its codec.
+        checksum: matches!(source, Repository::Hg(_)) || spec.checksum(),
+        deltas,
+        layout: chosen_layout(layout),
+        ..variant_as_found()
+    }
+}
+
+/// The source as found, in row 0.
+pub(crate) fn variant_as_found() -> Variant {
+    Variant {
+        role: Role::AsFound,
+        row: 0,
+        spec: None,
+        self_test_name: None,
+        checksum: true,
+        deltas: DeltaOrigin::Kept,
+        decoder: None,
+        delta_cache: None,
+        client: None,
+        layout: None,
+    }
 }

@@ -39,7 +39,7 @@ pub trait GitDeltas: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`WriterError::Program`](crate::WriterError::Program) when the program fails,
     /// [`WriterError::Interrupted`](crate::WriterError::Interrupted) when `is_cancelled` returns true.
-    fn recompute(&self, git_dir: &Path, threads: usize, is_cancelled: &dyn Fn() -> bool) -> Result<()>;
+    fn recompute(&self, git_dir: &Path, threads: usize, is_cancelled: &(dyn Fn() -> bool + Sync)) -> Result<()>;
 }
 
 /// Recomputes the deltas of Mercurial revlogs.
@@ -61,6 +61,6 @@ pub trait HgDeltas: fmt::Debug + Send + Sync {
         repository: &Path,
         spec: &CodecSpec,
         settings: &[String],
-        is_cancelled: &dyn Fn() -> bool,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<()>;
 }

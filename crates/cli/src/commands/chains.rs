@@ -3,14 +3,16 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
+use repackbench_analysis::{ChainComparison, chain_comparisons};
 use repackbench_reader::{Repository, git::btree::BtreeFile};
+use repackbench_records::ResultLine;
 use repackbench_report::sections;
-use repackbench_timing::{arms::chains::compare_chains, clock::SystemClock};
+use repackbench_timing::{arms::chains::measure_chains, clock::SystemClock};
 
 use crate::{
     failure::{Failure, print_note},
     options::{MemoryArguments, QuietArgument, located},
-    output::print_article,
+    output::{command_line, print_article, record_file::RecordFile},
     progress::Bar,
     repository::{name_of, open, print_notes},
 };
@@ -30,13 +32,17 @@ use crate::{
 ///
 /// Examples:
 ///   repackbench chains repo
-///   repackbench chains repo repo.zstd-9 repo.zstd-9-prefix
+///   repackbench chains repo repo.zstd-9 repo.zstd-9-prefix --json chains.jsonl
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ChainsArguments {
     /// Repository, then variants of it.
     #[arg(required = true, value_name = "REPO", value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
+
+    /// Write the time of every read to FILE, as one JSON record per repository and group.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) memory: MemoryArguments,
@@ -47,6 +53,7 @@ pub(crate) struct ChainsArguments {
 
 pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(1).set();
+    let mut json = RecordFile::open(arguments.json.as_deref(), None)?;
     let mut repositories = Vec::with_capacity(arguments.repositories.len());
     for path in &arguments.repositories {
         let repository = open(path)?;
@@ -57,8 +64,14 @@ pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
         repositories.push((name_of(path), repository));
     }
     let bar = Bar::new(arguments.quiet.quiet);
-    let comparison = compare_chains(&repositories, &SystemClock::new(), &bar)?;
-    print_article(sections::chains(&comparison))?;
+    let records = measure_chains(&repositories, command_line().as_deref(), &SystemClock::new(), &bar)?;
+    for record in &records {
+        json.append(&ResultLine::Chains(Box::new(record.clone())))?;
+    }
+    let comparisons = chain_comparisons(&records);
+    for comparison in if comparisons.is_empty() { vec![ChainComparison::default()] } else { comparisons } {
+        print_article(sections::chains(&comparison))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

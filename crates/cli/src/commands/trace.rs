@@ -10,10 +10,11 @@ use clap::Args;
 use repackbench_analysis::Results;
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{Repository, memory::Ceiling};
-use repackbench_records::{ResultLine, TraceRecord, write_result};
+use repackbench_records::{DeviceCheck, MemoryCheck, ResultLine, TraceRecord, write_result};
 use repackbench_report::{articles_text, sections};
 use repackbench_timing::{
     arms::cold::{check::check_device, memory_check::check_memory},
+    clock::SystemClock,
     trace::{
         Device,
         page_map::{PAGE_MAP_HEADER, write_page_map},
@@ -26,7 +27,7 @@ use repackbench_writer::cache::Cache;
 use crate::{
     failure::Failure,
     options::{CodecsArguments, DeviceArguments, Effort, LayoutAxes, OutputArguments, RangeArguments, located},
-    output::{command_line, create, print_article, result_output::ResultOutput, style},
+    output::{command_line, create, print_article, record_file::RecordFile, result_output::ResultOutput, style},
     progress::Bar,
     repository::{name_of, open, print_notes, print_orders_without_effect},
 };
@@ -83,7 +84,7 @@ pub(crate) struct TraceArguments {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = parse_percent)]
     pub(crate) memory: Vec<u32>,
 
-    /// Write one JSON record per variant to FILE.
+    /// Write one JSON record per variant to FILE, or the measured times of a check.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
@@ -97,7 +98,7 @@ pub(crate) struct TraceArguments {
     /// Compare the model with cold reads instead: copy the repository four times to this folder, which should be on
     /// the disk in question, measure latency and bandwidth of the disk, and show modelled and measured times of what
     /// the workload reads. The copies are removed again.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["codecs", "stores", "orders", "devices", "memory", "json", "pages"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["codecs", "stores", "orders", "devices", "memory", "pages"])]
     pub(crate) check_device: Option<PathBuf>,
 
     /// Compare --memory with the kernel instead: copy the repository to this folder, which should be on a disk, and
@@ -108,7 +109,7 @@ pub(crate) struct TraceArguments {
         long,
         value_name = "DIR",
         requires = "memory",
-        conflicts_with_all = ["codecs", "stores", "orders", "devices", "json", "pages", "check_device"]
+        conflicts_with_all = ["codecs", "stores", "orders", "devices", "pages", "check_device"]
     )]
     pub(crate) check_memory: Option<PathBuf>,
 
@@ -198,7 +199,11 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
 /// Compares the model with cold reads of copies in `folder`.
 fn compare_with_device(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
     let (mut workload, bar) = (arguments.workload(source), Bar::new(arguments.effort.quiet()));
-    let checked = check_device(source, decoders_of(source), workload.as_mut(), folder, &bar)?;
+    let mut json = RecordFile::open(arguments.json.as_deref(), None)?;
+    let clock = SystemClock::new();
+    let checked = check_device(source, decoders_of(source), workload.as_mut(), folder, &clock, &bar)?;
+    let checked = DeviceCheck { command: command_line(), ..checked };
+    json.append(&ResultLine::DeviceCheck(Box::new(checked.clone())))?;
     print_article(sections::device_check(&checked))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -206,7 +211,11 @@ fn compare_with_device(arguments: &TraceArguments, source: &Repository, folder: 
 /// Compares modelled page caches with those of a cgroup, on a copy in `folder`.
 fn compare_with_cgroup(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
     let (mut workload, bar) = (arguments.workload(source), Bar::new(arguments.effort.quiet()));
-    let checked = check_memory(source, decoders_of(source), workload.as_mut(), &arguments.memory, folder, &bar)?;
+    let mut json = RecordFile::open(arguments.json.as_deref(), None)?;
+    let (clock, shares) = (SystemClock::new(), &arguments.memory);
+    let checked = check_memory(source, decoders_of(source), workload.as_mut(), shares, folder, &clock, &bar)?;
+    let checked = MemoryCheck { command: command_line(), ..checked };
+    json.append(&ResultLine::MemoryCheck(Box::new(checked.clone())))?;
     print_article(sections::memory_check(&checked))?;
     Ok(ExitCode::SUCCESS)
 }

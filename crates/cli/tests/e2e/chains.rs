@@ -129,3 +129,28 @@ fn rejects_a_variant_with_other_content() {
     let line = chains(&[&one, &other]).exits(exit::FAILURE).error_line();
     assert!(line.contains("has another content"), "{line}");
 }
+
+#[test]
+fn raw_times_are_recorded_and_reported() {
+    let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let (variant, json) = (scratch.join("variant"), scratch.join("chains.jsonl"));
+    convert(&source, "lz4", &variant);
+    let mut measured = command();
+    measured.args(["chains", "--quiet", "--json"]).args([&json, &source, &variant]);
+    let table = program::run(&mut measured).exits(exit::OK).text();
+    let text = std::fs::read_to_string(&json).expect("the records");
+    let groups = counted(&table).len();
+    assert_eq!(text.lines().count(), 2 * groups, "a record for each repository and group");
+    for line in text.lines() {
+        let record: serde_json::Value = serde_json::from_str(line).expect("a record");
+        assert_eq!(record["record"], "chains");
+        let reads = record["reads"].as_array().expect("the objects that were read");
+        assert!(!reads.is_empty() && reads.len() as u64 <= record["objects"].as_u64().expect("a number"), "{line}");
+        for read in reads {
+            assert_eq!(read["cpu_ns"].as_array().map(Vec::len), Some(3), "three rounds: {read}");
+            assert!(read["iterations"].as_u64() >= Some(1) && read["object"].as_str().map(str::len) == Some(40));
+        }
+    }
+    let reported = program::run(command().args(["report", "--quiet"]).arg(&json)).exits(exit::OK).text();
+    assert!(reported.contains(table.trim_end()), "{reported}\n{table}");
+}

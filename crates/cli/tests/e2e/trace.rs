@@ -305,12 +305,19 @@ fn compares_the_model_with_cold_copies_and_removes_them() {
     let disk = Scratch::on_disk();
     for repo in [Fixture::get("history").repo(), Fixture::hg("history").repo()] {
         let folder = text(disk.path());
-        let table =
-            trace(&repo, &scratch, &["--workload", "traverse", "--check-device", folder]).exits(exit::OK).text();
+        let json = scratch.join("check.jsonl");
+        let file = text(&json);
+        let options = ["--workload", "traverse", "--check-device", folder, "--json", file];
+        let table = trace(&repo, &scratch, &options).exits(exit::OK).text();
         for word in ["modelled", "measured: median", "4 copies", "mincore", "readahead"] {
             assert!(table.contains(word), "{word} is not in\n{table}");
         }
         assert_eq!(std::fs::read_dir(disk.path()).expect("the folder").count(), 0, "copies are left");
+        let line = std::fs::read_to_string(&json).expect("the record");
+        let record: Value = serde_json::from_str(&line).expect("one record");
+        assert_eq!((&record["record"], record["copies"].as_array().map(Vec::len)), (&"device-check".into(), Some(4)));
+        let reported = program::run(program::command().args(["report", "--quiet"]).arg(&json)).exits(exit::OK).text();
+        assert!(reported.contains(table.trim_end()), "{reported}\n{table}");
     }
 }
 

@@ -287,7 +287,7 @@ impl MeasuredRounds<'_> {
         for (trace, touches) in
             [(self.plan.checkout, &mut measured.touches), (self.plan.trees, &mut measured.tree_touches)]
         {
-            touches.push(touch_pages(&first.folder, copy, trace).map_err(interrupted)?);
+            touches.push(touch_pages(&first.folder, copy, trace, self.context.clock).map_err(interrupted)?);
             self.context.progress.advance(1);
         }
         let [cold_seed, machine_seed] = round.seeds;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::{
-    AccessMap, Checks, ChosenDecoder, ChunkForm, ClaimOutcome, ComparedTime, ContentDigest, ConversionCost,
-    DeltaCacheUse, DeltaOrigin, Disturbance, Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, Figure, Host,
-    JudgedClaim, ModelledCold, ModelledDevice, ObjectKind, Outcome, RatioEstimate, RepositoryState, Role, RunPlace,
-    RunUsage, SampleRecord, SizeRecord, SpecText, Statement, Storage, StoredStatement, TracedReads, Unit, Variant, Vcs,
-    WorkloadLabel,
+    AccessMap, ChainReads, Checks, ChosenDecoder, ChunkForm, ClaimOutcome, ColdCopyReads, ComparedTime, ContentDigest,
+    ConversionCost, DeltaCacheUse, DeltaOrigin, DeviceCalibration, DeviceRecord, Disturbance, Estimate,
+    ExperimentColumn, ExperimentRow, ExperimentTable, Figure, Host, JudgedClaim, ModelledCold, ModelledDevice,
+    ObjectKind, Outcome, RatioEstimate, RepositoryState, Role, RunPlace, RunUsage, SampleRecord, SizeRecord, SpecText,
+    Statement, Storage, StoredStatement, TracedReads, Unit, Variant, Vcs, WorkloadLabel,
 };
 
 fn record(block: u32) -> Record {
@@ -38,6 +38,7 @@ fn record(block: u32) -> Record {
             role: Role::BaselineAgain,
             row: 1,
             spec: Some(SpecText { typed: "zlib".into(), canonical: "zlib:6".into() }),
+            self_test_name: None,
             checksum: true,
             deltas: DeltaOrigin::Kept,
             decoder: None,
@@ -336,4 +337,74 @@ fn experiments_of_version_1_keep_their_text() {
     again["record"] = "experiment".into();
     again["schema"] = 2.into();
     assert_eq!(again, line);
+}
+
+#[test]
+fn old_self_test_names_get_their_field() {
+    let mut old = record(1);
+    old.variant.spec = Some(SpecText { typed: "zlib #3".into(), canonical: "zlib:6".into() });
+    let label = old.variant.label().into_owned();
+    let mut line = Vec::new();
+    write_record(&mut line, &old).unwrap();
+    assert!(!String::from_utf8_lossy(&line).contains("self_test_name"), "left out of records without one");
+    let read: Vec<Record> = read_records(&line[..]).map(Result::unwrap).collect();
+    let [new] = read.as_slice() else { panic!("{read:?}") };
+    assert_eq!(new.variant.self_test_name.as_deref(), Some("3"));
+    assert_eq!(new.variant.spec.as_ref().map(|spec| spec.typed.as_str()), Some("zlib"));
+    assert_eq!(new.variant.label(), label);
+    let mut line = Vec::new();
+    write_record(&mut line, new).unwrap();
+    assert_eq!(read_records(&line[..]).map(Result::unwrap).collect::<Vec<_>>(), read);
+}
+
+#[test]
+fn measured_times_of_chains_and_checks_round_trip() {
+    let ms = std::time::Duration::from_millis;
+    let device =
+        DeviceRecord { name: "this disk".into(), latency: ms(4), bytes_per_second: 2.5e8, readahead_bytes: 4096 };
+    let lines = [
+        ResultLine::Chains(Box::new(ChainRecord {
+            schema: SCHEMA_VERSION,
+            program_version: "0.1.0".into(),
+            session: 1_700_000_000_000,
+            repository: "repo".into(),
+            number: 1,
+            least: 50,
+            most: None,
+            objects: 3,
+            stored_bytes: 99,
+            reads: vec![ChainReads { object: "ab".into(), deltas: 51, iterations: 2, cpu_ns: vec![9, 8, 7] }],
+            command: Some("repackbench chains repo".into()),
+        })),
+        ResultLine::DeviceCheck(Box::new(DeviceCheck {
+            schema: SCHEMA_VERSION,
+            program_version: "0.1.0".into(),
+            workload: "traverse".into(),
+            store_bytes: 5,
+            calibration: DeviceCalibration { single_reads: 4, single_time: ms(16), long_bytes: 5, long_time: ms(2) },
+            device,
+            readahead_bytes: None,
+            modelled_readahead_bytes: 131_072,
+            modelled_pages: ms(5),
+            modelled_workload: ms(6),
+            copies: vec![ColdCopyReads { pages: ms(1), workload_cold: ms(2), workload_warm: ms(3) }],
+            command: None,
+        })),
+        ResultLine::MemoryCheck(Box::new(MemoryCheck {
+            schema: SCHEMA_VERSION,
+            program_version: "0.1.0".into(),
+            workload: "traverse".into(),
+            store_bytes: 5,
+            touched_bytes: 4,
+            rows: Vec::new(),
+            command: None,
+        })),
+    ];
+    let mut text = Vec::new();
+    lines.iter().for_each(|line| write_result(&mut text, line).unwrap());
+    let kinds = ["chains", "device-check", "memory-check"];
+    for (line, kind) in String::from_utf8_lossy(&text).lines().zip(kinds) {
+        assert!(line.starts_with(&format!("{{\"record\":\"{kind}\",")), "{line}");
+    }
+    assert_eq!(read_results(&text[..]).map(Result::unwrap).collect::<Vec<_>>(), lines);
 }

@@ -176,6 +176,7 @@ fn results(names: &Names<'_>) -> Results {
         comparisons: comparisons.into(),
         budgets: Vec::new(),
         experiments: vec![crate::sections::experiments::tests::experiment(names.repository)],
+        ..Results::default()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Results as one JSON document.
 
 use repackbench_analysis::{JoinedVariant, Results, joined_jobs};
+use repackbench_records::WorkloadComparison;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::sections::joined::job_names;
 
@@ -23,8 +24,8 @@ struct JoinedRow {
 /// # Errors
 /// If a value has no JSON form.
 pub fn json(results: &Results) -> serde_json::Result<String> {
-    let document = json!({
-        "comparisons": results.comparisons,
+    let mut document = json!({
+        "comparisons": comparisons(results),
         "joined": joined(results),
         "budgets": results.budgets,
         "explanations": results.explanations,
@@ -32,7 +33,30 @@ pub fn json(results: &Results) -> serde_json::Result<String> {
         "sizes": results.sizes,
         "experiments": results.experiments,
     });
+    // Left out if there are none, as in documents of older versions.
+    insert(&mut document, "chains", &results.chains)?;
+    insert(&mut document, "device_checks", &results.device_checks)?;
+    insert(&mut document, "memory_checks", &results.memory_checks)?;
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
+
+/// The comparisons. The name of a self-test's row is a comment on its spec, as in documents of older versions: `zlib:6 #1`.
+fn comparisons(results: &Results) -> Vec<WorkloadComparison> {
+    let mut comparisons = results.comparisons.clone();
+    for row in comparisons.iter_mut().flat_map(|comparison| &mut comparison.rows) {
+        if let (Some(spec), Some(name)) = (&mut row.variant.spec, row.variant.self_test_name.take()) {
+            spec.typed = format!("{} #{name}", spec.typed);
+        }
+    }
+    comparisons
+}
+
+/// Adds `values` to `document`, unless there are none.
+fn insert<T: Serialize>(document: &mut Value, name: &str, values: &[T]) -> serde_json::Result<()> {
+    if let (Value::Object(fields), false) = (document, values.is_empty()) {
+        fields.insert(name.to_owned(), serde_json::to_value(values)?);
+    }
+    Ok(())
 }
 
 fn joined(results: &Results) -> Vec<JoinedRow> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use repackbench_records::{ChainBucket, ChainComparison};
+use repackbench_analysis::{ChainBucket, ChainComparison};
 
 use crate::{
     document::{Article, Block, Column, Table},
@@ -72,7 +72,8 @@ fn notes(comparison: &ChainComparison) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::{ChainCost, RatioEstimate, RatioInterval};
+    use repackbench_analysis::ChainCost;
+    use repackbench_records::{RatioEstimate, RatioInterval};
 
     use super::*;
     use crate::fixtures::plain;

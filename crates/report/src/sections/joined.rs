@@ -60,7 +60,7 @@ pub(crate) fn job_names(jobs: &[JoinedJob<'_>], comparisons: &[WorkloadCompariso
         let mut name = job_name(job, machines.len() > 1);
         if names.contains(&name) {
             let time = job.comparisons.first().map_or("", |first| time_name(first.compared_time));
-            let baseline = job.baseline.spec.map_or("as found", |spec| spec.canonical);
+            let baseline = job.baseline.spec.unwrap_or("as found");
             name.push_str(&format!(" ({time}, beside {baseline})").to_lowercase());
         }
         names.push(name);

@@ -39,7 +39,8 @@ pub fn memory_check(check: &MemoryCheck) -> Article {
         megabytes(check.store_bytes),
         megabytes(check.touched_bytes),
     );
-    Article { heading, ..Article::of([Block::Table(table), Block::note(NOTE)]) }
+    let title = format!("{}, modelled and measured in limited memory", check.workload);
+    Article { heading, title, ..Article::of([Block::Table(table), Block::note(NOTE)]) }
 }
 
 const NOTE: &str =
@@ -47,7 +48,7 @@ const NOTE: &str =
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::MemoryCheckRow;
+    use repackbench_records::{MemoryCheckRow, SCHEMA_VERSION};
 
     use super::*;
     use crate::fixtures::plain;
@@ -66,6 +67,9 @@ mod tests {
         let unknown =
             MemoryCheckRow { measured_bytes: None, measured_again_bytes: None, peak_bytes: None, ..row.clone() };
         let check = MemoryCheck {
+            schema: SCHEMA_VERSION,
+            program_version: "0.1.0".into(),
+            command: None,
             workload: "traverse".into(),
             store_bytes: 100_000_000,
             touched_bytes: 80_000_000,

@@ -47,9 +47,13 @@ pub(crate) fn origin(results: &Results) -> Origin {
 pub(crate) fn commands(results: &Results) -> Vec<String> {
     let runs = results.runs.iter().map(|run| &run.command);
     let traces = results.traces.iter().map(|trace| &trace.command);
+    let chains = results.chains.iter().map(|chains| &chains.command);
+    let device_checks = results.device_checks.iter().map(|check| &check.command);
+    let memory_checks = results.memory_checks.iter().map(|check| &check.command);
     let sizes = results.sizes.iter().map(|size| &size.command);
     let experiments = results.experiments.iter().map(|experiment| &experiment.command);
-    distinct(runs.chain(traces).chain(sizes).chain(experiments).flatten().cloned())
+    let read = traces.chain(chains).chain(device_checks).chain(memory_checks);
+    distinct(runs.chain(read).chain(sizes).chain(experiments).flatten().cloned())
 }
 
 /// Each text once, in order of appearance.
@@ -88,7 +92,11 @@ fn programs(results: &Results) -> String {
     let runs = results.runs.iter().map(|run| run.program_version.as_str());
     let traces = results.traces.iter().map(|trace| trace.program_version.as_str());
     let sizes = results.sizes.iter().map(|size| size.program_version.as_str());
-    let versions: BTreeSet<&str> = runs.chain(traces).chain(sizes).collect();
+    let chains = results.chains.iter().map(|chains| chains.program_version.as_str());
+    let device_checks = results.device_checks.iter().map(|check| check.program_version.as_str());
+    let memory_checks = results.memory_checks.iter().map(|check| check.program_version.as_str());
+    let checks = device_checks.chain(memory_checks);
+    let versions: BTreeSet<&str> = runs.chain(traces).chain(chains).chain(checks).chain(sizes).collect();
     versions.into_iter().map(|version| format!("repackbench {version}")).collect::<Vec<_>>().join(", ")
 }
 

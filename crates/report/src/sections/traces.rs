@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use repackbench_analysis::ResultSource;
+use repackbench_analysis::{ResultSource, cold_times};
 use repackbench_records::{DeviceCheck, FilePages, ModelledReads, PartAccesses, TraceRecord};
 
 use super::source;
@@ -208,18 +208,23 @@ pub fn device_check(check: &DeviceCheck) -> Article {
         Column::numbers("most"),
         Column::numbers("modelled/measured"),
     ]);
-    for row in &check.rows {
-        let mut measured = row.measured.clone();
-        measured.sort_unstable();
-        let shown = |at: Option<&Duration>| or_dash(at.copied(), single_time);
-        let median = measured.get(measured.len().saturating_sub(1) / 2);
+    let readahead = match check.readahead_bytes {
+        Some(bytes) => format!("{} KiB", bytes >> 10),
+        None => format!("unknown, modelled as {} KiB", check.modelled_readahead_bytes >> 10),
+    };
+    let ways = [
+        "the trace's pages alone, no readahead".to_owned(),
+        format!("the workload, cold minus warm, readahead {readahead}"),
+    ];
+    for (how, times) in ways.into_iter().zip(cold_times(check)) {
+        let median = times.median();
         let ratio = median.filter(|median| !median.is_zero());
-        let ratio = or_dash(ratio, |median| time_ratio(row.modelled.as_secs_f64() / median.as_secs_f64()));
-        let how = row.how.clone();
-        let modelled = single_time(row.modelled);
-        table.row([how, modelled, shown(median), shown(measured.first()), shown(measured.last()), ratio]);
+        let ratio = or_dash(ratio, |median| time_ratio(times.modelled.as_secs_f64() / median.as_secs_f64()));
+        let shown = |time: Option<Duration>| or_dash(time, single_time);
+        let [least, most] = [times.measured.first(), times.measured.last()].map(|time| shown(time.copied()));
+        table.row([how, single_time(times.modelled), shown(median), least, most, ratio]);
     }
-    let copies = check.rows.iter().map(|row| row.measured.len()).max().unwrap_or(0);
+    let copies = check.copies.len();
     let heading = format!(
         "{}, {} MB in packs or revlogs and their indexes, {copies} copies, each evicted, and checked with mincore, before it was read\n\
          {}: latency {}, {} MB/s sequential, as measured just before",
@@ -229,7 +234,8 @@ pub fn device_check(check: &DeviceCheck) -> Article {
         single_time(device.latency),
         thousands((device.bytes_per_second / 1e6) as u64),
     );
-    Article { heading, ..Article::of([Block::Table(table)]) }
+    let title = format!("{}, modelled and measured on a disk", check.workload);
+    Article { heading, title, ..Article::of([Block::Table(table)]) }
 }
 
 #[cfg(test)]
@@ -237,8 +243,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use repackbench_records::{
-        DeviceCheckRow, DeviceRecord, FirstTouches, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION,
-        WorkloadLabel, fixtures::variant,
+        ColdCopyReads, DeviceCalibration, DeviceRecord, FirstTouches, ModelledMemory, RepositoryState, Role,
+        SCHEMA_VERSION, WorkloadLabel, fixtures::variant,
     };
 
     use super::*;
@@ -310,17 +316,32 @@ mod tests {
 
     #[test]
     fn device_check_shows_model_and_median_of_copies() {
-        let times = [40, 10, 30, 20].map(Duration::from_millis).to_vec();
-        let row = DeviceCheckRow { how: "by page".into(), modelled: Duration::from_millis(30), measured: times };
+        let ms = Duration::from_millis;
+        let copy = |pages| ColdCopyReads { pages: ms(pages), workload_cold: ms(pages + 3), workload_warm: ms(1) };
         let check = DeviceCheck {
+            schema: SCHEMA_VERSION,
+            program_version: "0.1.0".into(),
             workload: "traverse".into(),
             store_bytes: 12_000_000,
+            calibration: DeviceCalibration { single_reads: 1, single_time: ms(8), long_bytes: 1, long_time: ms(1) },
             device: reads(0, 0).device,
-            rows: vec![row],
+            readahead_bytes: None,
+            modelled_readahead_bytes: 131_072,
+            modelled_pages: ms(30),
+            modelled_workload: ms(11),
+            copies: [40, 10, 30, 20].map(copy).to_vec(),
+            command: None,
         };
         let text = plain(&[device_check(&check)]);
-        let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
-        assert_eq!(last.join(" "), "by page 30.0 ms 20.0 ms 10.0 ms 40.0 ms 1.50");
+        let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let rows: Vec<String> = rows.skip_while(|row| !row.starts_with("the trace's pages")).collect();
+        assert_eq!(
+            rows,
+            [
+                "the trace's pages alone, no readahead 30.0 ms 20.0 ms 10.0 ms 40.0 ms 1.50",
+                "the workload, cold minus warm, readahead unknown, modelled as 128 KiB 11.0 ms 22.0 ms 12.0 ms 42.0 ms 0.50",
+            ]
+        );
         assert!(text.contains("traverse, 12.0 MB") && text.contains("4 copies") && text.contains("200 MB/s"), "{text}");
     }
 

@@ -169,8 +169,7 @@ impl Case {
         if let Some(server) = servers.get_mut(self.server) {
             server.forget();
         }
-        let (result, sample) = measure(clock, || self.serve(servers, false))
-            .map_err(|source| BenchError::Io { action: "read the clock", source })?;
+        let (result, sample) = measure(clock, || self.serve(servers, false)).map_err(BenchError::clock)?;
         result?;
         Ok(sample)
     }

@@ -3,7 +3,7 @@
 use repackbench_codec::{Algorithm, CodecSpec, DecoderChoice, Decoders, SharedFormat, catalogue};
 use repackbench_records::ChosenDecoder;
 
-use super::BenchError;
+use crate::BenchError;
 
 /// What is known of a variant when it is asked who could read it.
 pub(super) struct Readable<'a> {

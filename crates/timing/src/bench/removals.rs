@@ -5,7 +5,7 @@ use std::env;
 use repackbench_records::{Host, Storage, Vcs};
 use repackbench_writer::Progress;
 
-use super::BenchPlan;
+use super::plan::BenchPlan;
 use crate::{arms::stock::StockWorkload, workloads::WorkloadSpec};
 
 /// Notes that files are made where that takes longer after others were removed, as they are after each run.

@@ -1,53 +1,51 @@
-//! Going on with a session that was stopped.
+//! Continuing a session that was stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_records::{ComparedTime, Record, Role, RunPlace, Variant, WorkloadLabel};
 
-use super::{
+use super::{context::BenchContext, jobs::RowGroup, rows::Row, runs::MAX_ITERATIONS};
+use crate::{
     BenchError,
-    rows::Subject,
-    runs::{MAX_ITERATIONS, Session},
+    session::{Schedule, Slot},
 };
-use crate::session::{Schedule, Slot};
 
 /// A job of the plan, and which time of its runs is compared.
 pub(super) type PlannedJob = (WorkloadLabel, ComparedTime);
 
-/// What is there already: records of whole blocks only, by workload.
+/// The records of an earlier session that are kept: those of whole blocks.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
     records: Vec<Record>,
 }
 
 impl Earlier {
-    /// The whole blocks of the records that `session` goes on with, of those that are `subjects`' as `is_its` has it. `rows`
-    /// holds the number of rows of each of `jobs`.
+    /// The whole blocks of the plan's earlier records that belong to `group`, as `is_its` says.
     ///
     /// # Errors
-    /// [`BenchError::Resume`] where a record is not one that this very session would have made.
+    /// [`BenchError::Resume`] for a record that this session would not have made.
     pub(super) fn new(
-        session: &Session<'_>,
-        subjects: &[Subject],
-        jobs: &[PlannedJob],
-        rows: &[usize],
+        context: &BenchContext<'_>,
+        group: &RowGroup<'_>,
         is_its: impl Fn(&Record) -> bool,
     ) -> Result<Self, BenchError> {
-        let numbered = (1..).zip(&session.plan.earlier).filter(|(_, record)| is_its(record));
+        let jobs: Vec<PlannedJob> = group.jobs.iter().map(|job| (job.label(), job.compared_time())).collect();
+        let numbered = (1..).zip(&context.plan.earlier).filter(|(_, record)| is_its(record));
         let numbered: Vec<(u64, &Record)> = numbered.collect();
         let records: Vec<Record> = numbered.iter().map(|(_, record)| (*record).clone()).collect();
-        let orders = Orders::new(&records, subjects.len(), session.plan.seed);
+        let orders = Orders::new(&records, group.rows.len(), context.plan.seed);
         // Workloads first: with others the plan may look at another revision, which would say less.
         for (number, record) in numbered.iter().copied() {
-            check_workload(record, jobs).map_err(|mismatch| mismatch.of_record(number))?;
+            check_workload(record, &jobs).map_err(|mismatch| mismatch.of_record(number))?;
         }
         for (number, record) in numbered.iter().copied() {
-            check(session, record)
-                .and_then(|()| check_turn(record, subjects, &orders))
+            check(context, record)
+                .and_then(|()| check_turn(record, &group.rows, &orders))
                 .map_err(|mismatch| mismatch.of_record(number))?;
         }
+        let rows_of_jobs = group.rows_of_jobs();
         let turns_of = |label: &WorkloadLabel| {
-            let rows = jobs.iter().zip(rows).find(|((known, _), _)| known == label);
+            let rows = jobs.iter().zip(&rows_of_jobs).find(|((known, _), _)| known == label);
             rows.map_or(0, |(_, rows)| rows + 1)
         };
         Ok(Earlier { records: whole_blocks(&records, turns_of) })
@@ -94,13 +92,13 @@ fn check_workload(record: &Record, jobs: &[PlannedJob]) -> Result<(), Mismatch> 
 }
 
 /// Checks that `record` is of the same program, machine, repository and seed.
-fn check(session: &Session<'_>, record: &Record) -> Result<(), Mismatch> {
-    let (here, there) = (&session.host, &record.host);
+fn check(context: &BenchContext<'_>, record: &Record) -> Result<(), Mismatch> {
+    let (here, there) = (&context.host, &record.host);
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
     Mismatch::check("program version", env!("CARGO_PKG_VERSION"), &record.program_version)?;
-    Mismatch::check("seed", session.plan.seed, record.place.seed)?;
-    Mismatch::check("repository fingerprint", &session.repository.fingerprint, &record.repository.fingerprint)?;
-    Mismatch::check("revision", text(&session.repository.head), text(&record.repository.head))?;
+    Mismatch::check("seed", context.plan.seed, record.place.seed)?;
+    Mismatch::check("repository fingerprint", &context.repository.fingerprint, &record.repository.fingerprint)?;
+    Mismatch::check("revision", text(&context.repository.head), text(&record.repository.head))?;
     Mismatch::check("processor", text(&here.cpu_model), text(&there.cpu_model))?;
     Mismatch::check("number of cores", format!("{:?}", here.cores), format!("{:?}", there.cores))?;
     Ok(())
@@ -124,10 +122,10 @@ impl Orders {
 pub const MAX_BLOCKS: u32 = 1_000_000;
 
 /// Checks that `record` is of the variant whose turn it was.
-fn check_turn(record: &Record, subjects: &[Subject], orders: &Orders) -> Result<(), Mismatch> {
+fn check_turn(record: &Record, rows: &[Row], orders: &Orders) -> Result<(), Mismatch> {
     let RunPlace { block, position, .. } = record.place;
     let slot = orders.0.get(&(block, position));
-    let expected = slot.and_then(|slot| Some((slot, &subjects.get(slot.variant())?.variant)));
+    let expected = slot.and_then(|slot| Some((slot, &rows.get(slot.variant())?.variant)));
     let name = |slot: &Slot, variant: &Variant| {
         let again = if *slot == Slot::BaselineAgain { ", once more" } else { "" };
         format!("{} in row {}{again}", identity(variant), variant.row)
@@ -139,26 +137,25 @@ fn check_turn(record: &Record, subjects: &[Subject], orders: &Orders) -> Result<
     let found = name(&found_slot, &record.variant);
     let expected = expected.map_or_else(|| "no run".to_owned(), |(slot, variant)| name(slot, variant));
     Mismatch::check("variant at its turn", expected, found)?;
-    let Some(subject) = slot.and_then(|slot| subjects.get(slot.variant())) else { return Ok(()) };
+    let Some(row) = slot.and_then(|slot| rows.get(slot.variant())) else { return Ok(()) };
     let limit = |limit: Option<u64>| limit.map_or_else(|| "none".to_owned(), |bytes| format!("{bytes} bytes"));
     let recorded = record.delta_cache.map(|used| used.limit_bytes);
-    // git's own cache tells nothing.
-    let expected = if subject.stock.is_some() { String::new() } else { limit(subject.delta_cache) };
+    // git's own cache reports nothing.
+    let expected = if row.stock.is_some() { String::new() } else { limit(row.delta_cache) };
     Mismatch::check("limit of the delta cache", expected, recorded.map_or_else(String::new, limit))?;
     let version = |variant: &Variant| variant.client.as_ref().map_or(String::new(), |client| client.version.clone());
-    Mismatch::check("version of the client", version(&subject.variant), version(&record.variant))?;
-    Mismatch::check("decoder", &subject.decoder, &record.decoder)?;
-    Mismatch::check("size of the variant", subject.size.total_bytes, record.size.total_bytes)?;
+    Mismatch::check("version of the client", version(&row.variant), version(&record.variant))?;
+    Mismatch::check("decoder", &row.decoder, &record.decoder)?;
+    Mismatch::check("size of the variant", row.size.total_bytes, record.size.total_bytes)?;
     let iterations = record.iterations.clamp(1, MAX_ITERATIONS);
     Mismatch::check("number of jobs in a run", iterations, record.iterations)
 }
 
-/// What a variant is, however its spec was typed. The names of a self-test are spelled like comments on one spec.
+/// What a variant is, however its spec was typed.
 fn identity(variant: &Variant) -> String {
     let mut plain = variant.clone();
     if let Some(spec) = &mut plain.spec {
-        let name = spec.typed.split_once(" #").map(|(_, name)| format!(" #{name}"));
-        spec.typed = format!("{}{}", spec.canonical, name.unwrap_or_default());
+        spec.typed.clone_from(&spec.canonical);
     }
     plain.label().into_owned()
 }

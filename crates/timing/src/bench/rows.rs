@@ -1,8 +1,10 @@
 //! The rows of a table: repositories that are open for reading, each in its own way.
 
+use std::time::Duration;
+
 use repackbench_codec::{CodecSpec, Decoders, SharedFormat};
 use repackbench_reader::{History, ReaderError, Repository};
-use repackbench_records::{Checks, ChosenDeltaCache, ConversionCost, DeltaOrigin, Role, SizeRecord, SpecText, Variant};
+use repackbench_records::{Checks, ChosenDeltaCache, ConversionCost, DeltaOrigin, Role, SizeRecord, Variant};
 use repackbench_writer::{
     JobControl, Layout, Progress, StoreKind,
     cache::{Cache, MakingCost, VariantDir},
@@ -10,22 +12,23 @@ use repackbench_writer::{
 };
 
 use super::{
-    BenchError, BenchPlan,
     decoders::{self, Readable},
-    stock::StockSubject,
+    plan::BenchPlan,
 };
 use crate::{
-    record_names::chosen_layout,
+    BenchError,
+    arms::stock::RowClient,
+    record_names::{variant_as_found, variant_of},
     session::BASELINE,
     sizes::{self, SharedFormats},
     workloads::VariantPlace,
 };
 
-/// Under how many names a self-test measures the baseline besides its own.
+/// Under how many further names a self-test measures the baseline.
 const SELF_TEST_NAMES: u32 = 4;
 
 /// One row: a repository that is open for reading, once for each copy of a job that runs at once.
-pub(super) struct Subject {
+pub(super) struct Row {
     pub(super) variant: Variant,
     pub(super) decoder: String,
     pub(super) size: SizeRecord,
@@ -34,20 +37,20 @@ pub(super) struct Subject {
     /// The limit of the cache of delta bases; `None` for none.
     pub(super) delta_cache: Option<u64>,
     pub(super) checks: Checks,
-    /// What making the variant took, where it was made.
+    /// What making the variant took, if it was made.
     pub(super) conversion: Option<ConversionCost>,
     /// The user's own client that reads it; `None` if this program does.
-    pub(super) stock: Option<StockSubject>,
-    /// Which of its chunks' formats several implementations read.
+    pub(super) stock: Option<RowClient>,
+    /// The formats of its chunks that several implementations read.
     formats: SharedFormats,
     /// Keeps a cached variant from being pruned.
     _in_use: Option<VariantDir>,
 }
 
-impl Subject {
+impl Row {
     /// The same variant in a row of another reader.
-    pub(super) fn read_by(&self, stock: StockSubject, variant: Variant, decoder: String) -> Self {
-        Subject {
+    pub(super) fn read_by(&self, stock: RowClient, variant: Variant, decoder: String) -> Self {
+        Row {
             size: SizeRecord { label: variant.label().into_owned(), ..self.size.clone() },
             variant,
             decoder,
@@ -76,7 +79,7 @@ struct Opening<'a> {
 impl Opening<'_> {
     /// The rows of the variant: read by its own implementation, then by those of the plan that make rows of their own, then with
     /// other limits of the cache.
-    fn rows(self, plan: &BenchPlan) -> Result<Vec<Subject>, BenchError> {
+    fn rows(self, plan: &BenchPlan) -> Result<Vec<Row>, BenchError> {
         let (size, formats) = sizes::examine(self.repository, &self.variant.label())?;
         let has = |format: SharedFormat| formats.contains(&format);
         let readable = Readable { spec: self.spec, has: &has };
@@ -84,7 +87,7 @@ impl Opening<'_> {
         let (first_cache, other_caches) = plan.delta_caches();
         let role = if self.variant.role == Role::AsFound { Role::AsFound } else { Role::Candidate };
         let row = |variant: Variant, decoders: Decoders, decoder: String, delta_cache: Option<u64>| {
-            Ok::<Subject, BenchError>(Subject {
+            Ok::<Row, BenchError>(Row {
                 size: SizeRecord { label: variant.label().into_owned(), ..size.clone() },
                 histories: histories(self.repository, decoders, delta_cache, plan.jobs)?,
                 place: VariantPlace {
@@ -105,21 +108,21 @@ impl Opening<'_> {
             })
         };
         let name = decoders::name(self.spec, None);
-        let mut subjects = vec![row(self.variant.clone(), own, name.clone(), first_cache)?];
+        let mut rows = vec![row(self.variant.clone(), own, name.clone(), first_cache)?];
         for choice in readable.rows(&plan.decoders) {
             let decoder = Some(decoders::record(choice));
             let variant = Variant { role, decoder, ..self.variant.clone() };
-            subjects.push(row(variant, choice.apply(own), decoders::name(self.spec, Some(choice)), first_cache)?);
+            rows.push(row(variant, choice.apply(own), decoders::name(self.spec, Some(choice)), first_cache)?);
         }
         for limit_bytes in other_caches.iter().copied() {
             let delta_cache = Some(ChosenDeltaCache { limit_bytes });
             let variant = Variant { role, delta_cache, ..self.variant.clone() };
-            subjects.push(row(variant, own, name.clone(), limit_bytes)?);
+            rows.push(row(variant, own, name.clone(), limit_bytes)?);
         }
-        if let Some(first) = subjects.first_mut() {
+        if let Some(first) = rows.first_mut() {
             first._in_use = self.in_use;
         }
-        Ok(subjects)
+        Ok(rows)
     }
 
     /// What reading checks. No row reads a commit-graph or a bitmap: the reader does not know them.
@@ -141,7 +144,7 @@ impl Opening<'_> {
 }
 
 fn cost(making: MakingCost) -> ConversionCost {
-    let nanoseconds = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     ConversionCost { cpu_ns: nanoseconds(making.cpu), wall_ns: nanoseconds(making.wall) }
 }
 
@@ -161,71 +164,45 @@ fn histories(
 }
 
 /// The rows of the source as it is, without a conversion.
-pub(super) fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Subject>, BenchError> {
+pub(super) fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Row>, BenchError> {
     let spec = source.recorded_spec();
-    let variant = Variant {
-        role: Role::AsFound,
-        row: 0,
-        spec: None,
-        checksum: true,
-        deltas: DeltaOrigin::Kept,
-        decoder: None,
-        delta_cache: None,
-        client: None,
-        layout: None,
-    };
+    let variant = variant_as_found();
     Opening { repository: source, variant, spec: spec.as_ref(), source: None, in_use: None }.rows(plan)
 }
 
 /// Checks that each decoder that `plan` names has something to read, before variants are made.
-pub(super) fn check_decoders(source: &Repository, plan: &BenchPlan, as_found: &[Subject]) -> Result<(), BenchError> {
+pub(super) fn check_decoders(source: &Repository, plan: &BenchPlan, as_found: &[Row]) -> Result<(), BenchError> {
     let specs = plan.specs(source);
     let recorded = source.recorded_spec();
-    let of_source = |format| as_found.first().is_some_and(|subject| subject.formats.contains(&format));
+    let of_source = |format| as_found.first().is_some_and(|row| row.formats.contains(&format));
     let written: Vec<_> = specs.iter().map(|spec| move |format: SharedFormat| format.is_written_by(spec)).collect();
     let variants = specs.iter().zip(&written).map(|(spec, has)| Readable { spec: Some(spec), has });
     let source = Readable { spec: recorded.as_ref(), has: &of_source };
     decoders::check(&plan.decoders, &std::iter::once(source).chain(variants).collect::<Vec<_>>())
 }
 
-/// The variant that `spec` and `layout` make, before it has a row.
-fn variant(source: &Repository, spec: &CodecSpec, layout: Layout, role: Role, deltas: DeltaOrigin) -> Variant {
-    Variant {
-        role,
-        row: 0,
-        spec: Some(SpecText { typed: spec.to_string(), canonical: spec.canonical() }),
-        // In Mercurial the node guards every text, whatever its codec.
-        checksum: matches!(source, Repository::Hg(_)) || spec.checksum(),
-        deltas,
-        decoder: None,
-        delta_cache: None,
-        client: None,
-        layout: chosen_layout(layout),
-    }
-}
-
-/// All rows in the order of the schedule, which wants the baseline first: the variants, and `as_found` among them.
-pub(super) fn subjects(
+/// All rows in the order of the schedule, the baseline first: the variants, and `as_found` among them.
+pub(super) fn all(
     source: &Repository,
-    as_found: Vec<Subject>,
+    as_found: Vec<Row>,
     plan: &BenchPlan,
     cache: &Cache,
     progress: &dyn Progress,
-) -> Result<Vec<Subject>, BenchError> {
+) -> Result<Vec<Row>, BenchError> {
     if plan.is_self_test {
         return same_under_other_names(source, plan, cache, progress);
     }
     let control = JobControl { threads: plan.threads, progress };
-    let mut subjects: Vec<Subject> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     let mut add = |spec: &CodecSpec, layout: Layout, deltas, folder: VariantDir| {
         let repository = &Repository::open(folder.path())?;
-        let role = if subjects.is_empty() { Role::Baseline } else { Role::Candidate };
-        let variant = variant(source, spec, layout, role, deltas);
+        let role = if rows.is_empty() { Role::Baseline } else { Role::Candidate };
+        let variant = variant_of(source, spec, layout, role, deltas);
         // Other stores hold no deltas.
         let has_same = deltas == DeltaOrigin::Kept && layout.store == StoreKind::AsFound;
         let payloads = has_same.then_some(source);
         let opening = Opening { repository, variant, spec: Some(spec), source: payloads, in_use: Some(folder) };
-        subjects.extend(opening.rows(plan)?);
+        rows.extend(opening.rows(plan)?);
         Ok::<(), BenchError>(())
     };
     for spec in plan.specs(source) {
@@ -239,14 +216,14 @@ pub(super) fn subjects(
         }
     }
     let of_source = as_found.len();
-    subjects.splice(BASELINE + 1..BASELINE + 1, as_found);
+    rows.splice(BASELINE + 1..BASELINE + 1, as_found);
     // The table shows the source first.
-    let mut in_table: Vec<&mut Subject> = subjects.iter_mut().collect();
+    let mut in_table: Vec<&mut Row> = rows.iter_mut().collect();
     in_table.get_mut(..=of_source).unwrap_or_default().rotate_left(1);
-    for (row, subject) in (0..).zip(in_table) {
-        subject.variant.row = row;
+    for (number, row) in (0..).zip(in_table) {
+        row.variant.row = number;
     }
-    Ok(subjects)
+    Ok(rows)
 }
 
 /// The rows of a self-test: the baseline, and the same files under other names.
@@ -255,23 +232,21 @@ fn same_under_other_names(
     plan: &BenchPlan,
     cache: &Cache,
     progress: &dyn Progress,
-) -> Result<Vec<Subject>, BenchError> {
+) -> Result<Vec<Row>, BenchError> {
     let Some(spec) = plan.specs(source).into_iter().next() else { return Ok(Vec::new()) };
     let layout = Layout::default();
     let control = JobControl { threads: plan.threads, progress };
     let folder = cached_variant(cache, source, &spec, layout, control)?;
     let repository = &Repository::open(folder.path())?;
     let mut in_use = Some(folder);
-    let mut subjects = Vec::new();
+    let mut rows = Vec::new();
     for row in 0..=SELF_TEST_NAMES {
         let role = if row == 0 { Role::Baseline } else { Role::Candidate };
-        let mut variant = Variant { row, ..variant(source, &spec, layout, role, DeltaOrigin::Kept) };
-        if let Some(text) = variant.spec.as_mut().filter(|_| row > 0) {
-            text.typed = format!("{} #{row}", text.typed);
-        }
+        let mut variant = Variant { row, ..variant_of(source, &spec, layout, role, DeltaOrigin::Kept) };
+        variant.self_test_name = (row > 0).then(|| row.to_string());
         let opening = Opening { repository, variant, spec: Some(&spec), source: Some(source), in_use: in_use.take() };
         // One row of each name: decoders and limits of the cache would make real differences.
-        subjects.extend(opening.rows(plan)?.into_iter().take(1));
+        rows.extend(opening.rows(plan)?.into_iter().take(1));
     }
-    Ok(subjects)
+    Ok(rows)
 }

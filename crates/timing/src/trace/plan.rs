@@ -4,9 +4,7 @@ use std::{io, path::Path};
 
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{AccessTrace, History, Recording, Repository};
-use repackbench_records::{
-    DeltaOrigin, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION, SpecText, TraceRecord, Variant,
-};
+use repackbench_records::{DeltaOrigin, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION, TraceRecord, Variant};
 use repackbench_writer::{
     JobControl, Layout, Progress,
     cache::{Cache, VariantDir},
@@ -21,7 +19,7 @@ use super::{
 };
 use crate::{
     BenchError,
-    record_names::chosen_layout,
+    record_names::{variant_as_found, variant_of},
     workloads::{Counts, HistoryRange, VariantPlace, WorkloadSpec, record_accesses},
 };
 
@@ -50,7 +48,7 @@ pub struct TracePlan {
 }
 
 /// A repository to trace.
-struct Subject {
+struct TracedVariant {
     repository: Option<Repository>,
     variant: Variant,
     decoders: Decoders,
@@ -60,12 +58,12 @@ struct Subject {
 
 impl TracePlan {
     /// The variants in the order in which they are traced, the baseline first.
-    fn subjects(
+    fn variants(
         &self,
         source: &Repository,
         cache: &Cache,
         progress: &dyn Progress,
-    ) -> Result<Vec<Subject>, BenchError> {
+    ) -> Result<Vec<TracedVariant>, BenchError> {
         let mut specs: Vec<CodecSpec> = Vec::new();
         let has_variants = !self.codecs.is_empty() || !self.layouts.is_empty();
         for spec in std::iter::once(&self.baseline).chain(&self.codecs).filter(|_| has_variants) {
@@ -75,52 +73,29 @@ impl TracePlan {
             }
         }
         let recorded = source.recorded_spec();
-        let deltas = DeltaOrigin::Kept;
-        let mut subjects = Vec::new();
+        let mut variants = Vec::new();
         let layouts = if self.layouts.is_empty() { &[Layout::default()][..] } else { &self.layouts };
         let pairs: Vec<_> = specs.iter().flat_map(|spec| layouts.iter().map(move |layout| (spec, *layout))).collect();
         pairs.iter().try_for_each(|(spec, layout)| layout.check(source, spec))?;
         for (row, (spec, layout)) in (1..).zip(pairs) {
             let folder = cached_variant(cache, source, spec, layout, JobControl { threads: self.threads, progress })?;
             let role = if row == 1 { Role::Baseline } else { Role::Candidate };
-            let text = SpecText { typed: spec.to_string(), canonical: spec.canonical() };
-            let checksum = matches!(source, Repository::Hg(_)) || spec.checksum();
-            subjects.push(Subject {
+            variants.push(TracedVariant {
                 repository: Some(Repository::open(folder.path())?),
-                variant: Variant {
-                    role,
-                    row,
-                    spec: Some(text),
-                    checksum,
-                    deltas,
-                    decoder: None,
-                    delta_cache: None,
-                    client: None,
-                    layout: chosen_layout(layout),
-                },
+                variant: Variant { row, ..variant_of(source, spec, layout, role, DeltaOrigin::Kept) },
                 decoders: Decoders::for_spec(spec),
                 _in_use: Some(folder),
             });
         }
-        let as_found = Subject {
+        let as_found = TracedVariant {
             repository: None,
-            variant: Variant {
-                role: Role::AsFound,
-                row: 0,
-                spec: None,
-                checksum: true,
-                deltas,
-                decoder: None,
-                delta_cache: None,
-                client: None,
-                layout: None,
-            },
+            variant: variant_as_found(),
             decoders: recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec),
             _in_use: None,
         };
-        let second = subjects.len().min(1);
-        subjects.insert(second, as_found);
-        Ok(subjects)
+        let second = variants.len().min(1);
+        variants.insert(second, as_found);
+        Ok(variants)
     }
 
     fn memory(&self, trace: &AccessTrace, baseline_bytes: u64) -> Vec<ModelledMemory> {
@@ -154,8 +129,8 @@ pub fn trace_variants(
     let mut baseline_bytes = None;
     let mut reference: Option<(String, Counts)> = None;
     let mut records = Vec::new();
-    for Subject { repository: variant_repository, variant, decoders, _in_use } in
-        plan.subjects(source, cache, progress)?
+    for TracedVariant { repository: variant_repository, variant, decoders, _in_use } in
+        plan.variants(source, cache, progress)?
     {
         if progress.is_cancelled() {
             return Err(BenchError::Interrupted);

@@ -238,7 +238,7 @@ impl Workload for Ingest {
         let Some((_, payloads)) = &self.payloads else { return Err(WorkloadError::not_prepared()) };
         let encoders = self.encoders.get()?;
         let folder = self.destination.path()?;
-        let mut job = Job {
+        let mut encoding = Encoding {
             folder: &folder,
             encoders,
             stored: &mut self.stored,
@@ -246,11 +246,11 @@ impl Workload for Ingest {
             is_checked: observer.wants_written_files(),
         };
         if payloads.is_git {
-            job.write_loose(payloads, observer)?;
+            encoding.write_loose(payloads, observer)?;
         } else {
-            job.append_chunks(payloads, observer)?;
+            encoding.append_chunks(payloads, observer)?;
         }
-        self.stored_bytes = job.stored_bytes;
+        self.stored_bytes = encoding.stored_bytes;
         for item in &payloads.items {
             observer.object(item.kind.object, &item.id);
         }
@@ -285,12 +285,12 @@ impl CodecPart for Ingest {
     fn run_codec(&mut self, _history: &mut dyn History) -> Result<(), WorkloadError> {
         let Some((_, payloads)) = &self.payloads else { return Err(WorkloadError::not_prepared()) };
         let encoders = self.encoders.get()?;
-        let mut job =
-            Job { folder: Path::new(""), encoders, stored: &mut self.stored, stored_bytes: 0, is_checked: false };
+        let mut encoding =
+            Encoding { folder: Path::new(""), encoders, stored: &mut self.stored, stored_bytes: 0, is_checked: false };
         for (item, payload) in payloads.iter() {
-            job.encode(item, payload, &payloads.contents)?;
+            encoding.encode(item, payload, &payloads.contents)?;
         }
-        self.stored_bytes = job.stored_bytes;
+        self.stored_bytes = encoding.stored_bytes;
         Ok(())
     }
 
@@ -300,7 +300,7 @@ impl CodecPart for Ingest {
 }
 
 /// One run.
-struct Job<'a> {
+struct Encoding<'a> {
     folder: &'a Path,
     encoders: &'a mut PayloadEncoders,
     stored: &'a mut Vec<u8>,
@@ -309,7 +309,7 @@ struct Job<'a> {
     is_checked: bool,
 }
 
-impl Job<'_> {
+impl Encoding<'_> {
     /// A file for each object, by its id, which is computed as git does it.
     fn write_loose(&mut self, payloads: &NewPayloads, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let mut fan_outs = [false; 256];
@@ -392,7 +392,7 @@ mod tests {
         fs::write(repository.path().join("HEAD"), "ref: refs/heads/main\n").unwrap();
         let repository = Repository::open(repository.path()).unwrap();
         let mut encoders = PayloadEncoders::of_variant(&repository, &"store".parse().unwrap()).unwrap();
-        let mut job = Job {
+        let mut encoding = Encoding {
             folder: folder.path(),
             encoders: &mut encoders,
             stored: &mut Vec::new(),
@@ -400,8 +400,8 @@ mod tests {
             is_checked: false,
         };
         match payloads.is_git {
-            true => job.write_loose(payloads, observer).unwrap(),
-            false => job.append_chunks(payloads, observer).unwrap(),
+            true => encoding.write_loose(payloads, observer).unwrap(),
+            false => encoding.append_chunks(payloads, observer).unwrap(),
         }
         let files = walkdir::WalkDir::new(folder.path()).into_iter().map(|entry| entry.unwrap().metadata().unwrap());
         let mut lengths: Vec<u64> = files.filter(fs::Metadata::is_file).map(|file| file.len()).collect();

@@ -169,6 +169,7 @@ fn hostile_results() -> Results {
             noise: None,
         }],
         sizes: vec![line.clone(), line],
+        ..Results::default()
     }
 }
 

@@ -10,15 +10,14 @@ use std::{fmt, io, time::Duration};
 
 use gix_hash::ObjectId;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::SliceRandom};
-use repackbench_analysis::{median_duration, ratio_estimate};
 use repackbench_codec::Decoders;
 use repackbench_reader::{ObjectKind, ReaderError, Repository};
-use repackbench_records::{ChainBucket, ChainComparison, ChainCost};
+use repackbench_records::{ChainReads, ChainRecord, SCHEMA_VERSION};
 use repackbench_writer::{Progress, ProgressUnit};
 
 use self::{git::PackedChains, hg::RevlogChains};
 use crate::{
-    clock::{Clock, Sample, measure},
+    clock::{Clock, Sample, measure, unix_ms},
     session::{Arms, BASELINE, RunLength, Schedule, Session, Slot, Stop, Turn},
 };
 
@@ -90,6 +89,15 @@ enum ObjectName {
     Revision { kind: ObjectKind, path: Vec<u8>, revision: usize, node: ObjectId },
 }
 
+impl ObjectName {
+    /// The object's id, or the revision's node.
+    fn id(&self) -> &ObjectId {
+        match self {
+            ObjectName::Packed(id) | ObjectName::Revision { node: id, .. } => id,
+        }
+    }
+}
+
 impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -149,7 +157,7 @@ type Tallies = [Tally; BUCKETS.len()];
 type Drawn = Vec<Vec<(Location, u32)>>;
 
 /// A repository with its name for people.
-struct Subject<'a> {
+struct ChainRepository<'a> {
     name: &'a str,
     store: Box<dyn ChainStore + 'a>,
     tallies: Tallies,
@@ -159,50 +167,89 @@ struct Subject<'a> {
 struct Sampled {
     bucket: usize,
     name: ObjectName,
+    deltas: u32,
     locations: Vec<Location>,
 }
 
-/// Compares `repositories`, which tables call by the names beside them: the first, and variants of it. Samples are drawn
-/// from the first; every object is read in each repository before the next one is. Loose objects have no chains and are
-/// left out.
+/// Reads the same objects of all `repositories`, which tables call by the names beside them: the first, and variants of it. Samples
+/// are drawn from the first; every object is read in each repository before the next one is. Loose objects have no chains and are
+/// left out. `command` is the command that asked for it, as a shell reads it.
 ///
 /// # Errors
 /// See [`ChainError`].
-pub fn compare_chains(
+pub fn measure_chains(
     repositories: &[(String, Repository)],
+    command: Option<&str>,
     clock: &dyn Clock,
     progress: &dyn Progress,
-) -> Result<ChainComparison, ChainError> {
+) -> Result<Vec<ChainRecord>, ChainError> {
+    let began = unix_ms();
     let snapshots = repositories.iter().map(|(_, repository)| repository.snapshot()).collect::<Result<Vec<_>, _>>()?;
-    let mut subjects = Vec::new();
+    let mut surveyed = Vec::new();
     let mut drawn = Drawn::new();
     for (name, repository) in repositories {
         let mut store = open(repository)?;
         let (tallies, sample) = survey(store.as_mut())?;
-        if subjects.is_empty() {
+        if surveyed.is_empty() {
             drawn = sample;
         }
-        subjects.push(Subject { name, store, tallies });
+        surveyed.push(ChainRepository { name, store, tallies });
     }
-    check_tallies(&subjects)?;
-    let sample = locate(&mut subjects, &drawn)?;
-    let mut times: Vec<Times> = subjects.iter().map(|_| vec![Vec::new(); BUCKETS.len()]).collect();
+    check_tallies(&surveyed)?;
+    let sample = locate(&mut surveyed, &drawn)?;
+    let mut reads: Vec<Buckets> = surveyed.iter().map(|_| Buckets::default()).collect();
     let session = Session::new(clock, progress);
-    let readings = sample.len() as u64 * subjects.len() as u64 * u64::from(ROUNDS);
+    let readings = sample.len() as u64 * surveyed.len() as u64 * u64::from(ROUNDS);
     progress.start("reading objects", readings, ProgressUnit::Items);
     for (number, object) in sample.iter().enumerate() {
         // No repository is always read first.
-        let schedule = Schedule::rotating(subjects.len(), ROUNDS, number);
-        let mut reads = Reads::new(&mut subjects, object, clock);
-        session.run(schedule, None, &mut reads)?;
-        for (times, rounds) in times.iter_mut().zip(&mut reads.times) {
-            let time = median_duration(rounds).unwrap_or_default();
-            times.get_mut(object.bucket).into_iter().for_each(|times| times.push(time));
+        let schedule = Schedule::rotating(surveyed.len(), ROUNDS, number);
+        let mut arms = ObjectReads::new(&mut surveyed, object, clock);
+        session.run(schedule, None, &mut arms)?;
+        let iterations = arms.iterations;
+        for (buckets, cpu_ns) in reads.iter_mut().zip(arms.cpu_ns) {
+            let Some(bucket) = buckets.get_mut(object.bucket) else { continue };
+            let id = object.name.id().to_string();
+            bucket.push(ChainReads { object: id, deltas: object.deltas, iterations, cpu_ns });
         }
     }
     progress.finish();
     snapshots.iter().try_for_each(|snapshot| snapshot.check())?;
-    Ok(comparison(&subjects, &times))
+    Ok(records(&surveyed, reads, began, command))
+}
+
+/// The objects of one repository that were read, by bucket.
+type Buckets = [Vec<ChainReads>; BUCKETS.len()];
+
+/// One record for each repository and each bucket that has objects.
+fn records(
+    repositories: &[ChainRepository<'_>],
+    reads: Vec<Buckets>,
+    session: u64,
+    command: Option<&str>,
+) -> Vec<ChainRecord> {
+    let mut records = Vec::new();
+    for ((number, repository), buckets) in (0..).zip(repositories).zip(reads) {
+        for (((least, most), tally), reads) in BUCKETS.into_iter().zip(repository.tallies).zip(buckets) {
+            if tally.objects == 0 {
+                continue;
+            }
+            records.push(ChainRecord {
+                schema: SCHEMA_VERSION,
+                program_version: env!("CARGO_PKG_VERSION").to_owned(),
+                session,
+                repository: repository.name.to_owned(),
+                number,
+                least,
+                most,
+                objects: tally.objects,
+                stored_bytes: tally.stored_bytes,
+                reads,
+                command: command.map(str::to_owned),
+            });
+        }
+    }
+    records
 }
 
 /// Counts the objects of `store` by bucket, and draws a sample of each bucket.
@@ -245,8 +292,8 @@ fn affordable(sample: &[(Location, u32)]) -> usize {
 }
 
 /// Variants hold as many objects as the first repository at the end of chains of each length.
-fn check_tallies(subjects: &[Subject<'_>]) -> Result<(), ChainError> {
-    let Some((first, others)) = subjects.split_first() else { return Ok(()) };
+fn check_tallies(repositories: &[ChainRepository<'_>]) -> Result<(), ChainError> {
+    let Some((first, others)) = repositories.split_first() else { return Ok(()) };
     for other in others {
         for ((expected, found), (least, most)) in first.tallies.iter().zip(&other.tallies).zip(BUCKETS) {
             if expected.objects != found.objects {
@@ -268,13 +315,13 @@ fn chain_range(least: u32, most: Option<u32>) -> String {
     }
 }
 
-fn not_a_variant(first: &Subject<'_>, other: &Subject<'_>, why: String) -> ChainError {
+fn not_a_variant(first: &ChainRepository<'_>, other: &ChainRepository<'_>, why: String) -> ChainError {
     ChainError::NotAVariant { repository: other.name.to_owned(), first: first.name.to_owned(), why }
 }
 
 /// Finds the objects that were drawn from the first repository in all others.
-fn locate(subjects: &mut [Subject<'_>], drawn: &Drawn) -> Result<Vec<Sampled>, ChainError> {
-    let Some((first, others)) = subjects.split_first_mut() else { return Ok(Vec::new()) };
+fn locate(repositories: &mut [ChainRepository<'_>], drawn: &Drawn) -> Result<Vec<Sampled>, ChainError> {
+    let Some((first, others)) = repositories.split_first_mut() else { return Ok(Vec::new()) };
     let mut sample = Vec::new();
     for (bucket, objects) in drawn.iter().enumerate() {
         for (location, chain) in objects {
@@ -286,18 +333,15 @@ fn locate(subjects: &mut [Subject<'_>], drawn: &Drawn) -> Result<Vec<Sampled>, C
                     Err(why) => return Err(not_a_variant(first, other, why)),
                 }
             }
-            sample.push(Sampled { bucket, name, locations });
+            sample.push(Sampled { bucket, name, deltas: *chain, locations });
         }
     }
     Ok(sample)
 }
 
-/// The times of one repository, by bucket.
-type Times = Vec<Vec<Duration>>;
-
 /// The readings of one object in each repository, as arms.
-struct Reads<'a, 's> {
-    subjects: &'a mut [Subject<'s>],
+struct ObjectReads<'a, 's> {
+    repositories: &'a mut [ChainRepository<'s>],
     object: &'a Sampled,
     clock: &'a dyn Clock,
     /// How many times the object is read in a round.
@@ -305,37 +349,38 @@ struct Reads<'a, 's> {
     /// What the first repository gives.
     expected: Vec<u8>,
     content: Vec<u8>,
-    /// The time that one reading takes, by repository, in each round.
-    times: Vec<Vec<Duration>>,
+    /// The CPU time of each round, by repository.
+    cpu_ns: Vec<Vec<u64>>,
 }
 
-impl<'a, 's> Reads<'a, 's> {
-    fn new(subjects: &'a mut [Subject<'s>], object: &'a Sampled, clock: &'a dyn Clock) -> Self {
-        let times = vec![Vec::with_capacity(ROUNDS as usize); subjects.len()];
-        Reads { subjects, object, clock, iterations: 1, expected: Vec::new(), content: Vec::new(), times }
+impl<'a, 's> ObjectReads<'a, 's> {
+    fn new(repositories: &'a mut [ChainRepository<'s>], object: &'a Sampled, clock: &'a dyn Clock) -> Self {
+        let cpu_ns = vec![Vec::with_capacity(ROUNDS as usize); repositories.len()];
+        ObjectReads { repositories, object, clock, iterations: 1, expected: Vec::new(), content: Vec::new(), cpu_ns }
     }
 
     /// Reads the object `iterations` times from repository `arm`. Returns the time of all of them.
     fn read(&mut self, arm: usize, iterations: u32) -> Result<Sample, ChainError> {
-        let (Some(subject), Some(location)) = (self.subjects.get_mut(arm), self.object.locations.get(arm)) else {
+        let (Some(repository), Some(location)) = (self.repositories.get_mut(arm), self.object.locations.get(arm))
+        else {
             return Ok(Sample::ZERO);
         };
-        let read = || (0..iterations).try_for_each(|_| subject.store.read(*location, &mut self.content));
+        let read = || (0..iterations).try_for_each(|_| repository.store.read(*location, &mut self.content));
         let (result, sample) = measure(self.clock, read).map_err(ChainError::Clock)?;
         result?;
         Ok(sample)
     }
 }
 
-impl Arms for Reads<'_, '_> {
+impl Arms for ObjectReads<'_, '_> {
     type Error = ChainError;
 
     /// Brings the object into memory, and compares its content with the first repository's. That one is read twice: the second time
     /// shows how long a reading takes.
     fn warm_up(&mut self, slot: Slot) -> Result<(), ChainError> {
         let arm = slot.variant();
-        if let (Some(subject), Some(location)) = (self.subjects.get_mut(arm), self.object.locations.get(arm)) {
-            subject.store.prepare(*location)?;
+        if let (Some(repository), Some(location)) = (self.repositories.get_mut(arm), self.object.locations.get(arm)) {
+            repository.store.prepare(*location)?;
         }
         self.read(arm, 1)?;
         if arm == BASELINE {
@@ -343,7 +388,7 @@ impl Arms for Reads<'_, '_> {
             self.iterations = ROUND_LENGTH.jobs(cpu(sample));
             std::mem::swap(&mut self.expected, &mut self.content);
         } else if self.content != self.expected
-            && let (Some(first), Some(other)) = (self.subjects.first(), self.subjects.get(arm))
+            && let (Some(first), Some(other)) = (self.repositories.first(), self.repositories.get(arm))
         {
             return Err(not_a_variant(first, other, format!("{} has another content", self.object.name)));
         }
@@ -353,42 +398,14 @@ impl Arms for Reads<'_, '_> {
     fn run(&mut self, turn: Turn) -> Result<(), ChainError> {
         let arm = turn.slot.variant();
         let sample = self.read(arm, self.iterations)?;
-        self.times.get_mut(arm).into_iter().for_each(|times| times.push(cpu(sample) / self.iterations));
+        let time = u64::try_from(cpu(sample).as_nanos()).unwrap_or(u64::MAX);
+        self.cpu_ns.get_mut(arm).into_iter().for_each(|rounds| rounds.push(time));
         Ok(())
     }
 }
 
 fn cpu(sample: Sample) -> Duration {
     sample.user.saturating_add(sample.sys)
-}
-
-fn comparison(subjects: &[Subject<'_>], times: &[Times]) -> ChainComparison {
-    let of_bucket = |subject: usize, bucket: usize| {
-        times.get(subject).and_then(|times| times.get(bucket)).map(Vec::as_slice).unwrap_or_default()
-    };
-    let buckets = BUCKETS.iter().enumerate().map(|(bucket, (least, most))| {
-        let costs = subjects.iter().enumerate().map(|(number, subject)| {
-            let own = of_bucket(number, bucket);
-            ChainCost {
-                stored_bytes: subject.tallies.get(bucket).map_or(0, |tally| tally.stored_bytes),
-                cpu_median: median_duration(&mut own.to_vec()),
-                ratio: if number == 0 { None } else { ratio_estimate(&mut log_ratios(own, of_bucket(0, bucket))) },
-            }
-        });
-        let objects = subjects.first().and_then(|first| first.tallies.get(bucket)).map_or(0, |tally| tally.objects);
-        let sampled = of_bucket(0, bucket).len() as u64;
-        ChainBucket { least: *least, most: *most, objects, sampled, costs: costs.collect() }
-    });
-    ChainComparison {
-        repositories: subjects.iter().map(|subject| subject.name.to_owned()).collect(),
-        buckets: buckets.filter(|bucket| bucket.objects > 0).collect(),
-    }
-}
-
-/// The logarithms of the ratios of times for the same objects, as far as the clock saw both.
-fn log_ratios(times: &[Duration], of: &[Duration]) -> Vec<f64> {
-    let pairs = times.iter().zip(of).filter(|(time, of)| !time.is_zero() && !of.is_zero());
-    pairs.map(|(time, of)| time.as_secs_f64().ln() - of.as_secs_f64().ln()).collect()
 }
 
 #[cfg(test)]
@@ -476,26 +493,18 @@ mod tests {
 
     #[test]
     fn what_is_not_found_is_no_variant() {
-        let subject = |name| {
+        let repository = |name| {
             let mut store = Flat { objects: 10 };
             let (tallies, _) = survey(&mut store).unwrap();
-            Subject { name, store: Box::new(store), tallies }
+            ChainRepository { name, store: Box::new(store), tallies }
         };
         let drawn = survey(&mut Flat { objects: 10 }).unwrap().1;
-        assert_eq!(locate(&mut [subject("one")], &drawn).unwrap().len(), 5, "names of several objects are left out");
-        let error = locate(&mut [subject("one"), subject("two")], &drawn).map(|_| ()).unwrap_err().to_string();
+        assert_eq!(locate(&mut [repository("one")], &drawn).unwrap().len(), 5, "names of several objects are left out");
+        let error = locate(&mut [repository("one"), repository("two")], &drawn).map(|_| ()).unwrap_err().to_string();
         assert_eq!(error, "two is no variant of one with the same deltas: nothing is found");
-        let mut fewer = subject("fewer");
+        let mut fewer = repository("fewer");
         fewer.tallies[2].objects += 1;
-        let error = check_tallies(&[subject("one"), fewer]).unwrap_err().to_string();
+        let error = check_tallies(&[repository("one"), fewer]).unwrap_err().to_string();
         assert!(error.ends_with("of chains with 2-4 deltas there are 1 instead of 0"), "{error}");
-    }
-
-    #[test]
-    fn ratios_are_of_the_same_object() {
-        let micros = |times: [u64; 4]| times.map(Duration::from_micros);
-        let mut logs = log_ratios(&micros([2, 20, 0, 5]), &micros([1, 10, 100, 0]));
-        assert_eq!(logs.len(), 2, "times that the clock did not see make no pair");
-        assert!((ratio_estimate(&mut logs).unwrap().ratio - 2.0).abs() < 1e-9);
     }
 }

@@ -1,9 +1,9 @@
-//! The modelled page cache of limited size held against the kernel's, in a cgroup with a limit.
+//! The modelled page cache of limited size compared with the kernel's, in a cgroup with a limit.
 //!
-//! Every touch of a page that the trace holds is one read of that page, in the same order and without readahead, from files of which
-//! nothing is in memory at first. What the model's cache misses is one side; what the kernel had to bring from the device, while the
-//! process was in a group that may hold no more than the model's cache, is the other. The model forgets strictly by last use; the
-//! kernel has two lists, brings back what returned soon, and charges its own bookkeeping to the group as well.
+//! Each touch of a page in the trace becomes one read of that page, in the same order and without readahead, from files of which
+//! nothing is in memory at first. What the model's cache misses is compared with what the kernel reads from the device while the
+//! process is in a group that may hold no more than the model's cache. The model evicts strictly by last use; the kernel has two lists,
+//! keeps what returns soon, and charges its own bookkeeping to the group as well.
 
 use std::{
     fs::File,
@@ -16,12 +16,14 @@ use std::{
 use repackbench_codec::Decoders;
 use repackbench_pagecache::{MemoryGroups, NoGroup, bytes_read, expect_random_reads};
 use repackbench_reader::{AccessTrace, Repository};
-use repackbench_records::{MemoryCheck, MemoryCheckRow};
-use repackbench_writer::Progress;
+use repackbench_records::{MemoryCheck, MemoryCheckRow, SCHEMA_VERSION};
+use repackbench_writer::{Progress, ProgressUnit};
 
 use super::{ColdCopies, ColdError, check::trace_of, io_error, make_cold};
 use crate::{
     BenchError,
+    clock::Clock,
+    session::{Arms, Schedule, Session, Turn},
     trace::{
         Device,
         pages::{PAGE_LEN, PageSpace},
@@ -33,8 +35,11 @@ use crate::{
 /// The least limit: below it the kernel's own needs count as much as the pages, and it might kill the process.
 const LEAST_LIMIT: u64 = 8 << 20;
 
-/// Copies `repository`, which is read by `decoders`, into `place`, and holds page caches of `shares` percent of its packs or revlogs, as
-/// modelled for `workload`, against a cgroup with that limit.
+/// The seed of the order of limits.
+const SEED: u64 = 1;
+
+/// Copies `repository`, which is read by `decoders`, into the folder `place`, and compares page caches of `shares` percent of its packs or
+/// revlogs, as modelled for `workload`, with a cgroup of that limit.
 ///
 /// # Errors
 /// No group can be made, a share is too small, the repository cannot be copied, its copy does not become cold, the workload
@@ -45,9 +50,10 @@ pub fn check_memory(
     workload: &mut dyn Workload,
     shares: &[u32],
     place: &Path,
+    clock: &dyn Clock,
     progress: &dyn Progress,
 ) -> Result<MemoryCheck, BenchError> {
-    // Before anything is copied: on most machines nobody has prepared one.
+    // Before anything is copied: most machines have none that this process may use.
     let groups = MemoryGroups::find().map_err(refused)?;
     let store_bytes = store_bytes(repository)?;
     let limits = shares.iter().map(|percent| limit(*percent, store_bytes)).collect::<Result<Vec<_>, _>>()?;
@@ -57,23 +63,52 @@ pub fn check_memory(
         return Err(ColdError::NotOneFolder { path: source.to_owned(), why: "no copy was made" }.into());
     };
     let trace = trace_of(copy, decoders, workload)?;
-    let mut rows = Vec::new();
-    for (percent, limit_bytes) in limits {
-        if progress.is_cancelled() {
-            return Err(BenchError::Interrupted);
-        }
-        rows.push(check_share(&groups, copy, &trace, percent, limit_bytes)?);
-    }
+    let schedule = Schedule::once_each(limits.len(), 1, SEED);
+    progress.start("reading in limited memory", schedule.turns(), ProgressUnit::Items);
+    let mut reads = LimitedReads { groups: &groups, copy, trace: &trace, limits, rows: Vec::new() };
+    Session::new(clock, progress).run(schedule, None, &mut reads)?;
+    progress.finish();
+    let LimitedReads { mut rows, .. } = reads;
+    rows.sort_by_key(|(number, _)| *number);
     let touched = PageSpace::new(&trace).first_touches(&trace).len() as u64;
-    let workload = workload.label().to_string();
-    Ok(MemoryCheck { workload, store_bytes, touched_bytes: touched.saturating_mul(PAGE_LEN), rows })
+    Ok(MemoryCheck {
+        schema: SCHEMA_VERSION,
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        workload: workload.label().to_string(),
+        store_bytes,
+        touched_bytes: touched.saturating_mul(PAGE_LEN),
+        rows: rows.into_iter().map(|(_, row)| row).collect(),
+        command: None,
+    })
+}
+
+/// The touches of a trace read under each limit, as arms.
+struct LimitedReads<'a> {
+    groups: &'a MemoryGroups,
+    copy: &'a Path,
+    trace: &'a AccessTrace,
+    /// The limits as shares in percent and in bytes.
+    limits: Vec<(u32, u64)>,
+    /// What was measured, with the number of its limit.
+    rows: Vec<(usize, MemoryCheckRow)>,
+}
+
+impl Arms for LimitedReads<'_> {
+    type Error = BenchError;
+
+    fn run(&mut self, turn: Turn) -> Result<(), BenchError> {
+        let number = turn.slot.variant();
+        let Some((percent, limit_bytes)) = self.limits.get(number).copied() else { return Ok(()) };
+        self.rows.push((number, check_share(self.groups, self.copy, self.trace, percent, limit_bytes)?));
+        Ok(())
+    }
 }
 
 fn refused(error: NoGroup) -> BenchError {
     WorkloadError::Refused { why: error.to_string() }.into()
 }
 
-/// So many percent of a store, in bytes.
+/// `percent` of a store of `store_bytes` bytes, with its length in bytes.
 fn limit(percent: u32, store_bytes: u64) -> Result<(u32, u64), WorkloadError> {
     let bytes = u64::try_from(u128::from(store_bytes) * u128::from(percent) / 100).unwrap_or(u64::MAX);
     if bytes >= LEAST_LIMIT {

@@ -3,10 +3,7 @@
 //! The pages of a trace are touched in the order of first touches, through maps of the files, as the reader reads packs and their
 //! indexes: so each touch is what a workload's own would be, without the work in between. The kernel reads ahead as it does.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{io, path::Path, time::Duration};
 
 use repackbench_analysis::median_duration;
 use repackbench_pagecache::{MappedFile, Residency, residency};
@@ -14,6 +11,7 @@ use repackbench_reader::AccessTrace;
 
 use super::{ColdError, io_error, make_cold};
 use crate::{
+    clock::Clock,
     probe::Faults,
     trace::pages::{PAGE_LEN, PageSpace},
 };
@@ -61,7 +59,12 @@ const TOUCHES_AGAIN: usize = 1001;
 ///
 /// # Errors
 /// The copy does not become cold, or a file of the trace is not in it.
-pub fn touch_pages(traced: &Path, copy: &Path, trace: &AccessTrace) -> Result<FirstTouches, ColdError> {
+pub fn touch_pages(
+    traced: &Path,
+    copy: &Path,
+    trace: &AccessTrace,
+    clock: &dyn Clock,
+) -> Result<FirstTouches, ColdError> {
     let space = PageSpace::new(trace);
     let order = space.first_touches(trace);
     let mut paths = Vec::with_capacity(trace.files.len());
@@ -87,10 +90,10 @@ pub fn touch_pages(traced: &Path, copy: &Path, trace: &AccessTrace) -> Result<Fi
             continue;
         };
         let page = (page - extent.pages.start) as u64;
-        let touched = time_touch(file, page).map_err(io_error("read", path))?;
+        let touched = time_touch(file, page, clock).map_err(io_error("read", path))?;
         touches.push(FirstTouch { file: number, ..touched });
     }
-    let again = time_again(&files, &touches).map_err(io_error("read", copy))?;
+    let again = time_again(&files, &touches, clock).map_err(io_error("read", copy))?;
     let look = |path: &Option<_>| {
         let path: &std::path::PathBuf = path.as_ref()?;
         Some(residency(path).map_err(io_error("look up the pages of", path)))
@@ -100,22 +103,22 @@ pub fn touch_pages(traced: &Path, copy: &Path, trace: &AccessTrace) -> Result<Fi
 }
 
 /// The median time of touching the page that was touched last, which is mapped.
-fn time_again(files: &[Option<MappedFile>], touches: &[FirstTouch]) -> std::io::Result<Duration> {
+fn time_again(files: &[Option<MappedFile>], touches: &[FirstTouch], clock: &dyn Clock) -> io::Result<Duration> {
     let last = touches.last().and_then(|last| Some((files.get(last.file)?.as_ref()?, last.page)));
     let Some((file, page)) = last else { return Ok(Duration::ZERO) };
     let mut times = Vec::with_capacity(TOUCHES_AGAIN);
     for _ in 0..TOUCHES_AGAIN {
-        times.push(time_touch(file, page)?.time);
+        times.push(time_touch(file, page, clock)?.time);
     }
     Ok(median_duration(&mut times).unwrap_or_default())
 }
 
 /// Faults are counted outside of the time.
-fn time_touch(file: &MappedFile, page: u64) -> std::io::Result<FirstTouch> {
+fn time_touch(file: &MappedFile, page: u64, clock: &dyn Clock) -> io::Result<FirstTouch> {
     let before = Faults::now();
-    let started = Instant::now();
+    let start = clock.read_wall()?;
     file.touch(page * PAGE_LEN)?;
-    let time = started.elapsed();
+    let time = clock.read_wall()?.saturating_sub(start);
     let used = before.until(Faults::now());
     let fault = match (used.major_faults, used.minor_faults) {
         (Some(1..), _) => PageFault::Major,
@@ -132,7 +135,10 @@ mod tests {
     use repackbench_reader::FileRole;
 
     use super::*;
-    use crate::trace::tests::{chunk, trace};
+    use crate::{
+        clock::SystemClock,
+        trace::tests::{chunk, trace},
+    };
 
     #[test]
     fn pages_are_touched_once_in_their_order_and_the_first_is_read() {
@@ -147,7 +153,7 @@ mod tests {
         trace.files[0].path = traced.join("pack");
         trace.files[1] =
             repackbench_reader::TracedFile { path: traced.join("loose"), len: 10, role: FileRole::LooseObject };
-        let touched = touch_pages(&traced, &copy, &trace).unwrap();
+        let touched = touch_pages(&traced, &copy, &trace, &SystemClock::new()).unwrap();
         let pages: Vec<(usize, u64)> = touched.touches.iter().map(|touch| (touch.file, touch.page)).collect();
         assert_eq!(pages, [(0, 9), (0, 4), (0, 5)]);
         assert_eq!(touched.touches[0].fault, PageFault::Major, "nothing was in memory");
@@ -159,7 +165,8 @@ mod tests {
     fn what_lies_elsewhere_is_refused() {
         let scratch = crate::on_disk::folder();
         let trace = trace(&[PAGE_LEN], vec![chunk(0, 0, 1)]);
-        let error = touch_pages(Path::new("/repository"), scratch.path(), &trace).unwrap_err();
+        let clock = SystemClock::new();
+        let error = touch_pages(Path::new("/repository"), scratch.path(), &trace, &clock).unwrap_err();
         assert!(error.to_string().contains("lie elsewhere"), "{error}");
     }
 }

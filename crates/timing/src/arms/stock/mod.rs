@@ -6,22 +6,22 @@
 //! - `help`: what else than a codec helps git;
 //! - `hg`: the same in words of hg, with the extension or without;
 //! - `copies`: repositories that commands may write to;
-//! - `child`: one process, its time and its end;
+//! - `run`: jobs, run without a clock or timed;
+//! - `child`: one process, timed;
 //! - `output`: what it leaves, counted and hashed;
-//! - `peak`: how much memory it took;
 //! - `replayed`: what a replay comes to in the same words.
 //!
 //! A row reads through a `StockClient`; another client is one more of those.
 
-pub(crate) mod child;
+mod child;
 mod copies;
 mod git;
 mod git_program;
 mod help;
 mod hg;
-pub(crate) mod output;
-pub(crate) mod peak;
-pub(crate) mod replayed;
+mod output;
+mod replayed;
+mod run;
 mod workload;
 
 use std::{
@@ -29,12 +29,11 @@ use std::{
     ffi::OsString,
     fmt::Display,
     io,
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::Command,
 };
 
-use repackbench_client::{ClientError, Zlib};
+use repackbench_client::{ChildError, ClientError, Zlib};
 use repackbench_records::{Client, WorkloadLabel};
 
 pub use self::copies::copy_repository;
@@ -42,9 +41,11 @@ pub(crate) use self::git::{GitReader, GitRow};
 pub(crate) use self::git_program::Git;
 pub use self::help::Help;
 pub use self::hg::LATER_LAYOUTS;
-pub(crate) use self::hg::{Hg, HgRow, changesets};
+use self::hg::changesets;
+pub(crate) use self::hg::{Hg, HgRow};
 use self::output::OutputForm;
-pub use self::peak::METER_COMMAND;
+pub(crate) use self::replayed::output_of;
+pub(crate) use self::run::{RowClient, StockOutput, StockRunner};
 pub use self::workload::{Caches, NoStockWorkload, Receiver, StockWorkload};
 use crate::workloads::WorkloadError;
 
@@ -65,7 +66,7 @@ pub struct StockPlan {
     pub caches: Vec<Caches>,
     /// The jobs.
     pub workloads: Vec<StockWorkload>,
-    /// A program that tells the peak memory of a command, by its [`METER_COMMAND`]; without one, peaks are not known.
+    /// A program that tells the peak memory of a command, by its [`METER_COMMAND`](repackbench_client::METER_COMMAND); without one, peaks are not known.
     pub meter: Option<PathBuf>,
 }
 
@@ -98,6 +99,16 @@ pub enum StockError {
 }
 
 impl StockError {
+    /// The error of a command that was run.
+    pub(crate) fn of(command: &Command, error: ChildError) -> Self {
+        match error {
+            ChildError::Failed(why) => StockError::failed(command, &why),
+            ChildError::Stopwatch(error) => StockError::Clock(error),
+            ChildError::Thread(error) => StockError::Thread(error),
+            ChildError::Interrupted => StockError::Interrupted,
+        }
+    }
+
     pub(crate) fn failed(command: &Command, why: &str) -> Self {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let command = words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
@@ -176,14 +187,7 @@ pub(crate) trait StockClient {
 
 /// Runs a command whose time does not matter, and returns what it prints.
 fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
-    // Ctrl-C at a terminal is for the benchmark, which stops once this is done.
-    command.process_group(0);
-    let output = command.output().map_err(|error| StockError::failed(command, &error.to_string()))?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(StockError::failed(command, &format!("{}: {}", output.status, said.trim_end())))
+    repackbench_client::output(command).map_err(|error| StockError::of(command, error))
 }
 
 /// The folder that `make` makes when it is asked for first.

@@ -2,11 +2,12 @@
 
 use std::{fs, io, os::unix::ffi::OsStrExt, os::unix::fs::PermissionsExt, path::Path};
 
+use repackbench_client::Sink;
 use repackbench_reader::hash::IdHasher;
 use repackbench_records::ContentDigest;
 use walkdir::WalkDir;
 
-use super::{StockError, child::Sink};
+use super::StockError;
 use crate::workloads::Counts;
 
 /// What of a command's output has to be the same for every row.

@@ -1,12 +1,10 @@
 //! What a replay sees, in the words of the command that does the same: both have to come to the same text.
 
 use gix_hash::oid;
+use repackbench_client::Sink;
 use repackbench_reader::{History, ObjectKind};
 
-use super::{
-    child::Sink,
-    output::{OutputCounter, OutputDigester, OutputForm},
-};
+use super::output::{OutputCounter, OutputDigester, OutputForm};
 use crate::workloads::{Counts, HistoryRange, Observer, VariantPlace, WorkloadError, WorkloadSpec};
 
 /// What a command of git would have printed.

@@ -1,8 +1,8 @@
-//! The command as a child: signals go to it, and its end becomes ours.
+//! A command that runs in this program's place: signals are passed on to it, and this program ends as it does.
 
 use std::{
     os::unix::process::ExitStatusExt,
-    process::{Command, ExitCode, ExitStatus},
+    process::{Command, ExitStatus},
 };
 
 use nix::{
@@ -21,20 +21,24 @@ use signal_hook::{
     },
 };
 
-use crate::failure::{FAILED, Failure};
+use crate::{ClientError, name_of};
 
-/// What would end this program before it has told of the child.
+/// Signals that would end this program before the command's end is known.
 const PASSED_ON: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// What a shell adds to a signal's number.
+/// What a shell adds to a signal's number for an exit status.
 const SIGNALLED: u8 = 128;
 
-/// Runs the command to its end; signals that arrive meanwhile go to it, once.
-pub(crate) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
+/// Runs the command to its end. Signals that arrive meanwhile are passed on to it, once.
+///
+/// # Errors
+/// [`ClientError::Program`]: it cannot be started, or signals cannot be handled.
+pub fn run_in_foreground(mut command: Command) -> Result<ExitStatus, ClientError> {
     let failed = |error: &dyn std::fmt::Display, command: &Command| {
-        Failure::new(FAILED, format!("{}: {error}", command.get_program().display()))
+        let name = name_of(command.get_program().as_ref());
+        ClientError::Program { command: name, why: error.to_string() }
     };
-    // Handled before there is a child, and kept until it is known; the child begins with the defaults.
+    // Handled before the child exists, and kept until its number is known; the child begins with the defaults.
     let handled = PASSED_ON.into_iter().chain([SIGCHLD]);
     let mut signals = SignalsInfo::<WithOrigin>::new(handled).map_err(|error| failed(&error, &command))?;
     let mut child = command.spawn().map_err(|error| failed(&error, &command))?;
@@ -51,26 +55,26 @@ pub(crate) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
         } else if !is_from_terminal(&origin)
             && let Ok(signal) = Signal::try_from(origin.signal)
         {
-            // Gone already: then the signal is for nobody.
+            // An error means that it is gone already.
             let _ = kill(pid, signal);
         }
     }
-    // What arrives from now on ends neither.
+    // Signals that arrive from now on end neither.
     child.wait().map_err(|error| failed(&error, &command))
 }
 
-/// Whether the kernel sent it, for a key or the end of a terminal: then every process of the group has got it, the child too.
+/// Whether the kernel sent it, for a key or the end of a terminal: then every process of the group has received it, including the child.
 fn is_from_terminal(origin: &Origin) -> bool {
     matches!(origin.cause, Cause::Kernel)
 }
 
-/// Ends as the child did: with its status, or by the same signal.
-pub(crate) fn end_alike(ended: ExitStatus) -> Result<ExitCode, Failure> {
+/// Ends this process by the signal that ended the command, if one did. Returns the exit status to end with: the command's own, or what a
+/// shell reports for a signal that this process cannot be ended by.
+pub fn end_like(ended: ExitStatus) -> u8 {
     if let Some(code) = ended.code() {
-        return Ok(ExitCode::from(u8::try_from(code).unwrap_or(FAILED)));
+        return u8::try_from(code).unwrap_or(u8::MAX);
     }
     let number = ended.signal().unwrap_or_default();
     let _ = emulate_default_handler(number);
-    // One that cannot be had at will: what a shell would say of it.
-    Ok(ExitCode::from(SIGNALLED.saturating_add(u8::try_from(number).unwrap_or_default())))
+    SIGNALLED.saturating_add(u8::try_from(number).unwrap_or_default())
 }

@@ -5,19 +5,17 @@ use std::{thread, time::Duration};
 use repackbench_reader::{CacheLookups, History, threads};
 use repackbench_writer::WriterError;
 
-use super::{
-    BenchError,
-    job_run::{JobRun, clock_error},
-    start::{Expected, Start},
-};
+use super::start::{Expected, Start};
 use crate::{
+    BenchError,
+    arms::JobRun,
     clock::{Clock, ClockReading, Sample},
     probe::{Faults, JobUsage, ReadCalls},
     workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadSpec},
 };
 
 /// Does the job once on each of `histories`, all at once. The elapsed time is that from the first start to the last end.
-pub(super) fn run(
+pub(crate) fn run_parallel(
     spec: &WorkloadSpec,
     range: &HistoryRange,
     histories: &mut [Box<dyn History>],
@@ -74,16 +72,16 @@ fn run_copy(
     expected.wait();
     prepared?;
     let faults = Faults::now();
-    let start = clock.read().map_err(clock_error)?;
+    let start = clock.read().map_err(BenchError::clock)?;
     let result = workload.run(history, &mut counter);
-    let end = clock.read().map_err(clock_error)?;
+    let end = clock.read().map_err(BenchError::clock)?;
     let usage = faults.until(Faults::now());
     result?;
     let lookups = history.delta_cache_lookups();
     history.clear_caches();
     let extra = workload.extra();
     workload.clean_up()?;
-    let writing = counter.writing().map_err(clock_error)?;
+    let writing = counter.writing().map_err(BenchError::clock)?;
     Ok(CopyRun { counts: counter.counts(), extra, start, end, writing, usage, lookups })
 }
 

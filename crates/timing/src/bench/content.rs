@@ -1,0 +1,176 @@
+//! The untimed pass: each job runs once on every row, and what the rows see has to be the same.
+
+use repackbench_reader::Repository;
+use repackbench_records::{ContentDigest, TracedReads, WorkloadLabel};
+
+use super::{
+    context::BenchContext,
+    jobs::{Work, WorkloadJob},
+    rows::Row,
+};
+use crate::{
+    BenchError,
+    arms::stock::{Caches, StockError, StockJob, StockOutput, output_of},
+    trace::{NEW_PAGES, traced_reads},
+    workloads::{Counts, Digester, VariantPlace},
+};
+
+/// What every run of a job has to see.
+pub(super) struct Content {
+    pub(super) counts: Counts,
+    pub(super) digest: ContentDigest,
+}
+
+impl Content {
+    /// The counts and the digest for messages.
+    fn describe(&self) -> String {
+        let counts: Vec<String> = self.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        format!("{} (digest {})", counts.join(", "), self.digest.hex)
+    }
+}
+
+/// What the untimed pass of a job found.
+pub(super) struct Reference {
+    pub(super) content: Content,
+    /// What each row reads, in the order of the schedule; `None` where the workload has no access trace.
+    pub(super) reads: Vec<Option<TracedReads>>,
+    /// The peak memory of each row's command, in bytes, in the order of the schedule; empty for replays.
+    pub(super) peaks: Vec<Option<u64>>,
+}
+
+/// The content of the first row that did a job, with its label.
+#[derive(Default)]
+struct First(Option<(Content, String)>);
+
+impl First {
+    /// Keeps the first row's content, and compares the others' with it.
+    fn compare(&mut self, job: &WorkloadLabel, row: &Row, seen: Content) -> Result<(), BenchError> {
+        match &self.0 {
+            None => self.0 = Some((seen, row.variant.label().into_owned())),
+            Some((expected, label)) => check(job, row, label, expected, &seen)?,
+        }
+        Ok(())
+    }
+}
+
+/// Checks that `row` saw what the row `reference` did.
+pub(super) fn check(
+    job: &WorkloadLabel,
+    row: &Row,
+    reference: &str,
+    expected: &Content,
+    found: &Content,
+) -> Result<(), BenchError> {
+    if expected.digest == found.digest && expected.counts == found.counts {
+        return Ok(());
+    }
+    Err(BenchError::Differs {
+        workload: job.to_string(),
+        variant: row.variant.label().into_owned(),
+        reference: reference.to_owned(),
+        expected: expected.describe(),
+        found: found.describe(),
+    })
+}
+
+impl BenchContext<'_> {
+    /// Runs the job on every row without a clock, and checks that all rows see the same. The same pass traces what each row reads, if the
+    /// job has a trace.
+    pub(super) fn check_content(&self, job: &mut WorkloadJob<'_>, rows: &mut [Row]) -> Result<Reference, BenchError> {
+        let label = job.label();
+        let is_for: Vec<bool> = rows.iter().map(|row| job.is_for(row)).collect();
+        let (spec, workload) = match &mut job.work {
+            Work::Replay { spec, workload } => (*spec, workload),
+            Work::Command(command, _) => return self.check_output(command, rows),
+        };
+        let places: Vec<&VariantPlace> = rows.iter().map(|row| &row.place).collect();
+        workload.announce(&places);
+        let mut first = First::default();
+        let mut reads = Vec::new();
+        for (row, is_for) in rows.iter_mut().zip(is_for) {
+            self.session().go_on()?;
+            let Some(history) = row.histories.first_mut().filter(|_| is_for) else {
+                reads.push(None);
+                continue;
+            };
+            let mut digester = Digester::default();
+            history.clear_caches();
+            workload.prepare(&row.place)?;
+            let is_traced = spec.is_traced();
+            if is_traced {
+                history.record_accesses(NEW_PAGES);
+            }
+            let result = workload.run(history.as_mut(), &mut digester);
+            let trace = is_traced.then(|| history.take_accesses());
+            result?;
+            workload.clean_up()?;
+            history.clear_caches();
+            reads.push(trace.map(|trace| traced_reads(&trace, &self.plan.devices)));
+            first.compare(&label, row, Content { counts: digester.counts(), digest: digester.digest() })?;
+        }
+        let none = || Content { counts: Counts::new(), digest: Digester::default().digest() };
+        let content = first.0.map_or_else(none, |(content, _)| content);
+        Ok(Reference { content, reads, peaks: Vec::new() })
+    }
+
+    /// Runs the command on every row without a clock, and checks that all print or make the same.
+    fn check_output(&self, job: &StockJob, rows: &[Row]) -> Result<Reference, BenchError> {
+        let mut first = First::default();
+        let mut first_row = None;
+        let mut peaks = Vec::new();
+        for row in rows {
+            self.session().go_on()?;
+            let Some(stock) = row.stock.as_ref().filter(|stock| stock.client.is_for(job)) else {
+                peaks.push(None);
+                continue;
+            };
+            let output = self.runner().observe(job, stock.client.as_ref());
+            let StockOutput { counts, digest, peak } = output.map_err(|error| of_row(row, error))?;
+            peaks.push(peak);
+            first.compare(&job.label, row, Content { counts, digest })?;
+            first_row.get_or_insert(row);
+        }
+        if let (Some((content, _)), Some(row)) = (&first.0, first_row) {
+            self.compare_with_replay(job, row, content)?;
+        }
+        let none = || Content {
+            counts: Counts::new(),
+            digest: ContentDigest { algorithm: "none".to_owned(), hex: String::new() },
+        };
+        let content = first.0.map_or_else(none, |(content, _)| content);
+        Ok(Reference { content, reads: Vec::new(), peaks })
+    }
+
+    /// Checks that the replay of the same name would print what the command did, where the replay sees just that.
+    fn compare_with_replay(&self, job: &StockJob, row: &Row, seen: &Content) -> Result<(), BenchError> {
+        let Some(spec) = job.workload.replay().filter(|_| job.caches == Caches::Off) else { return Ok(()) };
+        let mut history = Repository::open(&row.place.folder)?.history(row.place.decoders)?;
+        let Some(replayed) = output_of(spec, &self.plan.range, &row.place, history.as_mut())? else {
+            return Ok(());
+        };
+        let is_same = replayed.counts.iter().all(|(name, count)| seen.counts.get(name) == Some(count))
+            && replayed.hex.as_ref().is_none_or(|hex| *hex == seen.digest.hex);
+        if is_same {
+            return Ok(());
+        }
+        let digest = ContentDigest { hex: replayed.hex.unwrap_or_default(), ..seen.digest.clone() };
+        let expected = Content { counts: replayed.counts, digest };
+        Err(BenchError::Differs {
+            workload: job.label.to_string(),
+            variant: row.variant.label().into_owned(),
+            reference: "the replay in-process".to_owned(),
+            expected: expected.describe(),
+            found: seen.describe(),
+        })
+    }
+}
+
+/// Adds the row to the error of its command.
+pub(super) fn of_row(row: &Row, error: StockError) -> BenchError {
+    match error {
+        StockError::Failed { command, why } => {
+            StockError::Failed { command: format!("{}: {command}", row.variant.label()), why }.into()
+        }
+        error => error.into(),
+    }
+}

@@ -1,0 +1,91 @@
+//! The jobs of a session, and the rows that do them.
+
+use std::path::PathBuf;
+
+use repackbench_records::{Checks, ComparedTime, WorkloadLabel};
+
+use super::{plan::BenchPlan, rows::Row};
+use crate::{
+    arms::stock::{Caches, Help, StockJob},
+    workloads::{Workload, WorkloadSpec},
+};
+
+/// A workload, ready to be run.
+pub(super) struct WorkloadJob<'a> {
+    pub(super) work: Work<'a>,
+    /// How many copies of it run at once.
+    copies: u32,
+    is_cold: bool,
+}
+
+/// Who does a workload.
+pub(super) enum Work<'a> {
+    /// This program, in-process.
+    Replay { spec: &'a WorkloadSpec, workload: Box<dyn Workload> },
+    /// A command, of whose times this one is compared.
+    Command(StockJob, ComparedTime),
+}
+
+impl<'a> WorkloadJob<'a> {
+    pub(super) fn replay(spec: &'a WorkloadSpec, plan: &BenchPlan) -> Self {
+        let workload = spec.build(&plan.range, None::<PathBuf>);
+        WorkloadJob { work: Work::Replay { spec, workload }, copies: plan.jobs, is_cold: plan.is_cold }
+    }
+
+    pub(super) fn command(job: StockJob, compared: ComparedTime) -> Self {
+        WorkloadJob { work: Work::Command(job, compared), copies: 1, is_cold: false }
+    }
+
+    /// Its name. Several copies at once are another workload than one, and so are cold runs.
+    pub(super) fn label(&self) -> WorkloadLabel {
+        let mut label = match &self.work {
+            Work::Replay { workload, .. } => workload.label(),
+            Work::Command(job, _) => job.label.clone(),
+        };
+        if self.copies > 1 {
+            label.parameters.insert("jobs".to_owned(), self.copies.to_string());
+        }
+        if self.is_cold { label.cold() } else { label }
+    }
+
+    /// Whether `row` does it. Rows with another limit of the cache of delta bases leave out workloads that never use the cache.
+    pub(super) fn is_for(&self, row: &Row) -> bool {
+        match (&self.work, &row.stock) {
+            (Work::Replay { spec, .. }, None) => row.variant.delta_cache.is_none() || spec.uses_delta_cache(),
+            (Work::Command(job, _), Some(stock)) => stock.client.is_for(job),
+            _ => false,
+        }
+    }
+
+    /// What reading checks and uses: caches belong to the job, not to the row.
+    pub(super) fn checks(&self, row: &Row) -> Checks {
+        // hg has neither; its clients have no zlib to choose.
+        let client = row.variant.client.as_ref().filter(|client| !client.zlib.is_empty());
+        let is_forge = matches!(&self.work, Work::Command(job, _) if job.caches == Caches::Forge);
+        let has = |help: Help| client.is_some_and(|client| is_forge || client.helps.contains(&help.to_string()));
+        Checks { commit_graph: has(Help::CommitGraph), bitmaps: has(Help::Bitmaps), ..row.checks }
+    }
+
+    /// The time that is compared. Several copies contend for caches and memory, which shows in how long all of them take; cold runs wait
+    /// for the disk.
+    pub(super) fn compared_time(&self) -> ComparedTime {
+        match &self.work {
+            _ if self.copies > 1 || self.is_cold => ComparedTime::Wall,
+            Work::Replay { workload, .. } => workload.compared_time(),
+            Work::Command(_, compared) => *compared,
+        }
+    }
+}
+
+/// Rows with a baseline of their own, and their jobs: in-process, or by commands.
+pub(super) struct RowGroup<'a> {
+    pub(super) jobs: Vec<WorkloadJob<'a>>,
+    pub(super) rows: Vec<Row>,
+}
+
+impl RowGroup<'_> {
+    /// How many rows each job has.
+    pub(super) fn rows_of_jobs(&self) -> Vec<usize> {
+        self.jobs.iter().map(|job| self.rows.iter().filter(|row| job.is_for(row)).count()).collect()
+    }
+}

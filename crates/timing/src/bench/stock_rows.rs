@@ -1,0 +1,213 @@
+//! Rows that the user's own client reads.
+
+mod hg;
+
+use std::{path::Path, rc::Rc, time::Duration};
+
+use repackbench_client::Zlib;
+use repackbench_codec::{Algorithm, CodecSpec, catalogue};
+use repackbench_reader::{ReaderError, Repository};
+use repackbench_records::{ConversionCost, DeltaOrigin, Role, Variant, Vcs};
+use repackbench_writer::cache::{Cache, GetOrMakeError, ScratchFolder};
+
+use super::{
+    context::BenchContext,
+    decoders,
+    jobs::{RowGroup, WorkloadJob},
+    rows::Row,
+};
+use crate::{
+    BenchError,
+    arms::stock::{Git, GitReader, GitRow, Help, Hg, RowClient, StockClient, StockJob, StockPlan},
+    workloads::WorkloadError,
+};
+
+/// The program that does the jobs.
+enum Program {
+    Git(Rc<Git>),
+    Hg(Rc<Hg>),
+}
+
+impl Program {
+    fn name(&self) -> (&str, Vcs) {
+        match self {
+            Program::Git(git) => (git.name(), Vcs::Git),
+            Program::Hg(hg) => (hg.name(), Vcs::Mercurial),
+        }
+    }
+}
+
+/// The client of a session, and the folder that its commands work in.
+pub(super) struct StockClients<'p> {
+    plan: &'p StockPlan,
+    program: Program,
+    /// Removed at the end.
+    _folder: ScratchFolder,
+}
+
+impl<'p> StockClients<'p> {
+    pub(super) fn new(plan: &'p StockPlan, source: &Repository, cache: &Cache) -> Result<Self, BenchError> {
+        // Where the variants are, so that what is copied can be linked.
+        let folder = cache.scratch().map_err(GetOrMakeError::Cache)?;
+        let program = match source {
+            Repository::Git(_) => Program::Git(Rc::new(Git::new(&plan.git, folder.path())?)),
+            Repository::Hg(_) => Program::Hg(Rc::new(Hg::new(&plan.hg, plan.hg_extension.as_deref(), folder.path())?)),
+        };
+        Ok(StockClients { plan, program, _folder: folder })
+    }
+
+    /// The client's rows on the variants of `variants`, which have to outlive them, and their jobs.
+    pub(super) fn group<'a>(&self, context: &BenchContext<'a>, variants: &[Row]) -> Result<RowGroup<'a>, BenchError> {
+        let range = &context.plan.range;
+        let head = context.repository.head.as_deref();
+        let jobs = self.plan.workloads.iter().flat_map(|workload| {
+            let compared = workload.compared_time(range);
+            let jobs = workload.jobs(self.program.name(), &self.plan.caches, range, head);
+            let has_helps = !self.plan.helps.is_empty();
+            jobs.into_iter().map(move |job| WorkloadJob::command(StockJob { has_helps, ..job }, compared))
+        });
+        let group = RowGroup { jobs: jobs.collect(), rows: self.rows(context, variants)? };
+        note_left_out(context, &group);
+        Ok(group)
+    }
+
+    /// The rows in the order of the schedule, the baseline first.
+    fn rows(&self, context: &BenchContext<'_>, variants: &[Row]) -> Result<Vec<Row>, BenchError> {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut starts = hg::Starts::default();
+        let is_own = |row: &&Row| row.variant.decoder.is_none() && row.variant.delta_cache.is_none();
+        for variant in variants.iter().filter(is_own) {
+            match &self.program {
+                Program::Git(git) => {
+                    for (reader, role) in self.readers(context, variant)? {
+                        rows.push(self.row(git, context, variant, &reader, role, rows.len())?);
+                    }
+                }
+                Program::Hg(hg) => {
+                    for reader in hg::readers(hg, variant)? {
+                        rows.push(hg::row(hg, context, variant, reader, rows.len(), &mut starts)?);
+                    }
+                }
+            }
+        }
+        // The table shows the source first.
+        let of_source = rows.iter().filter(|row| row.variant.role == Role::AsFound).count();
+        let of_baseline = rows.iter().position(|row| row.variant.role == Role::AsFound).unwrap_or(0);
+        let mut in_table: Vec<&mut Row> = rows.iter_mut().collect();
+        in_table.get_mut(..of_baseline + of_source).unwrap_or_default().rotate_left(of_baseline);
+        for (number, row) in (0..).zip(in_table) {
+            row.variant.row = number;
+        }
+        Ok(rows)
+    }
+
+    /// The readers of a variant: git without the library, or with it and some zlib, and what else helps it.
+    fn readers(&self, context: &BenchContext<'_>, variant: &Row) -> Result<Vec<(GitReader, Role)>, ReaderError> {
+        let with = |zlib, helps: &[Help]| GitReader { zlib, helps: helps.to_vec() };
+        let (plain, library) = (with(None, &[]), with(Some(Zlib::Host), &[]));
+        let all = &self.plan.helps;
+        let with_and_without = |reader: GitReader| match all.is_empty() {
+            true => vec![reader],
+            false => vec![reader.clone(), with(reader.zlib, all)],
+        };
+        let is_of_baseline = variant.place.spec.as_ref() == Some(&context.plan.baseline);
+        let candidates = match variant.variant.role {
+            Role::AsFound if is_plain(&variant.place.folder)? => return Ok(vec![(plain, Role::AsFound)]),
+            Role::AsFound => return Ok(vec![(library, Role::AsFound)]),
+            Role::Baseline | Role::BaselineAgain => {
+                let zlibs = self.plan.zlibs.iter().map(|zlib| with(Some(*zlib), &[]));
+                let helps = all.iter().map(|help| with(None, &[*help]));
+                let others = [library].into_iter().chain(zlibs).chain(helps).map(|reader| (reader, Role::Candidate));
+                return Ok([(plain, Role::Baseline)].into_iter().chain(others).collect());
+            }
+            // The same as the baseline but for its layout.
+            Role::Candidate if variant.variant.deltas == DeltaOrigin::Kept && is_of_baseline => vec![plain],
+            Role::Candidate if variant.variant.deltas == DeltaOrigin::Kept => vec![library],
+            // The same as the baseline but for its deltas.
+            Role::Candidate if is_of_baseline => with_and_without(plain),
+            Role::Candidate => with_and_without(library),
+        };
+        Ok(candidates.into_iter().map(|reader| (reader, Role::Candidate)).collect())
+    }
+
+    fn row(
+        &self,
+        git: &Rc<Git>,
+        context: &BenchContext<'_>,
+        variant: &Row,
+        reader: &GitReader,
+        role: Role,
+        number: usize,
+    ) -> Result<Row, BenchError> {
+        let folder = &variant.place.folder;
+        let Repository::Git(repository) = Repository::open(folder)? else {
+            let why = format!("{}: expected a Git repository", folder.display());
+            return Err(WorkloadError::Refused { why }.into());
+        };
+        // The baseline is written by git's own zlib, with the library or without.
+        let written = variant.place.spec.as_ref().filter(|spec| **spec != context.plan.baseline);
+        let client = GitRow::new(git, &repository, written, reader, number, role == Role::AsFound)?;
+        let start = context.runner().start_of(&client)?;
+        let making = context.runner().making_of(&client)?;
+        let version = client.client().version.as_str();
+        let decoder = match reader.zlib {
+            Some(zlib) if is_read_by_zlib(variant) => zlib_name(zlib, version),
+            Some(_) => variant.decoder.clone(),
+            None => zlib_name(Zlib::Host, version),
+        };
+        let read = Variant { role, client: Some(client.client().clone()), ..variant.variant.clone() };
+        let helps_bytes = client.helps_bytes()?;
+        let mut row = variant.read_by(RowClient { client: Box::new(client), start }, read, decoder);
+        row.size.total_bytes = row.size.total_bytes.saturating_add(helps_bytes);
+        row.size.other_bytes = row.size.other_bytes.saturating_add(helps_bytes);
+        if let Some(making) = making {
+            let before = row.conversion.unwrap_or(ConversionCost { cpu_ns: 0, wall_ns: 0 });
+            let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            row.conversion = Some(ConversionCost {
+                cpu_ns: before.cpu_ns.saturating_add(nanoseconds(making.user.saturating_add(making.sys))),
+                wall_ns: before.wall_ns.saturating_add(nanoseconds(making.wall)),
+            });
+        }
+        Ok(row)
+    }
+}
+
+/// Names the rows that a job leaves out, for users who look for them.
+fn note_left_out(context: &BenchContext<'_>, group: &RowGroup<'_>) {
+    for job in &group.jobs {
+        let left_out = group.rows.iter().filter(|row| !job.is_for(row));
+        let names: Vec<String> = left_out.map(|row| row.variant.label().into_owned()).collect();
+        if !names.is_empty() {
+            context.progress.note(&format!(
+                "{}: no row of {}: it works on copies, which are of variants only, and clients write with no codec that takes more than a payload",
+                job.label(),
+                names.join(", ")
+            ));
+        }
+    }
+}
+
+/// Whether git without the library reads the repository.
+fn is_plain(folder: &Path) -> Result<bool, ReaderError> {
+    Ok(match Repository::open(folder)? {
+        Repository::Git(git) => git.extension_spec().is_none(),
+        Repository::Hg(_) => true,
+    })
+}
+
+/// The implementation that decodes zlib streams for git.
+fn zlib_name(zlib: Zlib, version: &str) -> String {
+    let name = match zlib {
+        Zlib::Host => return format!("zlib of {version}"),
+        Zlib::Stock => Algorithm::Zlib.name(),
+        Zlib::ZlibRs | Zlib::ZlibNg | Zlib::Libdeflate => zlib.name(),
+    };
+    let codec = catalogue().into_iter().find(|codec| codec.algorithm.name() == name);
+    codec.map_or_else(|| zlib.name().to_owned(), |codec| format!("{} {}", codec.implementation, codec.version))
+}
+
+/// Whether zlib decodes the row's chunks, and no other decoder was chosen.
+fn is_read_by_zlib(row: &Row) -> bool {
+    let is_zlib = |spec: &CodecSpec| spec.algorithm().is_zlib_family();
+    row.place.spec.as_ref().is_none_or(is_zlib) && decoders::name(row.place.spec.as_ref(), None) == row.decoder
+}
