@@ -151,7 +151,7 @@ pub(crate) unsafe extern "C" fn encode(
             return Bytes { start: chunk.as_ptr(), len: chunk.len() };
         }
         Ok(Ok(())) => {
-            complain("zlib writes this object, because the codec's chunk is longer than the room that git provides")
+            complain("zlib writes this object, because the codec's chunk is longer than the room that git provides");
         }
         Ok(Err(error)) => complain(&format!("zlib writes this object, because the codec failed: {error}")),
         Err(_) => {

@@ -79,7 +79,7 @@ fn sized(lines: &[SizeLine]) -> Vec<SizeRecord> {
 
 /// Traces, and how their models compare with this machine.
 fn all_traces(results: &Results) -> Vec<Article> {
-    let mut articles = recorded(&results.traces, |records| traces(records));
+    let mut articles = recorded(&results.traces, traces);
     articles.extend(results.device_checks.iter().map(device_check));
     articles.extend(results.memory_checks.iter().map(memory_check));
     articles
