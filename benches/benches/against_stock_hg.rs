@@ -47,7 +47,7 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let path = env::args_os().skip(1).find(|argument| !argument.to_string_lossy().starts_with('-')).map(PathBuf::from);
     let Some(path) = path else {
-        return Err(BenchError::Setup("name a Mercurial repository, of 20 MB or more, to measure".into()));
+        return Err(BenchError::Setup("name a Mercurial repository of 20 MB or more to measure".into()));
     };
     let bench = Bench::set_up(&path)?;
     bench.print_circumstances(&path)?;

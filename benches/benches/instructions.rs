@@ -80,7 +80,7 @@ fn run_scenario(scenario: &str, git: &Path, hg: &Path) -> Result<ExitCode> {
         Some(("git", workload)) => replay(&Repository::open(git)?, workload)?,
         Some(("hg", workload)) => replay(&Repository::open(hg)?, workload)?,
         None if scenario == "delta" => apply_delta()?,
-        _ => return Err(BenchError::Setup(format!("no scenario is called {scenario}"))),
+        _ => return Err(BenchError::Setup(format!("unknown scenario {scenario}"))),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -215,8 +215,8 @@ fn judge(git: &Path, hg: &Path, update: bool) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     eprintln!(
-        "instructions: {} took over {:.0} % more than the baseline, or have none; if that is wanted: cargo xtask instructions \
-         --update",
+        "instructions: {} exceed the baseline by more than {:.0} %, or have none; if that is intended, run cargo xtask \
+         instructions --update",
         worse.join(", "),
         100.0 * TOLERANCE
     );

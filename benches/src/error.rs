@@ -23,7 +23,7 @@ pub enum BenchError {
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// A new chunk does not decode to its payload.
-    #[error("expected the payload that was encoded, found another")]
+    #[error("expected the encoded payload, found another one")]
     Unfaithful,
     /// The operating system refused an operation.
     #[error("cannot {action} {}: {source}", path.display())]
@@ -50,7 +50,7 @@ pub enum BenchError {
     #[error("{0}")]
     Setup(String),
     /// The two programs of a comparison did not do the same work.
-    #[error("{name}: expected as many lines as stock git's {expected}, found {found}")]
+    #[error("{name}: expected {expected} lines as from the stock program, found {found}")]
     OtherWork {
         /// The comparison.
         name: String,

@@ -36,7 +36,7 @@ fn load(name: &CStr) -> Result<ZlibFunctions> {
     }
     // SAFETY: the library is loaded, and its symbols with these names are functions of zlib or stand in for them.
     let found = unsafe { ZlibFunctions::find(|name| libc::dlsym(handle, name.as_ptr())) };
-    found.ok_or_else(|| failed("has not all functions of zlib"))
+    found.ok_or_else(|| failed("lacks functions of zlib"))
 }
 
 /// The version of the system's zlib.

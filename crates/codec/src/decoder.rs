@@ -361,7 +361,7 @@ impl<'a, R: BufRead + ?Sized> Blocks<'a, R> {
             Ok(tag) if tag.is_block_of(self.outer) => Ok(Opening::Tagged(tag)),
             _ => Err(CodecError::Corrupt {
                 codec: BLOCKED_BODY,
-                expected: "a block's tag byte that suits the first",
+                expected: "the tag byte of a block of this chunk",
                 found: format!("{byte:#04x}"),
             }),
         }

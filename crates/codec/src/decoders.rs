@@ -323,13 +323,13 @@ pub enum DecoderError {
         found: String,
     },
     /// No format that several implementations decode has this name.
-    #[error("expected a format that several implementations read, {}, found {found:?}", formats())]
+    #[error("expected a format with several decoders ({}), found {found:?}", formats())]
     Format {
         /// What was typed.
         found: String,
     },
     /// No implementation that decodes the format has this name.
-    #[error("expected an implementation that reads {}, {}, found {found:?}", format.description(), implementations(*format))]
+    #[error("expected an implementation that decodes {} ({}), found {found:?}", format.description(), implementations(*format))]
     Implementation {
         /// The format.
         format: SharedFormat,
@@ -386,11 +386,11 @@ mod tests {
         assert!(message("").starts_with("expected FORMAT=IMPLEMENTATION"));
         assert_eq!(
             message("zstd=libdeflate"),
-            "expected a format that several implementations read, zlib, deflate or lz4, found \"zstd\""
+            "expected a format with several decoders (zlib, deflate or lz4), found \"zstd\""
         );
         assert_eq!(
             message("lz4=lz4_flex,liblz4"),
-            "expected an implementation that reads LZ4 blocks, lz4 or lz4_flex, found \"liblz4\""
+            "expected an implementation that decodes LZ4 blocks (lz4 or lz4_flex), found \"liblz4\""
         );
         let zlib = message("zlib=zopfli");
         for reader in ZlibReader::ALL {

@@ -93,14 +93,14 @@ pub enum CodecError {
     },
 
     /// The body was compressed with the content of the delta's base, which the caller did not give.
-    #[error("{codec}: expected the content of the delta's base beside it, found none")]
+    #[error("{codec}: expected the content of the delta's base, found none")]
     BaseNeeded {
         /// Name of the body.
         codec: &'static str,
     },
 
     /// The body cannot have been compressed with this base's content.
-    #[error("{codec}: expected a base that is no dictionary, found one that begins like it")]
+    #[error("{codec}: expected a base that does not start like a dictionary, found one that does")]
     BadBase {
         /// Name of the body.
         codec: &'static str,
@@ -145,7 +145,7 @@ pub enum CodecError {
     },
 
     /// The body was made with a dictionary, and this decoder has none.
-    #[error("{codec}: expected no dictionary, found a body that needs dictionary {id:#010x}")]
+    #[error("{codec}: expected a body without dictionary, found one that needs dictionary {id:#010x}")]
     DictionaryNeeded {
         /// Name of the body.
         codec: &'static str,
@@ -154,7 +154,7 @@ pub enum CodecError {
     },
 
     /// The body was made with another dictionary than the one that this decoder has.
-    #[error("{codec}: expected the dictionary that was given, found a body that needs dictionary {id:#010x}")]
+    #[error("{codec}: expected a body for the given dictionary, found one that needs dictionary {id:#010x}")]
     OtherDictionaryNeeded {
         /// Name of the body.
         codec: &'static str,

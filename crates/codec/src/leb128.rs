@@ -51,7 +51,7 @@ pub(crate) fn read<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Resu
         value |= bits << (7 * position);
         if byte & 0x80 == 0 {
             if byte == 0 && position > 0 {
-                return Err(CodecError::Length { codec, found: "one longer than it needs to be" });
+                return Err(CodecError::Length { codec, found: "one with redundant bytes" });
             }
             return Ok(value);
         }
@@ -100,10 +100,7 @@ mod tests {
     #[test]
     fn read_rejects_overlong_overflowing_and_truncated_lengths() {
         let message = |bytes: &[u8]| decoded(bytes).unwrap_err().to_string();
-        assert_eq!(
-            message(&[0x80, 0x00]),
-            "lz4 body: expected a length in LEB128, found one longer than it needs to be"
-        );
+        assert_eq!(message(&[0x80, 0x00]), "lz4 body: expected a length in LEB128, found one with redundant bytes");
         let mut overflow = [0xff; 10];
         overflow[9] = 0x02;
         assert_eq!(message(&overflow), "lz4 body: expected a length in LEB128, found one that overflows 64 bits");

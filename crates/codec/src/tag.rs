@@ -238,22 +238,25 @@ impl Tag {
             return Err(CodecError::Tag { tag, expected: format!("body {}", known_bodies()), found });
         };
         let refuse = |expected: &str, flag: &str| {
-            let found = format!("flag {flag} on a {} body", body.name());
+            let found = format!("{flag} with body {}", body.name());
             Err(CodecError::Tag { tag, expected: expected.to_owned(), found })
         };
         let (blocked, needs_base) = (tag & BLOCKED != 0, tag & BASE_PREFIX != 0);
         if blocked && !body.is_blocked_when_long() {
-            return refuse("blocks only where the codec cannot stream", "0x20 (blocked)");
+            return refuse("blocks only for a codec that cannot stream", "flag 0x20 (blocked)");
         }
         if needs_base && !matches!(body, Body::Zstd | Body::ZstdPatch) {
-            return refuse("a base only for zstd", "0x10 (base prefix)");
+            return refuse("a base only for a zstd body", "flag 0x10 (base prefix)");
         }
         if body == Body::ZstdPatch && !needs_base {
-            return refuse("a base for a patch", "0x10 (base prefix) clear");
+            return refuse("a base for a zstd patch body", "a clear flag 0x10 (base prefix)");
         }
         let has_dictionary = tag & DICTIONARY != 0;
         if has_dictionary && (!body.takes_dictionary() || blocked || needs_base) {
-            return refuse("a dictionary only for one body of a codec that takes them", "0x40 (dictionary)");
+            return refuse(
+                "a dictionary only for an unblocked body that takes one and needs no base",
+                "flag 0x40 (dictionary)",
+            );
         }
         let dictionary = match (has_dictionary, stored.get(TAG_LEN)) {
             (false, _) => None,
@@ -290,16 +293,16 @@ mod tests {
         assert_eq!(message(0x42), "tag: expected more stored bytes, found the end after 1");
         assert_eq!(
             message(0x52),
-            "tag byte 0x52: expected a dictionary only for one body of a codec that takes them, \
-             found flag 0x40 (dictionary) on a zstd body"
+            "tag byte 0x52: expected a dictionary only for an unblocked body that takes one and needs no base, \
+             found flag 0x40 (dictionary) with body zstd"
         );
         assert_eq!(
             message(0x13),
-            "tag byte 0x13: expected a base only for zstd, found flag 0x10 (base prefix) on a lz4 body"
+            "tag byte 0x13: expected a base only for a zstd body, found flag 0x10 (base prefix) with body lz4"
         );
         assert_eq!(
             message(0x21),
-            "tag byte 0x21: expected blocks only where the codec cannot stream, found flag 0x20 (blocked) on a store body"
+            "tag byte 0x21: expected blocks only for a codec that cannot stream, found flag 0x20 (blocked) with body store"
         );
     }
 }

@@ -158,7 +158,7 @@ fn decoders_without_the_base_report_it_missing() {
         for refusal in refusals {
             let error = refusal.unwrap_err();
             assert!(matches!(error, CodecError::BaseNeeded { .. }), "{error}");
-            let expected = format!("{body}: expected the content of the delta's base beside it, found none");
+            let expected = format!("{body}: expected the content of the delta's base, found none");
             assert_eq!(error.to_string(), expected);
         }
         assert_eq!(ChunkDecoder::identify(&stored), Some(body));
@@ -202,7 +202,10 @@ fn base_that_looks_like_a_dictionary_is_not_a_prefix() {
     let stored = pair.encode("zstd:9,prefix");
     let error = decoder().decode_on_base(&stored, &base, &mut vec![0; pair.delta.len()]).unwrap_err();
     assert!(matches!(error, CodecError::BadBase { .. }));
-    assert_eq!(error.to_string(), "zstd frame: expected a base that is no dictionary, found one that begins like it");
+    assert_eq!(
+        error.to_string(),
+        "zstd frame: expected a base that does not start like a dictionary, found one that does"
+    );
     // Elsewhere in the base, those bytes have no special meaning.
     let base = [&pair.base[..], &DICTIONARY_MAGIC].concat();
     let stored = encode_delta("zstd:9,prefix", &pair.delta, &base, None);

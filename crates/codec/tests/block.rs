@@ -276,11 +276,11 @@ fn lzo_decoder_follows_the_format_exactly() {
     // Four literals, a match of three bytes at distance 1 and a literal; then the second form of a short match.
     assert_eq!(decode(&[0x15, 1, 2, 3, 4, 0x41, 0, 9, 0x11, 0, 0], 8), Ok(vec![1, 2, 3, 4, 4, 4, 4, 9]));
     assert_eq!(decode(&[0x14, 1, 2, 3, 0x08, 0, 0x11, 0, 0], 5), Ok(vec![1, 2, 3, 1, 2]));
-    assert_eq!(decode(&[0x11, 0], 0), invalid("its end before the end marker"));
-    assert_eq!(decode(&[0x12, b'a', 0x11, 0, 0, 0], 1), invalid("bytes behind the end marker"));
-    assert_eq!(decode(&[0x12, b'a', 0x12, 0, 0], 1), invalid("an instruction that there is not"));
-    assert_eq!(decode(&[0x12, b'a', 0x11, 1, 0], 1), invalid("an instruction that there is not"));
-    assert_eq!(decode(&[0x12, b'a', 0x40, 1, 0x11, 0, 0], 4), invalid("a match that begins before the payload"));
+    assert_eq!(decode(&[0x11, 0], 0), invalid("the end before the end marker"));
+    assert_eq!(decode(&[0x12, b'a', 0x11, 0, 0, 0], 1), invalid("bytes after the end marker"));
+    assert_eq!(decode(&[0x12, b'a', 0x12, 0, 0], 1), invalid("an unknown instruction"));
+    assert_eq!(decode(&[0x12, b'a', 0x11, 1, 0], 1), invalid("an unknown instruction"));
+    assert_eq!(decode(&[0x12, b'a', 0x40, 1, 0x11, 0, 0], 4), invalid("a match that starts before the payload"));
     assert_eq!(
         decode(&[0x13, b'a', b'b', 0x11, 0, 0], 3),
         Err("lzo body: expected 3 payload bytes, found 2".to_owned())

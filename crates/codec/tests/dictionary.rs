@@ -115,9 +115,9 @@ fn deflate_accepts_raw_content_as_dictionary() {
         if typed.starts_with("zlib") {
             // The stream names its dictionary after a header whose bit 5 says so.
             assert_eq!((stored[0], stored[1] & 0x20), (0x78, 0x20));
-            let id = format!("a body that needs dictionary {:#010x}", adler32(&resemblance));
-            assert_eq!(none, format!("zlib stream: expected no dictionary, found {id}"));
-            assert_eq!(other, format!("zlib stream: expected the dictionary that was given, found {id}"));
+            let id = format!("one that needs dictionary {:#010x}", adler32(&resemblance));
+            assert_eq!(none, format!("zlib stream: expected a body without dictionary, found {id}"));
+            assert_eq!(other, format!("zlib stream: expected a body for the given dictionary, found {id}"));
         } else {
             assert!(other.starts_with("deflate body: payload checksum: expected "), "{other}");
         }

@@ -251,7 +251,7 @@ fn blocks_with_a_dictionary_are_rejected() {
     assert_eq!((stored[0], stored[5]), (0x23, 0x03));
     stored[5] = 0x43;
     let error = decoder([content()]).decode(&stored, &mut vec![0; payload.len()]).unwrap_err().to_string();
-    let expected = "blocked body: expected a block's tag byte that suits the first, found 0x43";
+    let expected = "blocked body: expected the tag byte of a block of this chunk, found 0x43";
     assert_eq!(error, expected);
 }
 

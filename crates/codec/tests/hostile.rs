@@ -224,7 +224,7 @@ fn impossible_lengths_are_rejected() {
     };
     assert_eq!(
         message(&[0x03, 0xff, 0x01, 0xff, 0xff, 0xff, 0xff, 0x0f]),
-        "lz4 body: expected a block that 64 MiB of payload can need, found 4294967295 bytes"
+        "lz4 body: expected a block short enough for 64 MiB of payload, found 4294967295 bytes"
     );
     assert_eq!(
         message(&[0x03, 0xff, 0x01, 0x80, 0x80, 0x80, 0x20]),
@@ -234,7 +234,7 @@ fn impossible_lengths_are_rejected() {
     blocks.extend_from_slice(&[0x80, 0x80, 0x80, 0x20]); // exactly one block
     assert_eq!(
         refusal("lz4", &blocks, BLOCK_LEN),
-        "blocked body: expected a payload above one block, found 67108864 payload bytes"
+        "blocked body: expected a payload longer than one block, found 67108864 payload bytes"
     );
 }
 
@@ -244,7 +244,7 @@ fn frame_that_needs_a_dictionary_is_rejected() {
     let frame = [0x02, 0x25, 0x2a, 0x05, 0x29, 0x00, 0x00, 1, 2, 3, 4, 5, 0, 0, 0, 0];
     assert_eq!(
         refusal("zstd", &frame, 5),
-        "zstd frame: expected no dictionary, found a body that needs dictionary 0x0000002a"
+        "zstd frame: expected a body without dictionary, found one that needs dictionary 0x0000002a"
     );
 }
 

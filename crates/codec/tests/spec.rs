@@ -167,7 +167,7 @@ fn lists_and_ranges_of_levels_expand_to_specs() {
     assert_eq!(pointed_at("store:1"), "1");
     assert_eq!(
         refusal("best-read:3"),
-        "best-read stands alone: write lz4hc:12,dict=64k, which it stands for, and change that"
+        "best-read cannot have a level, options or kinds: write lz4hc:12,dict=64k instead and change that"
     );
     assert_eq!(refusal("zstd,tree=best-size"), refusal("best-size:1"));
     assert_eq!(
@@ -197,11 +197,14 @@ fn messages_say_what_is_valid() {
     codecs.extend(named_specs().iter().map(|(name, _)| (*name).to_owned()));
     let codecs = codecs.join(", ");
     assert!(codecs.starts_with("store, zlib:0..9, "), "{codecs}");
-    assert_eq!(refusal("zstdd:5"), format!("unknown codec \"zstdd\" (did you mean zstd?); valid are {codecs}"));
-    assert_eq!(refusal("ZSTD"), format!("unknown codec \"ZSTD\" (did you mean zstd?); valid are {codecs}"));
-    assert_eq!(refusal("defalte"), format!("unknown codec \"defalte\" (did you mean deflate?); valid are {codecs}"));
-    assert_eq!(refusal("qqq"), format!("unknown codec \"qqq\"; valid are {codecs}"));
-    assert_eq!(refusal(""), format!("unknown codec \"\"; valid are {codecs}"));
+    assert_eq!(refusal("zstdd:5"), format!("unknown codec \"zstdd\" (did you mean zstd?); expected one of {codecs}"));
+    assert_eq!(refusal("ZSTD"), format!("unknown codec \"ZSTD\" (did you mean zstd?); expected one of {codecs}"));
+    assert_eq!(
+        refusal("defalte"),
+        format!("unknown codec \"defalte\" (did you mean deflate?); expected one of {codecs}")
+    );
+    assert_eq!(refusal("qqq"), format!("unknown codec \"qqq\"; expected one of {codecs}"));
+    assert_eq!(refusal(""), format!("unknown codec \"\"; expected one of {codecs}"));
     assert_eq!(refusal("zstd:23"), "zstd: expected a level from -131072..22 without 0, found \"23\"");
     assert_eq!(refusal("zstd:0"), "zstd: expected a level from -131072..22 without 0, found \"0\"");
     assert_eq!(refusal("zlib:"), "zlib: expected a level from 0..9, found \"\"");
@@ -217,7 +220,10 @@ fn messages_say_what_is_valid() {
     assert_eq!(refusal("lz4:65538"), "lz4: expected a level from 1..65537, found \"65538\"");
     assert_eq!(refusal("lzo:10"), "lzo: expected a level from 1..9, found \"10\"");
     assert_eq!(refusal("snappy:1"), "snappy has no levels: expected snappy, found snappy:1");
-    assert_eq!(refusal("lz4flex"), format!("unknown codec \"lz4flex\" (did you mean lz4_flex?); valid are {codecs}"));
+    assert_eq!(
+        refusal("lz4flex"),
+        format!("unknown codec \"lz4flex\" (did you mean lz4_flex?); expected one of {codecs}")
+    );
     assert_eq!(
         refusal("zstd:5,chksum=no"),
         "unknown option \"chksum\" (did you mean checksum?); \
@@ -230,21 +236,21 @@ fn messages_say_what_is_valid() {
         "option dict: expected a size from 512 to 16384k for zstd, or file, found \"1\""
     );
     assert_eq!(refusal("zstd,prefix=yes"), "option prefix: expected no value, found \"yes\"");
-    assert_eq!(refusal("zstd,frame=standard,dict=1k"), "dict= does not go with frame=standard");
+    assert_eq!(refusal("zstd,frame=standard,dict=1k"), "dict= cannot be combined with frame=standard");
     assert_eq!(refusal("zstd,tree=store,tree=zstd"), "kind tree: expected it once, found it twice");
     assert_eq!(refusal("zstd,window=30"), "option window: expected a binary logarithm from 10 to 27, found \"30\"");
-    assert_eq!(refusal("store,dict=1k"), "option dict is not for store, which takes checksum= (yes or no)");
+    assert_eq!(refusal("store,dict=1k"), "store does not take option dict; it takes checksum= (yes or no)");
     assert_eq!(
         refusal("zlib,"),
         "unknown option \"\"; zlib takes dict= (a size such as 112k, or file), loose= (a level)"
     );
     assert_eq!(
         refusal("zlib,checksum=no"),
-        "option checksum is not for zlib, which takes dict= (a size such as 112k, or file), loose= (a level)"
+        "zlib does not take option checksum; it takes dict= (a size such as 112k, or file), loose= (a level)"
     );
     assert_eq!(
         refusal("lz4,frame=standard"),
-        "option frame is not for lz4, which takes checksum= (yes or no), dict= (a size such as 112k, or file), \
+        "lz4 does not take option frame; it takes checksum= (yes or no), dict= (a size such as 112k, or file), \
          loose= (a level), store-if-larger= (yes or no)"
     );
     assert_eq!(refusal("zstd,checksum=maybe"), "option checksum: expected yes or no, found \"maybe\"");

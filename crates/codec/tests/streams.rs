@@ -177,7 +177,7 @@ fn blocks_that_do_not_shrink_are_stored() {
         let error = ChunkDecoder::new(ZlibReader::Stock).decode_prefix(&damaged, &mut [0; 8]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("blocked body: expected a block's tag byte that suits the first, found {foreign:#04x}")
+            format!("blocked body: expected the tag byte of a block of this chunk, found {foreign:#04x}")
         );
     }
 }

@@ -108,7 +108,7 @@ impl BlockLengths {
                 Ok((payload_len, block_len))
             }
             _ if payload <= most_payload => {
-                Err(corrupt("a block that 64 MiB of payload can need", format!("{block} bytes")))
+                Err(corrupt("a block short enough for 64 MiB of payload", format!("{block} bytes")))
             }
             _ => Err(corrupt(
                 "a payload length that the block can hold",

@@ -233,11 +233,11 @@ pub(crate) fn decompress(
     // Empty slices have no real address from which the library could count backwards: see `Buffers`.
     match (block, payload.is_empty()) {
         ([0], true) => return Ok(()),
-        (_, true) => return Err(lz4_block::invalid(codec, "another block than that of an empty payload".to_owned())),
+        (_, true) => return Err(lz4_block::invalid(codec, "a block other than that of an empty payload".to_owned())),
         ([], false) => return Err(lz4_block::invalid(codec, "no bytes".to_owned())),
         _ => {}
     }
-    let too_long = || lz4_block::invalid(codec, "more bytes than a block has".to_owned());
+    let too_long = || lz4_block::invalid(codec, "more bytes than a block can have".to_owned());
     let block_len = c_int::try_from(block.len()).map_err(|_| too_long())?;
     let payload_len = c_int::try_from(payload.len()).map_err(|_| too_long())?;
     let dictionary = dictionary.map(reachable).unwrap_or_default();

@@ -206,8 +206,8 @@ impl Context {
         match result {
             sys::LZMA_DATA_ERROR => corrupt("a valid stream", "damaged data"),
             sys::LZMA_FORMAT_ERROR => corrupt("the .xz magic number", "another one"),
-            sys::LZMA_OPTIONS_ERROR => corrupt("options that liblzma knows", "others"),
-            sys::LZMA_MEMLIMIT_ERROR => corrupt("a dictionary that the payload can need", "a longer one"),
+            sys::LZMA_OPTIONS_ERROR => corrupt("options that liblzma supports", "other options"),
+            sys::LZMA_MEMLIMIT_ERROR => corrupt("a dictionary no longer than the payload needs", "a longer one"),
             sys::LZMA_MEM_ERROR => self.failed("no memory for a context".to_owned()),
             other => self.failed(format!("liblzma: error {other}")),
         }

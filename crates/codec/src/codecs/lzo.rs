@@ -89,10 +89,10 @@ impl BlockCoder for LzoCoder {
         let expected = payload.len() as u64;
         let invalid = |found: &str| CodecError::Corrupt { codec, expected: "a valid block", found: found.to_owned() };
         lzo1x::decompress(block, payload).map_err(|fault| match fault {
-            Fault::Truncated => invalid("its end before the end marker"),
-            Fault::Distance => invalid("a match that begins before the payload"),
-            Fault::Instruction => invalid("an instruction that there is not"),
-            Fault::Trailing => invalid("bytes behind the end marker"),
+            Fault::Truncated => invalid("the end before the end marker"),
+            Fault::Distance => invalid("a match that starts before the payload"),
+            Fault::Instruction => invalid("an unknown instruction"),
+            Fault::Trailing => invalid("bytes after the end marker"),
             Fault::TooLong => CodecError::PayloadLength { codec, expected, found: FoundLength::More },
             Fault::TooShort(found) => {
                 CodecError::PayloadLength { codec, expected, found: FoundLength::Exactly(found as u64) }

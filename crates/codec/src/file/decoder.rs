@@ -130,7 +130,7 @@ fn claimed_len(stored: &[u8]) -> Result<(Opening, u64), CodecError> {
         }
         _ => {
             let found = stored.first().map(|byte| format!("{byte:#04x}")).unwrap_or_default();
-            let expected = "a tag byte of a body that begins with its payload's length";
+            let expected = "a tag byte of a body that starts with its payload's length";
             Err(CodecError::Corrupt { codec: CHUNK_FILE, expected, found })
         }
     }

@@ -94,7 +94,7 @@ pub(crate) fn take_blocked_len<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_,
         return Ok(payload_len);
     }
     let found = format!("{payload_len} payload bytes");
-    Err(CodecError::Corrupt { codec: BLOCKED_BODY, expected: "a payload above one block", found })
+    Err(CodecError::Corrupt { codec: BLOCKED_BODY, expected: "a payload longer than one block", found })
 }
 
 /// The payload length that the chunk with this tag claims. `stored` must hold all of the chunk. Errors name `codec`.

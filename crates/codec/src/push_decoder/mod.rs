@@ -370,7 +370,7 @@ impl Start {
             return Ok(());
         }
         let found = "another chunk".to_owned();
-        Err(CodecError::Corrupt { codec: CHUNK, expected: "a block that suits the first", found })
+        Err(CodecError::Corrupt { codec: CHUNK, expected: "a block of this chunk", found })
     }
 }
 

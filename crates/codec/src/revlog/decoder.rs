@@ -82,7 +82,7 @@ impl RevlogDecoder {
         payload: &mut Vec<u8>,
     ) -> Result<usize, CodecError> {
         let name = tag.body.name();
-        let corrupt = |found| CodecError::Corrupt { codec: name, expected: "a payload length that is likely", found };
+        let corrupt = |found| CodecError::Corrupt { codec: name, expected: "a plausible payload length", found };
         let claimed = claimed_len(tag, stored, name).map_err(|_| corrupt("none".to_owned()))?;
         let length = check_limit(name, claimed, limit)?;
         if !is_plausible_len(length, stored.len(), base.len()) {

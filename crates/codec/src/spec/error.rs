@@ -50,7 +50,7 @@ impl std::error::Error for SpecError {}
 #[non_exhaustive]
 pub enum SpecErrorKind {
     /// No codec has this name.
-    #[error("unknown codec {typed:?}{}; valid are {}", did_you_mean(.nearest), valid_codecs())]
+    #[error("unknown codec {typed:?}{}; expected one of {}", did_you_mean(.nearest), valid_codecs())]
     UnknownCodec {
         /// The name as typed.
         typed: String,
@@ -59,7 +59,7 @@ pub enum SpecErrorKind {
     },
 
     /// A named spec with a level, a kind or options.
-    #[error("{name} stands alone: write {spec}, which it stands for, and change that")]
+    #[error("{name} cannot have a level, options or kinds: write {spec} instead and change that")]
     NamedWithMore {
         /// The name.
         name: &'static str,
@@ -112,7 +112,7 @@ pub enum SpecErrorKind {
     },
 
     /// The option exists only for other codecs.
-    #[error("option {option} is not for {codec}, which takes {}", valid_options(.codec))]
+    #[error("{codec} does not take option {option}; it takes {}", valid_options(.codec))]
     OptionNotForCodec {
         /// Name of the option.
         option: &'static str,
@@ -139,7 +139,7 @@ pub enum SpecErrorKind {
     },
 
     /// Two options exclude each other.
-    #[error("{first} does not go with {second}")]
+    #[error("{first} cannot be combined with {second}")]
     Conflict {
         /// The first option.
         first: &'static str,

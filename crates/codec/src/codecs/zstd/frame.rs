@@ -78,7 +78,7 @@ impl FrameHeader {
         }
         let [descriptor] = fields.take()?;
         if descriptor & 0x08 != 0 {
-            return Err(corrupt("a clear reserved bit", format!("descriptor {descriptor:#04x}")));
+            return Err(corrupt("a reserved bit that is clear", format!("descriptor {descriptor:#04x}")));
         }
         let single_segment = descriptor & 0x20 != 0;
         let declared_window = if single_segment { None } else { Some(window_len(fields.take()?)) };
@@ -150,7 +150,7 @@ impl FrameHeader {
             let header = skip(BLOCK_HEADER_LEN)?.iter().rev().fold(0, |header, byte| header << 8 | usize::from(*byte));
             let size = header >> 3;
             let (content_len, most) = match (header >> 1) & 3 {
-                RESERVED => return Err(corrupt("a known block type", "the reserved one".to_owned())),
+                RESERVED => return Err(corrupt("a known block type", "the reserved type".to_owned())),
                 RAW => (size, size as u64),
                 RUN => (1, size as u64),
                 _ => (size, MAX_BLOCK_CONTENT),
