@@ -50,6 +50,12 @@ impl ChunkDecoder {
         }
     }
 
+    /// Creates a decoder for a variant with `spec`. It uses the implementation that wrote the variant, if that can
+    /// decode: see [`Decoders::for_spec`].
+    pub fn for_spec(spec: &CodecSpec) -> Self {
+        ChunkDecoder::new(Decoders::for_spec(spec))
+    }
+
     /// Sets the dictionaries of the repository whose chunks are decoded.
     #[must_use]
     pub fn with_dictionaries(mut self, dictionaries: &Dictionaries) -> Self {
@@ -91,12 +97,6 @@ impl ChunkDecoder {
             }
             _ => self.decode(stored, payload),
         }
-    }
-
-    /// Creates a decoder for a variant with `spec`. It uses the implementation that wrote the variant, if that can
-    /// decode: see [`Decoders::for_spec`].
-    pub fn for_spec(spec: &CodecSpec) -> Self {
-        ChunkDecoder::new(Decoders::for_spec(spec))
     }
 
     /// Decodes the chunk at the start of `stored`, which may extend far beyond the chunk, into `payload`, which has the

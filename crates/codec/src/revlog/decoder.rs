@@ -34,6 +34,12 @@ impl RevlogDecoder {
         RevlogDecoder { decoders, zlib: None, zstd: None, tagged: ChunkDecoder::new(decoders) }
     }
 
+    /// Creates a decoder for a variant with `spec`. It uses the implementation that wrote the variant, if that can
+    /// decode: see [`Decoders::for_spec`].
+    pub fn for_spec(spec: &CodecSpec) -> Self {
+        RevlogDecoder::new(Decoders::for_spec(spec))
+    }
+
     /// Sets the dictionaries of the repository whose chunks are decoded.
     #[must_use]
     pub fn with_dictionaries(self, dictionaries: &Dictionaries) -> Self {
@@ -92,12 +98,6 @@ impl RevlogDecoder {
         let consumed = self.tagged.decode_on_base(stored, base, new_room(payload, length, name)?)?;
         expect_all_taken(name, consumed as u64, stored.len() as u64)?;
         Ok(length)
-    }
-
-    /// Creates a decoder for a variant with `spec`. It uses the implementation that wrote the variant, if that can
-    /// decode: see [`Decoders::for_spec`].
-    pub fn for_spec(spec: &CodecSpec) -> Self {
-        RevlogDecoder::new(Decoders::for_spec(spec))
     }
 
     /// Decodes the chunk that is all of `stored`, appends its payload to `payload` and returns the payload's length in
