@@ -229,6 +229,7 @@ pub(crate) fn reserve_chunk(out: &mut Vec<u8>, most: usize) -> Result<(), CodecE
 ///
 /// # Errors
 /// When they differ.
+#[inline]
 pub(crate) fn expect_payload_len(codec: &'static str, expected: u64, found: u64) -> Result<(), CodecError> {
     if found == expected {
         return Ok(());
@@ -240,6 +241,7 @@ pub(crate) fn expect_payload_len(codec: &'static str, expected: u64, found: u64)
 ///
 /// # Errors
 /// When it is longer.
+#[inline]
 pub(crate) fn check_limit(codec: &'static str, length: u64, limit: usize) -> Result<usize, CodecError> {
     let too_long = || CodecError::PayloadLimit { codec, limit: limit as u64, found: FoundLength::Exactly(length) };
     usize::try_from(length).ok().filter(|length| *length <= limit).ok_or_else(too_long)
@@ -249,6 +251,7 @@ pub(crate) fn check_limit(codec: &'static str, length: u64, limit: usize) -> Res
 ///
 /// # Errors
 /// When bytes are left.
+#[inline]
 pub(crate) fn expect_all_taken(codec: &'static str, taken: u64, available: u64) -> Result<(), CodecError> {
     if taken == available {
         return Ok(());

@@ -63,6 +63,7 @@ pub(crate) fn read<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Resu
 ///
 /// # Errors
 /// As [`read`], and when the length is another one.
+#[inline]
 pub(crate) fn read_expected<R: BufRead + ?Sized>(
     stored: &mut StoredBytes<'_, R>,
     expected: u64,

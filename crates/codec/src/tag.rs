@@ -26,6 +26,7 @@ const NO_CHECKSUM: u8 = 0x80;
 const ZLIB_NIBBLE: u8 = 8;
 
 /// Whether a chunk with this first byte has no tag: RFC 1950 streams and standard zstd frames have none.
+#[inline]
 pub(crate) fn is_untagged(first: u8) -> bool {
     first & BODY_MASK == ZLIB_NIBBLE
 }
@@ -201,6 +202,7 @@ impl Tag {
     }
 
     /// The length of the tag byte and the dictionary's number.
+    #[inline]
     pub(crate) fn len(self) -> usize {
         TAG_LEN + usize::from(self.dictionary.is_some())
     }
@@ -231,7 +233,7 @@ impl Tag {
     /// # Errors
     /// When the body is unknown in this version, or does not allow the flags.
     pub(crate) fn parse(stored: &[u8]) -> Result<Self, CodecError> {
-        let tag = *stored.first().ok_or(CodecError::EmptyChunk)?;
+        let Some(&tag) = stored.first() else { return Err(CodecError::EmptyChunk) };
         let nibble = tag & BODY_MASK;
         let Some(body) = Body::from_nibble(nibble) else {
             let found = format!("body {nibble}");

@@ -46,8 +46,9 @@ impl Opening {
     ///
     /// # Errors
     /// When there is no byte, or an invalid tag byte.
+    #[inline]
     pub(crate) fn of(stored: &[u8]) -> Result<Self, CodecError> {
-        let first = *stored.first().ok_or(CodecError::EmptyChunk)?;
+        let Some(&first) = stored.first() else { return Err(CodecError::EmptyChunk) };
         if !tag::is_untagged(first) {
             return Tag::parse(stored).map(Opening::Tagged);
         }
@@ -63,6 +64,7 @@ impl Opening {
     }
 
     /// The position of the body. A chunk without a tag is all body.
+    #[inline]
     pub(crate) fn body_start(self) -> usize {
         match self {
             Opening::Tagged(tag) => tag.len(),
