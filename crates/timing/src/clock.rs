@@ -1,6 +1,6 @@
-//! Reading time: elapsed, and the CPU time of the thread that measures.
+//! Clocks: elapsed time, and CPU time of the measuring thread or of child processes.
 //!
-//! The clock is a trait so that everything built on it can be tested with times that a test made up.
+//! The clock is a trait, so that everything built on it can be tested with invented times.
 
 use std::{
     io,
@@ -18,7 +18,7 @@ use repackbench_records::SampleRecord;
 
 use crate::session::Stop;
 
-/// What a clock shows at one moment. Only differences between two readings of the same clock mean anything.
+/// A reading of a clock. Only differences between two readings of the same clock mean anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReading {
     /// Elapsed time since some fixed moment.
@@ -29,43 +29,43 @@ pub struct ClockReading {
     pub sys: Duration,
 }
 
-/// Something that tells the time. Read it twice on one thread and subtract; see [`Sample::between`].
+/// A clock. Read it twice on one thread and subtract; see [`Sample::between`].
 pub trait Clock {
     /// The time now.
     ///
     /// # Errors
-    /// What the operating system answers when it does not tell.
+    /// The error of the operating system.
     fn read(&self) -> io::Result<ClockReading>;
 
-    /// The elapsed time that [`Self::read`] has, alone: cheap enough to be read around one access to memory.
+    /// Only the elapsed time of [`Self::read`]: cheap enough to be read around one memory access.
     ///
     /// # Errors
-    /// What the operating system answers when it does not tell.
+    /// The error of the operating system.
     fn read_wall(&self) -> io::Result<Duration> {
         self.read().map(|reading| reading.wall)
     }
 
-    /// The CPU time of the calling thread in both modes together, alone: cheap enough to be read around each file that is
-    /// written. It is the sum of those that [`Self::read`] has, without their grain.
+    /// Only the CPU time of the calling thread, user and system together: cheap enough to be read around each file that
+    /// is written. It is the sum of both times of [`Self::read`], without their grain.
     ///
     /// # Errors
-    /// What the operating system answers when it does not tell.
+    /// The error of the operating system.
     fn read_cpu(&self) -> io::Result<Duration>;
 
-    /// Elapsed time as [`Self::read`] has it, and the CPU time of all child processes that were waited for, with all that they waited
-    /// for themselves.
+    /// The elapsed time of [`Self::read`], and the CPU time of all child processes that were waited for, including the
+    /// children that they waited for.
     ///
     /// # Errors
-    /// What the operating system answers when it does not tell.
+    /// The error of the operating system.
     fn read_children(&self) -> io::Result<ClockReading>;
 }
 
 /// The operating system's clocks: the monotonic one and `getrusage` for the calling thread.
 ///
-/// Linux brings a running thread's account up to date only at the timer tick (1 to 10 ms), unless its CPU clock is
-/// read; so that is read first, and user plus system time is good to a microsecond instead of a tick. How the sum is
-/// split between the two stays an estimate from samples taken at ticks on most kernels: for runs that are not many
-/// ticks long, only the sum is trustworthy.
+/// Linux updates a running thread's times only at the timer tick (1 to 10 ms), unless its CPU clock is read. So that is
+/// read first, and user plus system time is exact to a microsecond instead of a tick. Most kernels split the sum into
+/// user and system time by an estimate from samples taken at ticks: for runs shorter than many ticks, only the sum is
+/// reliable.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock {
     started: Instant,
@@ -86,7 +86,7 @@ impl Default for SystemClock {
 
 impl Clock for SystemClock {
     fn read(&self) -> io::Result<ClockReading> {
-        // For its side effect on the account that `getrusage` shows; see the type's documentation.
+        // For its side effect on the times of `getrusage`; see the type's documentation.
         self.read_cpu()?;
         let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
         Ok(ClockReading {
@@ -104,7 +104,7 @@ impl Clock for SystemClock {
         Ok(Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?))
     }
 
-    /// A process's account is brought up to date when it ends, so no tick shows here.
+    /// The times of a process are updated when it ends, so they have no grain.
     fn read_children(&self) -> io::Result<ClockReading> {
         let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
         Ok(ClockReading {
@@ -115,7 +115,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A `timeval` of CPU time, which is never negative: a negative one would count as zero.
+/// A `timeval` of CPU time, which is never negative; a negative one counts as zero.
 fn duration(time: TimeVal) -> Duration {
     let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
     let microseconds = u64::try_from(time.tv_usec()).unwrap_or(0);
@@ -137,12 +137,12 @@ pub struct Sample {
     pub user: Duration,
     /// CPU time of the measuring thread in the kernel.
     pub sys: Duration,
-    /// The part of both in which files were written; `None` where nobody looked.
+    /// The part of the CPU time in which files were written; `None` if not measured.
     pub writing: Option<Duration>,
 }
 
 impl Sample {
-    /// The time between two readings of one clock; zero where the later one shows less.
+    /// The time between two readings of one clock; zero if the clock ran backwards.
     pub fn between(start: ClockReading, end: ClockReading) -> Self {
         Sample {
             wall: end.wall.saturating_sub(start.wall),
@@ -155,7 +155,7 @@ impl Sample {
     /// No time at all.
     pub const ZERO: Sample = Sample { wall: Duration::ZERO, user: Duration::ZERO, sys: Duration::ZERO, writing: None };
 
-    /// The mean of samples that this one is the sum of.
+    /// The mean of `count` samples whose sum this is.
     pub fn mean_of(self, count: u32) -> Self {
         let count = count.max(1);
         let writing = self.writing.map(|writing| writing / count);
@@ -181,11 +181,10 @@ impl From<Sample> for SampleRecord {
     }
 }
 
-/// Runs `work` on this thread and says how long it took. Time of other threads that `work` starts is seen only in
-/// `wall`.
+/// Runs `work` on this thread and measures it. The time of other threads that `work` starts shows only in `wall`.
 ///
 /// # Errors
-/// When `clock` cannot be read.
+/// `clock` cannot be read.
 pub fn measure<C, T>(clock: &C, work: impl FnOnce() -> T) -> io::Result<(T, Sample)>
 where
     C: Clock + ?Sized,
@@ -196,10 +195,10 @@ where
     Ok((result, Sample::between(start, end)))
 }
 
-/// Runs `work` and returns its result with the elapsed time alone.
+/// Runs `work` and measures only the elapsed time.
 ///
 /// # Errors
-/// What `work` returns, and when `clock` cannot be read.
+/// The error of `work`, or `clock` cannot be read.
 pub(crate) fn elapsed<T, E: From<Stop>>(
     clock: &dyn Clock,
     work: impl FnOnce() -> Result<T, E>,
@@ -216,7 +215,7 @@ mod tests {
 
     use super::*;
 
-    /// Moves on by 5 ms of wall, 3 ms of user and 1 ms of system time at each reading.
+    /// Each reading is 5 ms of wall, 3 ms of user and 1 ms of system time later.
     #[derive(Default)]
     struct SteppingClock {
         readings: Cell<u32>,
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_the_difference_of_two_readings() {
+    fn sample_is_the_difference_of_two_readings() {
         let (result, sample) = measure(&SteppingClock::default(), || "done").unwrap();
         assert_eq!(result, "done");
         let milliseconds = Duration::from_millis;
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_runs_backwards_gives_zero() {
+    fn clock_that_runs_backwards_gives_zero() {
         let at = |millis| {
             let time = Duration::from_millis(millis);
             ClockReading { wall: time, user: time, sys: time }
@@ -281,9 +280,9 @@ mod tests {
         sample.user + sample.sys
     }
 
-    /// Shorter than a tick: an account kept at ticks shows nothing for most of these runs, and 4 ms for some.
+    /// Runs shorter than a tick: times kept at ticks would be zero for most of these runs, and 4 ms for some.
     #[test]
-    fn the_system_clock_sees_runs_of_a_millisecond() {
+    fn system_clock_measures_runs_of_a_millisecond() {
         let clock = SystemClock::new();
         for _ in 0..50 {
             let ((), sample) = measure(&clock, || spin(Duration::from_millis(1))).unwrap();
@@ -292,9 +291,9 @@ mod tests {
         }
     }
 
-    /// What is read around files is taken from the sum, so both have to go alike.
+    /// The time of writing files is subtracted from the sum, so both clocks have to agree.
     #[test]
-    fn both_cpu_times_of_the_system_clock_are_one() {
+    fn both_cpu_clocks_of_the_system_agree() {
         let clock = SystemClock::new();
         for _ in 0..20 {
             let outside = clock.read_cpu().unwrap();
@@ -305,8 +304,8 @@ mod tests {
     }
 
     #[test]
-    fn the_system_clock_counts_this_thread_s_work_but_not_another_s() {
-        // By its processor time: on a busy machine nobody knows how long that takes.
+    fn system_clock_counts_only_the_calling_thread() {
+        // Spins for CPU time: on a busy machine the elapsed time is unknown.
         let work = || {
             let clock = SystemClock::new();
             let start = clock.read_cpu().unwrap();

@@ -1,4 +1,4 @@
-//! Why a benchmark stopped.
+//! The error of the crate: why a benchmark stopped.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::{
     workloads::WorkloadError,
 };
 
-/// Why a benchmark stopped.
+/// The error of the crate: why a benchmark stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// A variant could not be made.
@@ -24,7 +24,7 @@ pub enum BenchError {
     /// The source could not be examined.
     #[error(transparent)]
     Writer(#[from] WriterError),
-    /// The clock could not be read, or a record not be written.
+    /// The clock could not be read, or a record could not be written.
     #[error("cannot {action}: {source}")]
     Io {
         /// What was tried, as an infinitive.
@@ -32,47 +32,47 @@ pub enum BenchError {
         /// The operating system's answer.
         source: io::Error,
     },
-    /// No row would show what a choice of decoder does.
+    /// No row would use the chosen decoder.
     #[error("{choice}: {why}")]
     UselessDecoder {
         /// The choice.
         choice: DecoderChoice,
-        /// Why there is nothing to see.
+        /// Why not.
         why: String,
     },
-    /// Something cannot be read cold.
+    /// A copy cannot be read cold.
     #[error(transparent)]
     Cold(ColdError),
     /// The user's own client could not do a job.
     #[error(transparent)]
     Stock(StockError),
-    /// Earlier records are not of the session that is to go on.
+    /// Earlier records do not belong to the session that is resumed.
     #[error("record {record}: the session cannot go on from it: {what}: expected {expected}, found {found}")]
     Resume {
         /// Its number in the file, counted from 1.
         record: u64,
         /// What is different.
         what: &'static str,
-        /// What this session has.
+        /// The value of this session.
         expected: String,
-        /// What the record says.
+        /// The value of the record.
         found: String,
     },
     /// The user stopped the work.
     #[error("interrupted; variants and records that were finished are kept")]
     Interrupted,
-    /// Two variants of one repository did not show the same content.
+    /// Two variants of one repository have different content.
     #[error("{workload}: {variant} saw {found}, {reference} saw {expected}: they are not the same repository")]
     Differs {
         /// The job.
         workload: String,
         /// The variant that differs.
         variant: String,
-        /// The variant that it was held against.
+        /// The variant that it was compared with.
         reference: String,
-        /// What that one saw.
+        /// What the reference saw.
         expected: String,
-        /// What the other saw.
+        /// What the variant saw.
         found: String,
     },
 }
@@ -122,7 +122,7 @@ impl From<ReaderError> for BenchError {
 impl From<GetOrMakeError<WriterError>> for BenchError {
     fn from(error: GetOrMakeError<WriterError>) -> Self {
         match error {
-            // What it says of one variant would be wrong of the whole benchmark.
+            // The message about one variant would be wrong for the whole benchmark.
             GetOrMakeError::Make(WriterError::Interrupted) => BenchError::Interrupted,
             error => BenchError::Variant(error),
         }

@@ -1,4 +1,4 @@
-//! Which variants have to be measured to explain a codec's ratio; [`ExplainedRows`] says what the factors are.
+//! The variants that have to be measured to explain a codec's ratio; [`ExplainedRows`] derives the factors.
 
 use repackbench_analysis::ExplainedRows;
 use repackbench_codec::{CodecSpec, DecoderChoice, SharedFormat, SpecError};
@@ -7,7 +7,7 @@ use repackbench_reader::Repository;
 /// The libraries that read both zlib streams and deflate bodies, by the name that is typed.
 const IMPLEMENTATIONS: [&str; 2] = ["libdeflate", "zlib-rs"];
 
-/// What has to be measured to explain a codec.
+/// The measurements that explain a codec.
 #[derive(Debug, Clone)]
 pub struct ExplainPlan {
     codec: CodecSpec,
@@ -35,8 +35,8 @@ pub enum ExplainError {
 impl ExplainPlan {
     /// The plan for `codec` against `baseline`, a zlib level, on `source`.
     ///
-    /// In Mercurial no chunk has a checksum of ours, so that step is left out there. Of a spec with parts for kinds, what its
-    /// checksums cost is left in the format.
+    /// Chunks in Mercurial have no checksum of this program, so that step is left out there. If a spec has parts for
+    /// kinds, the cost of its checksums stays in the factor of the format.
     ///
     /// # Errors
     /// See [`ExplainError`].
@@ -52,7 +52,7 @@ impl ExplainPlan {
         };
         let level = baseline.level().unwrap_or(6);
         let deflate = match (is_git, baseline.for_loose_objects().level()) {
-            // Payload for payload what the baseline holds, also where that is no shorter.
+            // Compresses every payload that the baseline does, even where that is no shorter.
             (true, Some(loose)) => format!("deflate:{level},checksum=no,store-if-larger=no,loose={loose}"),
             (true, None) => format!("deflate:{level},checksum=no,store-if-larger=no"),
             (false, _) => format!("deflate:{level}"),
@@ -66,7 +66,7 @@ impl ExplainPlan {
         [&self.deflate].into_iter().chain(&self.unchecked).chain([&self.codec]).cloned().collect()
     }
 
-    /// Who reads zlib streams and deflate bodies once more, in search of the fastest.
+    /// The decoders that read zlib streams and deflate bodies once more, to find the fastest.
     pub fn decoders(&self) -> Vec<DecoderChoice> {
         let formats = [SharedFormat::Zlib, SharedFormat::Deflate];
         let names = |format: SharedFormat| {
@@ -75,7 +75,8 @@ impl ExplainPlan {
         formats.into_iter().flat_map(names).collect()
     }
 
-    /// The rows that explain the ratio: canonical specs and the decoders that [`codecs`](Self::codecs) are read by once more.
+    /// The rows that explain the ratio: canonical specs, and the decoders that read the [`codecs`](Self::codecs) once
+    /// more.
     pub fn rows(&self) -> ExplainedRows {
         ExplainedRows {
             codec: self.codec.canonical(),

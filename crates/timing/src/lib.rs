@@ -1,12 +1,12 @@
 //! Replays workloads on variants and times them.
 //!
-//! - [`session`]: the loop that all measurements run in: order, length of runs, when it ends;
-//! - [`mod@bench`]: the session of workloads: variants, rows, records, resuming;
-//! - [`arms`]: what else is measured in turn: stock commands, cold copies, chains, serving;
-//! - [`explain`]: the variants to measure for the factors of a ratio;
-//! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
-//! - [`record_names`]: how records call what is measured;
-//! - [`trace`]: what workloads read, and what follows from it;
+//! - [`session`]: the loop that all measurements run in: order, warm-up, length of runs, budgets, when it ends;
+//! - [`mod@bench`]: the session of workloads: plan, rows, records, resuming;
+//! - [`arms`]: what is measured in turn: replays, stock commands, cold copies, chains, serving;
+//! - [`explain`]: the variants that explain a ratio;
+//! - [`clock`]: elapsed and CPU time, injected so that tests can use their own;
+//! - [`record_names`]: the names of variants and layouts in records;
+//! - [`trace`]: what workloads read, and models of what that costs;
 //! - [`workloads`]: the jobs that are replayed;
 //! - [`sizes`]: where the bytes go.
 

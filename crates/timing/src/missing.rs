@@ -1,4 +1,4 @@
-//! What a partial clone lacks.
+//! The objects that a partial clone lacks.
 
 use repackbench_codec::ZlibReader;
 use repackbench_reader::{
@@ -6,13 +6,13 @@ use repackbench_reader::{
     git::{GitHistory, ObjectStore},
 };
 
-/// How many missing objects are named at most: a clone without blobs lacks millions.
+/// The limit of missing objects that are named: a clone without blobs lacks millions.
 const NAMED: usize = 1000;
 
-/// Says how many of the objects that `repository`'s references reach are missing, and names the first of them. Nothing is
-/// said of a complete repository; only a partial clone, where objects may be missing on purpose, is walked at all.
+/// A note on how many reachable objects are missing from `repository`, with the names of the first ones. `None` for a
+/// complete repository. Only a partial clone, where objects may be missing on purpose, is walked at all.
 pub fn notes(repository: &Repository) -> Result<Option<String>> {
-    // A partial clone of Mercurial's (narrow, shallow) is refused when it is opened.
+    // Partial clones of Mercurial (narrow, shallow) are refused when they are opened.
     let Repository::Git(repository) = repository else { return Ok(None) };
     if !repository.is_partial_clone() {
         return Ok(None);

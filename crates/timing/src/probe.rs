@@ -1,6 +1,7 @@
-//! What the operating system tells of a run besides its time: faults, read calls, memory, and what disturbed it.
+//! What the operating system reports about a run: page faults, read calls, memory, and disturbances.
 //!
-//! Everything is read from `/proc` outside of the timed part. What it does not tell stays unknown, and stops nothing.
+//! Everything is read from `/proc` outside of the timed part. Values that it does not report stay unknown, which is no
+//! error.
 
 use std::{fs, io::Read, time::Instant};
 
@@ -8,7 +9,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use repackbench_pagecache::number_after;
 use repackbench_records::{Disturbance, RunUsage};
 
-/// What a job, the calling thread's or several threads' together, used.
+/// The resources that a job used, in the calling thread or in several threads together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct JobUsage {
     pub(crate) minor_faults: Option<u64>,
@@ -17,7 +18,7 @@ pub(crate) struct JobUsage {
 }
 
 impl JobUsage {
-    /// Both together; unknown where one is.
+    /// The sum; unknown if either is.
     pub(crate) fn plus(self, other: JobUsage) -> Self {
         let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
         JobUsage {
@@ -27,10 +28,10 @@ impl JobUsage {
         }
     }
 
-    /// Nothing used, as a start for sums.
+    /// Nothing, to start a sum from.
     pub(crate) const NONE: JobUsage = JobUsage { minor_faults: Some(0), major_faults: Some(0), read_calls: Some(0) };
 
-    /// The mean of `count` jobs that this is the sum of, as a record shows it; memory is left out.
+    /// The mean of `count` jobs whose sum this is, for a record; without memory.
     pub(crate) fn mean_of(self, count: u64) -> RunUsage {
         let mean = |sum: Option<u64>| sum?.checked_add(count / 2)?.checked_div(count);
         RunUsage {
@@ -42,7 +43,7 @@ impl JobUsage {
     }
 }
 
-/// The calling thread's page faults up to now.
+/// The page faults of the calling thread until now.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Faults {
     minor: Option<u64>,
@@ -54,7 +55,7 @@ impl Faults {
         Faults::of(UsageWho::RUSAGE_THREAD)
     }
 
-    /// Those of all child processes that were waited for.
+    /// The page faults of all child processes that were waited for.
     pub(crate) fn of_children() -> Self {
         Faults::of(UsageWho::RUSAGE_CHILDREN)
     }
@@ -68,7 +69,7 @@ impl Faults {
         }
     }
 
-    /// Those since `self`.
+    /// The page faults since `self`.
     pub(crate) fn until(self, end: Faults) -> JobUsage {
         let since = |start: Option<u64>, end: Option<u64>| Some(end?.saturating_sub(start?));
         JobUsage {
@@ -79,12 +80,12 @@ impl Faults {
     }
 }
 
-/// The process's read calls up to now, this look not counted.
+/// The read calls of the process until now, without the one that reads this number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadCalls(Option<u64>);
 
 impl ReadCalls {
-    /// One read call, which the kernel counts after it has told the number.
+    /// Takes one read call, which the kernel counts after it has reported the number.
     pub(crate) fn now() -> Self {
         let mut text = [0; 1024];
         let read = fs::File::open("/proc/self/io").and_then(|mut file| file.read(&mut text));
@@ -92,13 +93,13 @@ impl ReadCalls {
         ReadCalls(text.and_then(|text| number_after(text, "syscr:")))
     }
 
-    /// Those between the two looks: the first look's own call is not among them.
+    /// The read calls between the two readings, without that of the first reading itself.
     pub(crate) fn until(self, end: ReadCalls) -> Option<u64> {
         end.0?.checked_sub(self.0?)?.checked_sub(1)
     }
 }
 
-/// The process's memory around a run.
+/// The memory of the process around a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory {
     start: Option<u64>,
@@ -106,9 +107,9 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Before a run. Forgets the peak of what was before; where that is refused, the run's is not known.
+    /// Before a run. Resets the peak; if that is refused, the peak of the run stays unknown.
     pub(crate) fn start() -> Self {
-        // 5 sets the peak to what is resident now (proc_pid_clear_refs(5)), and looks at no page.
+        // 5 sets the peak to the resident size of now (proc_pid_clear_refs(5)), without visiting pages.
         let is_peak_known = fs::write("/proc/self/clear_refs", "5").is_ok();
         Memory { start: status("VmRSS:"), is_peak_known }
     }
@@ -125,7 +126,7 @@ fn status(name: &str) -> Option<u64> {
     number_after(&fs::read_to_string("/proc/self/status").ok()?, name)?.checked_mul(1024)
 }
 
-/// What the machine has done up to a moment.
+/// The state of the machine at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Machine {
     at: Instant,
@@ -148,7 +149,7 @@ impl Machine {
         }
     }
 
-    /// What it did between the two moments.
+    /// The disturbances between the two moments.
     pub(crate) fn until(self, end: Machine) -> Disturbance {
         let since = |start: Option<u64>, end: Option<u64>| Some(end?.saturating_sub(start?));
         Disturbance {
@@ -161,14 +162,14 @@ impl Machine {
     }
 }
 
-/// The steal time of all processors in the text of `/proc/stat`: the eighth number of the first line, in units of a hundredth of a
-/// second on every architecture of today (proc_stat(5)).
+/// The steal time of all processors in the text of `/proc/stat`: the eighth number of the first line, in hundredths of
+/// a second on every current architecture (proc_stat(5)).
 fn steal_ns(stat: &str) -> Option<u64> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     line.split_whitespace().nth(7)?.parse::<u64>().ok()?.checked_mul(10_000_000)
 }
 
-/// The time in which some task waited, in the text of a file of `/proc/pressure`: microseconds behind `total=`.
+/// The time in which some task waited, in the text of a file of `/proc/pressure`: microseconds after `total=`.
 fn pressure_ns(pressure: &str) -> Option<u64> {
     let line = pressure.lines().find_map(|line| line.strip_prefix("some "))?;
     let total = line.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_found_in_the_kernel_s_texts() {
+    fn numbers_are_parsed_from_proc() {
         let stat = "cpu  4317646 160305 645354 2289671 34066 0 11343 10971 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
         assert_eq!(steal_ns(stat), Some(109_710_000_000));
         assert_eq!(steal_ns("cpu  1 2 3 4\n"), None, "a kernel before steal time");
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_unknown_where_a_part_is_and_means_are_rounded() {
+    fn sums_with_unknown_parts_are_unknown() {
         let some = JobUsage { minor_faults: Some(3), major_faults: None, read_calls: Some(4) };
         let sum = JobUsage::NONE.plus(some).plus(JobUsage { major_faults: Some(1), ..some });
         assert_eq!(sum, JobUsage { minor_faults: Some(6), major_faults: None, read_calls: Some(8) });
@@ -202,10 +203,10 @@ mod tests {
         assert_eq!((mean.minor_faults, mean.major_faults, mean.read_calls), (Some(2), None, Some(2)));
     }
 
-    /// A new mapping has no page yet, whatever other tests of this process gave back; only the calling thread's faults count.
+    /// A new mapping has no page yet, whatever other tests of this process do; only faults of the calling thread count.
     #[test]
     #[cfg(target_os = "linux")]
-    fn touching_a_page_shows_as_a_fault() {
+    fn touching_a_page_counts_as_a_fault() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "content").unwrap();
@@ -216,10 +217,10 @@ mod tests {
         assert!(used.minor_faults.unwrap() + used.major_faults.unwrap() > 0, "{used:?}");
     }
 
-    /// How much it is changes with the other tests of this process, which also forget its peak.
+    /// The amount depends on the other tests of this process, which also reset the peak.
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_process_s_memory_is_known() {
+    fn memory_of_the_process_is_known() {
         let memory = Memory::start();
         let mut usage = RunUsage::default();
         memory.end(&mut usage);
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_kernel_tells_what_the_machine_does() {
+    fn kernel_reports_disturbances() {
         let start = Machine::now();
         let disturbance = start.until(Machine::now());
         assert!(disturbance.elapsed_ns.is_some());
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbance_is_the_difference_of_two_moments() {
+    fn disturbance_is_the_difference_of_two_moments() {
         let at = Instant::now();
         let moment = |ms: u64, sum: u64| Machine {
             at: at + Duration::from_millis(ms),

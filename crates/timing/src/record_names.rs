@@ -1,11 +1,11 @@
-//! How records call what is measured.
+//! The names of variants and layouts in records.
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_records::{ChosenLayout, DeltaOrigin, Role, SpecText, Variant, Vcs};
 use repackbench_writer::Layout;
 
-/// The system of a repository as records have it.
+/// The version-control system of a repository, for records.
 pub fn vcs_of(source: &Repository) -> Vcs {
     match source {
         Repository::Git(_) => Vcs::Git,
@@ -13,7 +13,7 @@ pub fn vcs_of(source: &Repository) -> Vcs {
     }
 }
 
-/// `layout` as records have it; `None` for that of the source.
+/// `layout` in the form of records; `None` for the layout of the source.
 fn chosen_layout(layout: Layout) -> Option<ChosenLayout> {
     (!layout.is_default()).then(|| ChosenLayout {
         store: layout.store.name().to_owned(),

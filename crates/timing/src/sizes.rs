@@ -19,29 +19,30 @@ use repackbench_reader::{
 use repackbench_records::{ChunkForm, SizeRecord};
 use walkdir::{DirEntry, WalkDir};
 
-/// What belongs to the stored repository besides its object directories, below the common git directory. The rest
-/// (`index`, `hooks`, `modules`, `worktrees`, `lfs`, `FETCH_HEAD` and the like) serves a work tree, a tool or one command.
-/// No variant ever holds it, so counting it would make ratios say something other than what the codec does.
+/// The parts of the common git directory that belong to the stored repository, apart from its object directories. The
+/// rest (`index`, `hooks`, `modules`, `worktrees`, `lfs`, `FETCH_HEAD` and the like) serves a work tree, a tool or one
+/// command. No variant ever holds it, so counting it would distort the ratios between codecs.
 const COUNTED: [&str; 7] = ["HEAD", "config", "info", "logs", "packed-refs", "refs", "shallow"];
 
-/// Those formats of a repository's chunks that several implementations read.
+/// The formats of a repository's chunks that several implementations read.
 pub type SharedFormats = BTreeSet<SharedFormat>;
 
-/// As many bytes of a chunk as tell its format and form.
+/// The number of bytes of a chunk that identify its format and form.
 const OPENING_LEN: u64 = 16;
 
-/// Measures `repository`, which tables will call `label`.
+/// Measures `repository`, which tables call `label`.
 ///
 /// # Errors
-/// [`ReaderError::Io`] for a file that cannot be inspected, and what [`Store::for_each_chunk`](repackbench_reader::Store::for_each_chunk) says of damage.
+/// [`ReaderError::Io`] for a file that cannot be inspected, and the errors of
+/// [`Store::for_each_chunk`](repackbench_reader::Store::for_each_chunk) for damage.
 pub fn measure(repository: &Repository, label: &str) -> Result<SizeRecord> {
     examine(repository, label).map(|(size, _)| size)
 }
 
-/// As [`measure`], and says which formats the chunks have.
+/// Like [`measure`], and returns the formats of the chunks as well.
 ///
 /// # Errors
-/// As `measure`.
+/// Like `measure`.
 pub fn examine(repository: &Repository, label: &str) -> Result<(SizeRecord, SharedFormats)> {
     let mut size = SizeRecord { label: label.to_owned(), ..SizeRecord::default() };
     let mut formats = SharedFormats::new();
@@ -77,7 +78,7 @@ fn opening<'a>(chunk: &Chunk<'a>) -> Result<Cow<'a, [u8]>> {
     Ok(Cow::Owned(bytes))
 }
 
-/// Counts what frames a chunk.
+/// Counts the framing of a chunk.
 fn count_framing(repository: &Repository, chunk: &Chunk<'_>, size: &mut SizeRecord) {
     match repository {
         Repository::Hg(_) => size.revlog_index_bytes += chunk.header_len,
@@ -92,8 +93,8 @@ fn count_framing(repository: &Repository, chunk: &Chunk<'_>, size: &mut SizeReco
 
 /// Counts the files of a Mercurial repository.
 ///
-/// The total counts revlogs and all other files that a copy of the repository holds, and not what serves the work tree, is
-/// cached or undoes the last transaction.
+/// The total counts revlogs and all other files that a copy of the repository holds. It excludes files that serve the
+/// work tree, are caches or undo the last transaction.
 fn measure_hg(repository: &HgRepository, size: &mut SizeRecord) -> Result<()> {
     let store = repository.store_dir();
     for (file, len) in repository.files()? {
@@ -113,9 +114,9 @@ fn measure_hg(repository: &HgRepository, size: &mut SizeRecord) -> Result<()> {
 
 /// Counts the files of a Git repository.
 ///
-/// The total counts every file of the object directories, whichever program it is for, and the refs, reflogs, `HEAD`,
-/// `config`, `packed-refs`, `shallow` and `info` of the common git directory. Lock files count nowhere. Object directories
-/// that are borrowed through alternates count as the repository's own, since a variant of it holds what they hold.
+/// The total counts every file of the object directories, whichever program uses it, and the refs, reflogs, `HEAD`,
+/// `config`, `packed-refs`, `shallow` and `info` of the common git directory. Lock files are not counted. Object
+/// directories that are borrowed through alternates are counted, since a variant holds their objects.
 fn measure_git(repository: &GitRepository, size: &mut SizeRecord) -> Result<()> {
     for pack in repository.packs() {
         let length =
@@ -156,19 +157,19 @@ fn add_total(size: &mut SizeRecord, files: &FileBytes) {
     size.allocated_bytes += files.allocated;
 }
 
-/// What is allocated for a file, in bytes: blocks of 512, whatever the file system's own are.
+/// The allocated size of a file in bytes; the unit is 512 bytes, whatever the block size of the file system.
 fn allocated(metadata: &Metadata) -> u64 {
     metadata.blocks().saturating_mul(512)
 }
 
-/// The lengths of `root`, if it is a file, or of all files below it; 0 if there is none. Symbolic links below it count as
-/// such, directories and lock files not at all.
+/// The lengths of `root`, if it is a file, or of all files below it; 0 if it does not exist. Symbolic links below it
+/// count with their own length, directories and lock files do not count.
 fn bytes_below(root: &Path) -> Result<FileBytes> {
     if root.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         return Ok(FileBytes::default());
     }
-    // git reads through a folder that is linked in from elsewhere. Of another link, such as a `HEAD` of old, the name that it
-    // holds is what is stored, and it may lead nowhere.
+    // git reads through a linked folder. Another link, such as an old `HEAD`, stores the name that it holds, and may be
+    // dangling.
     let walk = WalkDir::new(root).follow_root_links(root.is_dir());
     let mut total = FileBytes::default();
     let is_lock = |entry: &DirEntry| entry.path().extension().is_some_and(|extension| extension == "lock");

@@ -1,11 +1,11 @@
-//! Rows that differ only in who reads them: the same files, another implementation.
+//! Rows that read the same files with another implementation.
 
 use repackbench_codec::{Algorithm, CodecSpec, DecoderChoice, Decoders, SharedFormat, catalogue};
 use repackbench_records::ChosenDecoder;
 
 use crate::BenchError;
 
-/// What is known of a variant when it is asked who could read it.
+/// What decides which implementations can read a variant.
 pub(super) struct Readable<'a> {
     /// The spec it was made under; `None` for a source that is no variant.
     pub(super) spec: Option<&'a CodecSpec>,
@@ -19,7 +19,7 @@ impl Readable<'_> {
         self.spec.map_or_else(Decoders::default, Decoders::for_spec)
     }
 
-    /// Those of `choices` that make a row of their own: another implementation than its own reads some of its chunks.
+    /// The `choices` that make a row: those of an implementation that reads some of its chunks and is not its own.
     pub(super) fn rows<'c>(&self, choices: &'c [DecoderChoice]) -> impl Iterator<Item = DecoderChoice> + 'c {
         let own = self.own_decoders();
         let formats: Vec<SharedFormat> = SharedFormat::ALL.into_iter().filter(|format| (self.has)(*format)).collect();
@@ -30,7 +30,7 @@ impl Readable<'_> {
 /// Checks that each of `choices` makes a row of at least one variant.
 ///
 /// # Errors
-/// [`BenchError::UselessDecoder`]: the user expects to see something, and would not.
+/// [`BenchError::UselessDecoder`]: the user would miss a row.
 pub(super) fn check(choices: &[DecoderChoice], variants: &[Readable<'_>]) -> Result<(), BenchError> {
     for choice in choices {
         if variants.iter().any(|variant| variant.rows(std::slice::from_ref(choice)).next().is_some()) {
@@ -46,7 +46,7 @@ pub(super) fn check(choices: &[DecoderChoice], variants: &[Readable<'_>]) -> Res
     Ok(())
 }
 
-/// The implementation that decodes what `spec` encodes, unless another was `chosen`; with its version. The source as
+/// The implementation that decodes chunks of `spec`, or the one that was `chosen`, with its version. The source as
 /// found is read by stock zlib, unless it is itself a variant.
 pub(super) fn name(spec: Option<&CodecSpec>, chosen: Option<DecoderChoice>) -> String {
     let algorithm = match (chosen, spec) {
@@ -61,7 +61,7 @@ pub(super) fn name(spec: Option<&CodecSpec>, chosen: Option<DecoderChoice>) -> S
     codec.map_or_else(|| algorithm.name().to_owned(), |codec| format!("{} {}", codec.implementation, codec.version))
 }
 
-/// The choice as a record tells it.
+/// The choice in the form of records.
 pub(super) fn record(choice: DecoderChoice) -> ChosenDecoder {
     ChosenDecoder { format: choice.format().name().to_owned(), implementation: choice.algorithm().name().to_owned() }
 }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_makes_a_row_where_another_implementation_reads() {
+    fn choices_of_other_implementations_make_rows() {
         let choices = "zlib=zlib,libdeflate,lz4=lz4,lz4_flex";
         assert_eq!(rows("zlib:6", choices), ["zlib=libdeflate"]);
         assert_eq!(rows("zopfli", choices), ["zlib=libdeflate"], "zlib reads it anyway");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_without_a_row_is_an_error() {
+    fn choice_without_a_row_is_an_error() {
         let message = |spec: &str, choice: &str| {
             let spec: CodecSpec = spec.parse().unwrap();
             let variants = [Readable { spec: Some(&spec), has: &|format| format.is_written_by(&spec) }];
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_names_who_decoded() {
+    fn decoders_have_names_with_versions() {
         let zopfli: CodecSpec = "zopfli".parse().unwrap();
         assert!(name(Some(&zopfli), None).starts_with("stock zlib"), "zopfli only encodes");
         assert!(name(None, "zlib=libdeflate".parse().ok()).starts_with("libdeflate"));

@@ -6,7 +6,7 @@ use repackbench_reader::Repository;
 use repackbench_records::{Host, Storage};
 use repackbench_writer::cache::Cache;
 
-/// This machine, what the files lie on, and the versions of what reads and writes them.
+/// This machine, its storage, and the versions of the software that reads and writes the files.
 pub(super) fn host(source: &Repository, cache: &Cache) -> Host {
     let libraries = catalogue().into_iter().map(|codec| (codec.library().to_owned(), codec.version));
     Host {
@@ -19,7 +19,7 @@ pub(super) fn host(source: &Repository, cache: &Cache) -> Host {
     }
 }
 
-/// The version in what a program says of itself: `git version 2.47.3`, `Mercurial Distributed SCM (version 7.2)`.
+/// The version in the output of a program: `git version 2.47.3`, `Mercurial Distributed SCM (version 7.2)`.
 fn version_in(line: &str) -> Option<String> {
     let (_, version) = line.split_once("version ")?;
     let version = version.split(|letter: char| letter.is_whitespace() || letter == ')').next()?;
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_found_in_what_programs_say() {
+    fn versions_are_found_in_the_output_of_programs() {
         assert_eq!(version_in("git version 2.47.3").as_deref(), Some("2.47.3"));
         assert_eq!(version_in("git version 2.39.5 (Apple Git-154)").as_deref(), Some("2.39.5"));
         assert_eq!(version_in("Mercurial Distributed SCM (version 7.2)").as_deref(), Some("7.2"));

@@ -1,4 +1,4 @@
-//! File systems on which the time to make files tells what was removed before.
+//! File systems on which creating files is slower after others were removed.
 
 use std::env;
 
@@ -8,7 +8,7 @@ use repackbench_writer::Progress;
 use super::plan::BenchPlan;
 use crate::{arms::stock::StockWorkload, workloads::WorkloadSpec};
 
-/// Notes that files are made where that takes longer after others were removed, as they are after each run.
+/// Notes if files are created where that is slower after removals. Each run removes its files.
 pub(super) fn warn(plan: &BenchPlan, vcs: Vcs, host: &Host, progress: &dyn Progress) {
     let replays = plan.workloads.contains(&WorkloadSpec::Checkout).then(|| Storage::of(&env::temp_dir())).flatten();
     let commands = plan.stock.as_ref().is_some_and(|stock| stock.workloads.iter().any(|job| makes_files(job, vcs)));
@@ -25,7 +25,7 @@ pub(super) fn warn(plan: &BenchPlan, vcs: Vcs, host: &Host, progress: &dyn Progr
     }
 }
 
-/// Whether there are as many as in a work tree. A store of hg has that many, too; a pack is one file.
+/// Whether a job creates as many files as a work tree has. A store of hg has about that many; a pack is one file.
 fn makes_files(workload: &StockWorkload, vcs: Vcs) -> bool {
     match workload {
         StockWorkload::Replayed(replayed) => *replayed == WorkloadSpec::Checkout,
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_trees_and_stores_of_hg_are_made_of_files_and_packs_are_not() {
+    fn work_trees_and_hg_stores_have_many_files() {
         let [checkout, traversal] = [WorkloadSpec::Checkout, WorkloadSpec::Traverse].map(StockWorkload::Replayed);
         for vcs in [Vcs::Git, Vcs::Mercurial] {
             assert!(makes_files(&checkout, vcs) && !makes_files(&traversal, vcs));

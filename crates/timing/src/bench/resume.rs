@@ -10,7 +10,7 @@ use crate::{
     session::{Schedule, Slot},
 };
 
-/// A job of the plan, and which time of its runs is compared.
+/// A job of the plan, and the compared time of its runs.
 pub(super) type PlannedJob = (WorkloadLabel, ComparedTime);
 
 /// The records of an earlier session that are kept: those of whole blocks.
@@ -34,7 +34,8 @@ impl Earlier {
         let numbered: Vec<(u64, &Record)> = numbered.collect();
         let records: Vec<Record> = numbered.iter().map(|(_, record)| (*record).clone()).collect();
         let orders = Orders::new(&records, group.rows.len(), context.plan.seed);
-        // Workloads first: with others the plan may look at another revision, which would say less.
+        // Workloads first: with other workloads the plan may start from another revision, which would be a less helpful
+        // message.
         for (number, record) in numbered.iter().copied() {
             check_workload(record, &jobs).map_err(|mismatch| mismatch.of_record(number))?;
         }
@@ -51,12 +52,12 @@ impl Earlier {
         Ok(Earlier { records: whole_blocks(&records, turns_of) })
     }
 
-    /// All of them, in the order of the file.
+    /// All records, in the order of the file.
     pub(super) fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// Those of a workload.
+    /// The records of a workload.
     pub(super) fn of(&self, label: &WorkloadLabel) -> Vec<Record> {
         self.records.iter().filter(|record| record.workload == *label).cloned().collect()
     }
@@ -104,13 +105,13 @@ fn check(context: &BenchContext<'_>, record: &Record) -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// The order of every block that records name.
+/// The order of each block that occurs in records.
 struct Orders(BTreeMap<(u32, u32), Slot>);
 
 impl Orders {
     fn new(records: &[Record], variants: usize, seed: u64) -> Self {
         let blocks: BTreeSet<u32> = records.iter().map(|record| record.place.block).collect();
-        // A number of a block is a claim, and the schedule goes through all before it.
+        // The number of a block comes from the file, and the schedule iterates over all blocks before it.
         let limit = blocks.last().map_or(0, |last| last.saturating_add(1)).min(MAX_BLOCKS);
         let turns = Schedule::new(variants, limit, seed);
         let turns = turns.filter(|turn| blocks.contains(&turn.block));
@@ -118,7 +119,7 @@ impl Orders {
     }
 }
 
-/// The most blocks that a session has.
+/// The largest number of blocks of a session.
 pub const MAX_BLOCKS: u32 = 1_000_000;
 
 /// Checks that `record` is of the variant whose turn it was.
@@ -151,7 +152,7 @@ fn check_turn(record: &Record, rows: &[Row], orders: &Orders) -> Result<(), Mism
     Mismatch::check("number of jobs in a run", iterations, record.iterations)
 }
 
-/// What a variant is, however its spec was typed.
+/// The name of a variant, independent of how its spec was typed.
 fn identity(variant: &Variant) -> String {
     let mut plain = variant.clone();
     if let Some(spec) = &mut plain.spec {
@@ -160,7 +161,7 @@ fn identity(variant: &Variant) -> String {
     plain.label().into_owned()
 }
 
-/// The records of blocks of which all turns are there, once each; `turns_of` says how many a workload has.
+/// The records of complete blocks, each turn once; `turns_of` is the number of turns of a workload.
 fn whole_blocks(records: &[Record], turns_of: impl Fn(&WorkloadLabel) -> usize) -> Vec<Record> {
     let mut seen: BTreeMap<(&WorkloadLabel, u32), BTreeSet<u32>> = BTreeMap::new();
     let mut kept: Vec<&Record> = Vec::new();
@@ -182,7 +183,7 @@ mod tests {
     use repackbench_records::fixtures::record as test_record;
 
     #[test]
-    fn a_session_does_not_go_on_by_another_clock() {
+    fn sessions_do_not_resume_with_another_clock() {
         let of = |compared_time| Record { compared_time, ..test_record("checkout", Role::Baseline, 0, 0, 100) };
         let found = |planned, recorded| {
             let jobs = [(of(planned).workload, planned)];
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_blocks_are_kept_and_no_run_twice() {
+    fn only_complete_blocks_are_kept_each_run_once() {
         let mut records = Vec::new();
         for block in 0..3 {
             for position in 0..3 {

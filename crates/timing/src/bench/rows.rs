@@ -24,7 +24,7 @@ use crate::{
     workloads::VariantPlace,
 };
 
-/// Under how many further names a self-test measures the baseline.
+/// The number of further names under which a self-test measures the baseline.
 const SELF_TEST_NAMES: u32 = 4;
 
 /// One row: a repository that is open for reading, once for each copy of a job that runs at once.
@@ -34,7 +34,7 @@ pub(super) struct Row {
     pub(super) size: SizeRecord,
     pub(super) histories: Vec<Box<dyn History>>,
     pub(super) place: VariantPlace,
-    /// The limit of the cache of delta bases; `None` for none.
+    /// The limit of the cache of delta bases; `None` for no limit.
     pub(super) delta_cache: Option<u64>,
     pub(super) checks: Checks,
     /// What making the variant took, if it was made.
@@ -71,13 +71,13 @@ struct Opening<'a> {
     repository: &'a Repository,
     variant: Variant,
     spec: Option<&'a CodecSpec>,
-    /// The repository whose payloads it holds, if it is another one.
+    /// The repository that its payloads come from, if that is another one.
     source: Option<&'a Repository>,
     in_use: Option<VariantDir>,
 }
 
 impl Opening<'_> {
-    /// The rows of the variant: read by its own implementation, then by those of the plan that make rows of their own, then with
+    /// The rows of the variant: read by its own implementation, by the plan's other decoders that can read it, and with
     /// other limits of the cache.
     fn rows(self, plan: &BenchPlan) -> Result<Vec<Row>, BenchError> {
         let (size, formats) = sizes::examine(self.repository, &self.variant.label())?;
@@ -170,7 +170,7 @@ pub(super) fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Row>
     Opening { repository: source, variant, spec: spec.as_ref(), source: None, in_use: None }.rows(plan)
 }
 
-/// Checks that each decoder that `plan` names has something to read, before variants are made.
+/// Checks before variants are made that each decoder of `plan` has something to read.
 pub(super) fn check_decoders(source: &Repository, plan: &BenchPlan, as_found: &[Row]) -> Result<(), BenchError> {
     let specs = plan.specs(source);
     let recorded = source.recorded_spec();
@@ -245,7 +245,7 @@ fn same_under_other_names(
         let mut variant = Variant { row, ..variant_of(source, &spec, layout, role, DeltaOrigin::Kept) };
         variant.self_test_name = (row > 0).then(|| row.to_string());
         let opening = Opening { repository, variant, spec: Some(&spec), source: Some(source), in_use: in_use.take() };
-        // One row of each name: decoders and limits of the cache would make real differences.
+        // Only one row of each name: other decoders and limits of the cache would make real differences.
         rows.extend(opening.rows(plan)?.into_iter().take(1));
     }
     Ok(rows)

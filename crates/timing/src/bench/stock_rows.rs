@@ -47,7 +47,7 @@ pub(super) struct StockClients<'p> {
 
 impl<'p> StockClients<'p> {
     pub(super) fn new(plan: &'p StockPlan, source: &Repository, cache: &Cache) -> Result<Self, BenchError> {
-        // Where the variants are, so that what is copied can be linked.
+        // On the file system of the variants, so that copies can be hard links.
         let folder = cache.scratch().map_err(GetOrMakeError::Cache)?;
         let program = match source {
             Repository::Git(_) => Program::Git(Rc::new(Git::new(&plan.git, folder.path())?)),
@@ -120,10 +120,10 @@ impl<'p> StockClients<'p> {
                 let others = [library].into_iter().chain(zlibs).chain(helps).map(|reader| (reader, Role::Candidate));
                 return Ok([(plain, Role::Baseline)].into_iter().chain(others).collect());
             }
-            // The same as the baseline but for its layout.
+            // Like the baseline except for its layout.
             Role::Candidate if variant.variant.deltas == DeltaOrigin::Kept && is_of_baseline => vec![plain],
             Role::Candidate if variant.variant.deltas == DeltaOrigin::Kept => vec![library],
-            // The same as the baseline but for its deltas.
+            // Like the baseline except for its deltas.
             Role::Candidate if is_of_baseline => with_and_without(plain),
             Role::Candidate => with_and_without(library),
         };
@@ -144,7 +144,7 @@ impl<'p> StockClients<'p> {
             let why = format!("{}: expected a Git repository", folder.display());
             return Err(WorkloadError::Refused { why }.into());
         };
-        // The baseline is written by git's own zlib, with the library or without.
+        // git's own zlib writes the baseline, with the library or without.
         let written = variant.place.spec.as_ref().filter(|spec| **spec != context.plan.baseline);
         let client = GitRow::new(git, &repository, written, reader, number, role == Role::AsFound)?;
         let start = context.runner().start_of(&client)?;

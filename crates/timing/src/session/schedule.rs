@@ -1,16 +1,16 @@
 //! The order of runs: random blocks.
 //!
 //! Running one variant after another turns every drift of the machine into a difference between variants. Here each
-//! block runs every variant once, in an order drawn anew for each block, so that drift slower than a block hits all
+//! block runs every variant once, in an order drawn again for each block, so that drift slower than a block hits all
 //! variants alike and statistics can compare within blocks. The baseline runs twice in each block (A and A'), and both
-//! runs are shuffled together with the others: nothing but chance tells A from A', so their distance is pure noise.
+//! runs are shuffled together with the others: only chance tells A from A', so their distance is pure noise.
 
 use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
 
 /// The number of the variant that is the baseline.
 pub const BASELINE: usize = 0;
 
-/// What runs at one turn.
+/// The run of one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slot {
     /// A variant, by its number; [`BASELINE`] is the baseline's first run (A).
@@ -40,13 +40,13 @@ pub struct Turn {
     pub slot: Slot,
 }
 
-/// When a workload has been run often enough: a number of blocks, and how precise its ratios are. What they are plays no part:
-/// stopping when a difference looks clear makes false differences.
+/// When there are enough runs of a workload: a number of blocks, and a precision of its ratios. The values of the
+/// ratios play no part: stopping when a difference looks clear would produce false differences.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StopRule {
-    /// No fewer blocks than these.
+    /// The smallest number of blocks.
     pub min_blocks: u32,
-    /// And no more than these, whatever the precision.
+    /// The largest number of blocks, whatever the precision.
     pub max_blocks: u32,
     /// Half of the widest interval, as a logarithm, that is precise enough.
     pub precision: f64,
@@ -63,19 +63,20 @@ impl StopRule {
         (self.min_blocks..self.max_blocks).contains(&blocks)
     }
 
-    /// Whether `blocks` blocks are enough, if half of the widest interval is `half_width`; `None` where there is no interval.
+    /// Whether `blocks` blocks are enough, if half of the widest interval is `half_width`; `None` if there is no
+    /// interval.
     pub fn is_done(&self, blocks: u32, half_width: Option<f64>) -> bool {
         let is_precise = half_width.is_some_and(|half_width| half_width <= self.precision);
         blocks >= self.max_blocks || (self.needs_precision(blocks) && is_precise)
     }
 }
 
-/// How the order of a block follows from that of the block before.
+/// How the order of a block follows from that of the previous block.
 #[derive(Debug, Clone)]
 enum Order {
-    /// It is drawn again.
+    /// A new random order.
     Random { random: Box<SmallRng>, seed: u64 },
-    /// What came first comes last.
+    /// The first slot moves to the end.
     Rotating,
 }
 
@@ -100,8 +101,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule of `blocks` blocks for `variants` variants, of which number [`BASELINE`] is the baseline. The same
-    /// seed gives the same order in the same build of the program. Without variants there is nothing to run.
+    /// A schedule of `blocks` blocks for `variants` variants, the first of which ([`BASELINE`]) is the baseline. The
+    /// same seed gives the same order in the same build of the program. Without variants the schedule is empty.
     pub fn new(variants: usize, blocks: u32, seed: u64) -> Self {
         let mut slots: Vec<Slot> = (0..variants).map(Slot::Variant).collect();
         if variants > 0 {
@@ -110,14 +111,14 @@ impl Schedule {
         Self::random(slots, blocks, seed)
     }
 
-    /// A schedule of `blocks` blocks in which each of `arms` arms runs once, in an order drawn anew for each block.
+    /// A schedule of `blocks` blocks in which each of `arms` arms runs once, in an order drawn again for each block.
     pub fn once_each(arms: usize, blocks: u32, seed: u64) -> Self {
         Self::random((0..arms).map(Slot::Variant).collect(), blocks, seed)
     }
 
-    /// A schedule of `blocks` blocks in which each of `arms` arms runs once, each block beginning with the arm that ran second in the
-    /// block before; the first block begins with arm `first`, counted round and round. For so few blocks that chance would not give each
-    /// arm each position.
+    /// A schedule of `blocks` blocks in which each of `arms` arms runs once, and each block begins with the arm that
+    /// ran second in the previous block. The first block begins with arm `first` modulo the number of arms. For a few
+    /// blocks, in which chance would not give each arm each position.
     pub fn rotating(arms: usize, blocks: u32, first: usize) -> Self {
         let mut slots: Vec<Slot> = (0..arms).map(Slot::Variant).collect();
         slots.rotate_left(first.checked_rem(arms).unwrap_or(0));
@@ -146,7 +147,7 @@ impl Schedule {
         let mut slots = self.slots.clone();
         slots.sort_unstable();
         if let Order::Random { seed, .. } = &self.order {
-            // Another order than that of the first block, so that no variant runs twice in a row more often than others.
+            // Not the order of the first block, so that no variant runs twice in a row more often than others.
             slots.shuffle(&mut SmallRng::seed_from_u64(!seed));
         }
         slots
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_block_runs_every_variant_once_and_the_baseline_twice() {
+    fn blocks_run_variants_once_and_the_baseline_twice() {
         let turns: Vec<Turn> = Schedule::new(4, 3, 7).collect();
         assert_eq!(turns.len(), 3 * 5);
         for (number, block) in turns.chunks(5).enumerate() {
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_the_order() {
+    fn order_depends_on_the_seed() {
         let order = |seed| Schedule::new(5, 20, seed).map(|turn| turn.slot).collect::<Vec<_>>();
         assert_eq!(order(1), order(1));
         assert_ne!(order(1), order(2));
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_slot_comes_at_every_position_equally_often() {
+    fn slots_have_each_position_equally_often() {
         let blocks = 6000;
         let mut seen: BTreeMap<(Slot, u32), u32> = BTreeMap::new();
         for turn in Schedule::new(3, blocks, 42) {
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_block_is_in_random_order_too() {
+    fn first_block_is_in_random_order() {
         let first_slots: Vec<Slot> =
             (0..50).filter_map(|seed| Schedule::new(3, 1, seed).next()).map(|turn| turn.slot).collect();
         for slot in [Slot::Variant(0), Slot::Variant(1), Slot::Variant(2), Slot::BaselineAgain] {
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_warm_up_runs_everything_once_in_an_order_of_its_own() {
+    fn warm_up_runs_each_slot_once_in_its_own_order() {
         let warm_up = Schedule::new(3, 9, 7).warm_up();
         let mut sorted = warm_up.clone();
         sorted.sort();
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn precision_counts_between_the_least_and_the_most_blocks() {
+    fn precision_counts_between_min_and_max_blocks() {
         let rule = StopRule { min_blocks: 6, max_blocks: 10, precision: 0.01 };
         assert!(!rule.is_done(5, Some(0.0)), "too few");
         assert!(!rule.is_done(6, None) && !rule.is_done(6, Some(0.02)) && !rule.is_done(9, Some(0.011)));
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_run_ends_at_once() {
+    fn empty_schedules_have_no_turns() {
         assert_eq!(Schedule::new(0, 10, 1).count(), 0);
         assert_eq!(Schedule::new(3, 0, 1).count(), 0);
         assert_eq!(Schedule::new(1, 2, 1).count(), 4);

@@ -1,4 +1,4 @@
-//! The whole pipeline on made-up times: schedule, records, comparison, verdicts. What the truth is, is known here.
+//! The whole pipeline on simulated times, whose true differences are known: schedule, records, comparison, verdicts.
 
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 use repackbench_analysis::{LEAST_FLOOR, compare_records, widest_half_width};
@@ -11,18 +11,18 @@ use super::{Arms, BASELINE, Schedule, Session, Slot, Stop, StopRule, Turn, tests
 /// A machine's noise, in logarithms of time.
 #[derive(Clone, Copy)]
 struct Noise {
-    /// The standard deviation of what every run has.
+    /// The standard deviation of the noise of every run.
     bell: f64,
-    /// How often a run is disturbed, and by how much in the mean.
+    /// How often a run is disturbed, and by how much on average.
     spikes: (f64, f64),
     /// How much slower the machine gets from one run to the next.
     drift: f64,
 }
 
-/// What virtual machines with a neighbour look like.
+/// The noise of a virtual machine with a neighbour.
 const MACHINE: Noise = Noise { bell: 0.01, spikes: (0.10, 0.05), drift: 0.001 };
 
-/// Every run is disturbed, and only ever slowed down: the worst for a mean of two runs.
+/// Every run is disturbed, and always slowed down: the worst case for a mean of two runs.
 const ONE_SIDED: Noise = Noise { bell: 0.002, spikes: (1.0, 0.10), drift: 0.0 };
 
 impl Noise {
@@ -57,7 +57,7 @@ impl Arms for SimulatedRuns<'_> {
 
     fn run(&mut self, turn: Turn) -> Result<(), Stop> {
         if turn.position == 0 {
-            // Each block has its own speed; slow ones come in rows.
+            // Each block has its own speed; slow blocks follow each other.
             self.speed = 0.7 * self.speed + self.random.random_range(0.0..0.3);
         }
         let log = self.speed + self.simulation.noise.draw(self.random, turn.position);
@@ -75,7 +75,7 @@ impl Arms for SimulatedRuns<'_> {
 }
 
 impl Simulation<'_> {
-    /// What the session's records say, and how many blocks each workload took.
+    /// The comparisons of the session's records, and the number of blocks of each workload.
     fn run(&self, seed: u64) -> (Vec<WorkloadComparison>, Vec<u32>) {
         let mut random = SmallRng::seed_from_u64(seed);
         let (mut records, mut blocks) = (Vec::new(), Vec::new());
@@ -121,11 +121,11 @@ fn share(sessions: u64, holds: impl Fn(u64) -> bool) -> f64 {
     (0..sessions).filter(|seed| holds(*seed)).count() as f64 / sessions as f64
 }
 
-/// As for the 8 ratios of a session here: 9 blocks at least, see [`blocks_for_verdicts`](super::blocks_for_verdicts).
+/// Like a session with 8 ratios: at least 9 blocks, see [`blocks_for_verdicts`](super::blocks_for_verdicts).
 const ADAPTIVE: StopRule = StopRule { min_blocks: 9, max_blocks: 40, precision: 0.01 };
 
 #[test]
-fn under_the_null_at_most_one_session_in_twenty_shows_a_difference() {
+fn under_the_null_five_percent_of_sessions_differ() {
     for (noise, stop, sessions) in
         [(MACHINE, ADAPTIVE, 60), (MACHINE, StopRule::exactly(11), 300), (ONE_SIDED, StopRule::exactly(30), 200)]
     {
@@ -135,9 +135,9 @@ fn under_the_null_at_most_one_session_in_twenty_shows_a_difference() {
     }
 }
 
-/// The same with variants whose true difference is the floor itself, where a difference is called most easily.
+/// The same with variants whose true difference is the floor itself, where a false verdict is most likely.
 #[test]
-fn at_the_floor_at_most_one_session_in_twenty_shows_a_difference() {
+fn at_the_floor_five_percent_of_sessions_differ() {
     let at_floor = LEAST_FLOOR.ln_1p();
     let session = Simulation {
         workloads: &["traverse"],
@@ -150,7 +150,7 @@ fn at_the_floor_at_most_one_session_in_twenty_shows_a_difference() {
 }
 
 #[test]
-fn a_planted_difference_of_3_percent_is_found_in_forty_blocks() {
+fn forty_blocks_find_a_difference_of_3_percent() {
     for (effect, expected) in [(-0.03_f64, Verdict::Faster), (0.03, Verdict::Slower)] {
         let session = Simulation {
             workloads: &["traverse", "diff:raw"],
@@ -166,7 +166,7 @@ fn a_planted_difference_of_3_percent_is_found_in_forty_blocks() {
 }
 
 #[test]
-fn what_is_the_same_is_called_so_in_most_sessions() {
+fn most_sessions_call_equal_variants_equal() {
     let calm = Noise { spikes: (0.05, 0.05), bell: 0.007, drift: 0.0 };
     let session = Simulation { workloads: &["traverse"], variants: &[0.0; 2], noise: calm, stop: ADAPTIVE };
     let said = share(60, |seed| verdicts(&session.run(seed).0).all(|verdict| verdict == Verdict::Same));
@@ -174,7 +174,7 @@ fn what_is_the_same_is_called_so_in_most_sessions() {
 }
 
 #[test]
-fn a_session_ends_when_it_is_precise_and_no_later_than_it_may() {
+fn sessions_end_when_precise_or_at_the_limit() {
     let blocks = |bell: f64| {
         let noise = Noise { bell, spikes: (0.0, 0.0), drift: 0.0 };
         let session = Simulation { workloads: &["traverse"], variants: &[-0.5; 2], noise, stop: ADAPTIVE };
@@ -185,9 +185,9 @@ fn a_session_ends_when_it_is_precise_and_no_later_than_it_may() {
     assert_eq!(blocks(0.1), 40);
 }
 
-/// What the floor is for: without it, the mean of A and A' would make differences of one-sided noise.
+/// The reason for the floor: without it, the mean of A and A' would turn one-sided noise into differences.
 #[test]
-fn intervals_alone_would_show_more_differences_than_they_claim() {
+fn intervals_without_floor_show_false_differences() {
     let session =
         Simulation { workloads: &["traverse"], variants: &[0.0], noise: ONE_SIDED, stop: StopRule::exactly(30) };
     let leaves_out_1 = |seed| {
