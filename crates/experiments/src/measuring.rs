@@ -197,7 +197,7 @@ impl<'a> Measuring<'a> {
                     hg: options.hg.clone().into(),
                     hg_extension: options.hg_extension.clone(),
                     zlibs: Vec::new(),
-                    helps: Vec::new(),
+                    features: Vec::new(),
                     caches: vec![Caches::Off],
                     workloads: workloads.clone(),
                     meter: options.meter.clone(),

@@ -6,7 +6,7 @@ use clap::Args;
 use repackbench_codec::{CodecSpec, CodecSpecs};
 use repackbench_reader::Repository;
 use repackbench_timing::{
-    arms::stock::{Help, StockPlan, StockWorkload},
+    arms::stock::{GitFeature, StockPlan, StockWorkload},
     bench::BenchPlan,
     workloads::WorkloadSpec,
 };
@@ -106,7 +106,7 @@ impl AlternativesArguments {
             hg: hg.into(),
             hg_extension: hg_extension.folder(),
             zlibs: other_zlibs(&self.zlibs),
-            helps: vec![Help::CommitGraph, Help::Bitmaps, Help::DeltaCache(mebibytes.max(1))],
+            features: vec![GitFeature::CommitGraph, GitFeature::Bitmaps, GitFeature::DeltaCache(mebibytes.max(1))],
             caches: vec![repackbench_timing::arms::stock::Caches::Off],
             workloads,
             meter: meter(),

@@ -155,7 +155,7 @@ impl ClientArguments {
             hg: hg.into(),
             hg_extension: hg_extension.folder(),
             zlibs,
-            helps: Vec::new(),
+            features: Vec::new(),
             caches,
             workloads,
             meter: meter(),

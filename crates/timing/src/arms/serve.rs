@@ -1,4 +1,4 @@
-//! Measures what serving a clone or a fetch costs, to clients that speak a codec and to those that only speak zlib.
+//! The cost of serving a clone or a fetch, to clients that speak a codec and to clients that only speak zlib.
 
 use std::{path::Path, time::Duration};
 
@@ -23,17 +23,17 @@ const RUN_LENGTH: RunLength = RunLength::at_least(Duration::from_millis(50), 100
 pub struct RolloutPlan {
     /// The codec that clients move to.
     pub codec: CodecSpec,
-    /// What is served: the last commits of the range, or everything if it has no limit.
+    /// The served commits: the last ones of the range, or all if it has no limit.
     pub range: HistoryRange,
     /// How many times each pack is made.
     pub runs: u32,
-    /// The seed of the order of runs, drawn anew each time.
+    /// The seed of the order of runs, which is drawn again for each block.
     pub seed: u64,
-    /// Threads for making variants. Packs are made on one.
+    /// Threads for making variants. Packs are made on one thread.
     pub threads: usize,
 }
 
-/// A server and who asks it.
+/// A server and its client.
 struct Case {
     client: ServedClient,
     server: usize,
@@ -150,7 +150,7 @@ impl Case {
         Case { client, server, iterations: 1, measured }
     }
 
-    /// Makes the pack or bundle once, checks what is encoded, and finds out how often a run has to make it.
+    /// Makes the pack or bundle once, checks what is encoded, and computes how often a run has to make it.
     fn warm_up(&mut self, servers: &mut [StoreServer], clock: &dyn Clock) -> Result<(), BenchError> {
         self.serve(servers, true)?;
         let sample = self.measure(servers, clock)?;

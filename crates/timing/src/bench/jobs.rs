@@ -6,7 +6,7 @@ use repackbench_records::{Checks, ComparedTime, WorkloadLabel};
 
 use super::{plan::BenchPlan, rows::Row};
 use crate::{
-    arms::stock::{Caches, Help, StockJob},
+    arms::stock::{Caches, GitFeature, StockJob},
     workloads::{Workload, WorkloadSpec},
 };
 
@@ -62,8 +62,9 @@ impl<'a> WorkloadJob<'a> {
         // hg has neither; its clients have no zlib to choose.
         let client = row.variant.client.as_ref().filter(|client| !client.zlib.is_empty());
         let is_forge = matches!(&self.work, Work::Command(job, _) if job.caches == Caches::Forge);
-        let has = |help: Help| client.is_some_and(|client| is_forge || client.helps.contains(&help.to_string()));
-        Checks { commit_graph: has(Help::CommitGraph), bitmaps: has(Help::Bitmaps), ..row.checks }
+        let has =
+            |feature: GitFeature| client.is_some_and(|client| is_forge || client.helps.contains(&feature.to_string()));
+        Checks { commit_graph: has(GitFeature::CommitGraph), bitmaps: has(GitFeature::Bitmaps), ..row.checks }
     }
 
     /// The time that is compared. Several copies contend for caches and memory, which shows in how long all of them take; cold runs wait

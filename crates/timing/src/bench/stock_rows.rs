@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     BenchError,
-    arms::stock::{Git, GitReader, GitRow, Help, Hg, RowClient, StockClient, StockJob, StockPlan},
+    arms::stock::{Git, GitFeature, GitReader, GitRow, Hg, RowClient, StockClient, StockJob, StockPlan},
     workloads::WorkloadError,
 };
 
@@ -63,8 +63,8 @@ impl<'p> StockClients<'p> {
         let jobs = self.plan.workloads.iter().flat_map(|workload| {
             let compared = workload.compared_time(range);
             let jobs = workload.jobs(self.program.name(), &self.plan.caches, range, head);
-            let has_helps = !self.plan.helps.is_empty();
-            jobs.into_iter().map(move |job| WorkloadJob::command(StockJob { has_helps, ..job }, compared))
+            let has_features = !self.plan.features.is_empty();
+            jobs.into_iter().map(move |job| WorkloadJob::command(StockJob { has_features, ..job }, compared))
         });
         let group = RowGroup { jobs: jobs.collect(), rows: self.rows(context, variants)? };
         note_left_out(context, &group);
@@ -101,11 +101,11 @@ impl<'p> StockClients<'p> {
         Ok(rows)
     }
 
-    /// The readers of a variant: git without the library, or with it and some zlib, and what else helps it.
+    /// The readers of a variant: git without the library, or with it and some zlib, and what else features it.
     fn readers(&self, context: &BenchContext<'_>, variant: &Row) -> Result<Vec<(GitReader, Role)>, ReaderError> {
-        let with = |zlib, helps: &[Help]| GitReader { zlib, helps: helps.to_vec() };
+        let with = |zlib, features: &[GitFeature]| GitReader { zlib, features: features.to_vec() };
         let (plain, library) = (with(None, &[]), with(Some(Zlib::Host), &[]));
-        let all = &self.plan.helps;
+        let all = &self.plan.features;
         let with_and_without = |reader: GitReader| match all.is_empty() {
             true => vec![reader],
             false => vec![reader.clone(), with(reader.zlib, all)],
@@ -116,8 +116,8 @@ impl<'p> StockClients<'p> {
             Role::AsFound => return Ok(vec![(library, Role::AsFound)]),
             Role::Baseline | Role::BaselineAgain => {
                 let zlibs = self.plan.zlibs.iter().map(|zlib| with(Some(*zlib), &[]));
-                let helps = all.iter().map(|help| with(None, &[*help]));
-                let others = [library].into_iter().chain(zlibs).chain(helps).map(|reader| (reader, Role::Candidate));
+                let features = all.iter().map(|feature| with(None, &[*feature]));
+                let others = [library].into_iter().chain(zlibs).chain(features).map(|reader| (reader, Role::Candidate));
                 return Ok([(plain, Role::Baseline)].into_iter().chain(others).collect());
             }
             // Like the baseline except for its layout.
@@ -156,10 +156,10 @@ impl<'p> StockClients<'p> {
             None => zlib_name(Zlib::Host, version),
         };
         let read = Variant { role, client: Some(client.client().clone()), ..variant.variant.clone() };
-        let helps_bytes = client.helps_bytes()?;
+        let feature_bytes = client.feature_bytes()?;
         let mut row = variant.read_by(RowClient { client: Box::new(client), start }, read, decoder);
-        row.size.total_bytes = row.size.total_bytes.saturating_add(helps_bytes);
-        row.size.other_bytes = row.size.other_bytes.saturating_add(helps_bytes);
+        row.size.total_bytes = row.size.total_bytes.saturating_add(feature_bytes);
+        row.size.other_bytes = row.size.other_bytes.saturating_add(feature_bytes);
         if let Some(making) = making {
             let before = row.conversion.unwrap_or(ConversionCost { cpu_ns: 0, wall_ns: 0 });
             let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);

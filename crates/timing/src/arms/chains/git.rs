@@ -1,4 +1,4 @@
-//! The chains of packs.
+//! The delta chains of packs.
 
 use gix_hash::{ObjectId, Prefix};
 use repackbench_codec::Decoders;
@@ -13,14 +13,14 @@ use repackbench_reader::{
 
 use super::{ChainStore, Location, ObjectName, VisitObject};
 
-/// One pack with its entries in file order, and the number of deltas in the chain of each.
+/// A pack with its entries in file order, and the number of deltas in the chain of each entry.
 struct Pack {
     file: PackFile,
     table: EntryTable,
     chains: Vec<u32>,
 }
 
-/// The packs of a repository; a location is a pack's number and an entry's position in file order.
+/// The packs of a repository. A location is the number of a pack and the position of an entry in file order.
 pub(super) struct PackedChains {
     packs: Vec<Pack>,
     objects: PackedObjects,
@@ -39,7 +39,7 @@ impl PackedChains {
         Ok(PackedChains { packs, objects: PackedObjects::new(repository.decoder(decoders)?) })
     }
 
-    /// Every entry that holds the object `id`, with the number of deltas in its chain.
+    /// All entries that hold the object `id`, with the number of deltas in its chain.
     fn entries_of(&self, id: ObjectId) -> Vec<(Location, u32)> {
         let mut entries = Vec::new();
         let Ok(prefix) = Prefix::new(&id, id.kind().len_in_hex()) else { return entries };

@@ -1,4 +1,4 @@
-//! The chains of revlogs.
+//! The delta chains of revlogs.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use repackbench_reader::{
 
 use super::{ChainStore, Location, ObjectName, VisitObject};
 
-/// The revlogs of a repository; a location is a revlog's number and a revision. One of them is open at a time: there may be
-/// more than a process can open files.
+/// The revlogs of a repository. A location is the number of a revlog and a revision. Only one is open at a time: there
+/// may be more revlogs than a process can open files.
 pub(super) struct RevlogChains<'a> {
     repository: &'a HgRepository,
     numbers: HashMap<(ObjectKind, &'a [u8]), usize>,
@@ -26,7 +26,7 @@ impl<'a> RevlogChains<'a> {
     /// The revlogs of `repository`.
     ///
     /// # Errors
-    /// When a dictionary cannot be read.
+    /// A dictionary cannot be read.
     pub(super) fn open(repository: &'a HgRepository, decoders: Decoders) -> Result<Self, ReaderError> {
         let names = repository.revlogs().iter().map(|files| (files.kind, files.path.as_slice()));
         Ok(RevlogChains {
@@ -37,7 +37,7 @@ impl<'a> RevlogChains<'a> {
         })
     }
 
-    /// The revlog `number`; `None` if there is none.
+    /// The revlog `number`; `None` if it does not exist.
     fn revlog(&mut self, number: usize) -> Result<Option<&Revlog>, ReaderError> {
         if self.open.as_ref().is_none_or(|(open, _)| *open != number) {
             let Some(files) = self.repository.revlogs().get(number) else { return Ok(None) };

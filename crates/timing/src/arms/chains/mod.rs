@@ -1,7 +1,7 @@
-//! What the length of delta chains costs: objects by the number of deltas that lead to them, and how long each takes to read.
+//! The cost of long delta chains: the time to read objects, by the number of deltas in their chains.
 //!
-//! Every object is read from empty caches, so that all of its chain is decoded and applied. A workload reads with caches that
-//! are full of bases, and pays less; what a codec adds to each delta shows here.
+//! Every object is read from empty caches, so that its whole chain is decoded and applied. A workload reads with caches
+//! that are full of bases, and takes less time; this measurement shows what a codec adds to each delta.
 
 mod git;
 mod hg;
@@ -21,20 +21,20 @@ use crate::{
     session::{Arms, BASELINE, RunLength, Schedule, Session, Slot, Stop, Turn},
 };
 
-/// The least and the most deltas of the chains in each bucket.
+/// The smallest and the largest number of deltas of the chains in each bucket.
 pub const BUCKETS: [(u32, Option<u32>); 7] =
     [(0, Some(0)), (1, Some(1)), (2, Some(4)), (5, Some(9)), (10, Some(19)), (20, Some(49)), (50, None)];
 
-/// The most objects of a bucket that are read.
+/// The largest number of objects of a bucket that are read.
 pub const SAMPLE: usize = 500;
 
-/// And the most deltas that reading each of them once takes, unless one alone has more.
+/// The largest number of deltas that reading each of them once may take, unless one object has more.
 const SAMPLED_DELTAS: u64 = 500_000;
 
-/// The sample depends on the first repository and on nothing else.
+/// The seed of samples. A sample depends only on the first repository.
 const SEED: u64 = 4;
 
-/// How many times each object is timed in each repository; the median counts.
+/// The number of times that each object is timed in each repository; the median counts.
 const ROUNDS: u32 = 3;
 
 /// A round reads an object for 100 microseconds, so that the clock's grain, a microsecond, does not show, but at most 100 times.
@@ -52,14 +52,14 @@ pub enum ChainError {
     /// The user stopped the work.
     #[error("interrupted")]
     Interrupted,
-    /// A repository does not hold the same objects in the same chains as the first.
+    /// A repository does not hold the same objects in the same chains as the first one.
     #[error("{repository} is no variant of {first} with the same deltas: {why}")]
     NotAVariant {
         /// The repository.
         repository: String,
-        /// The one that it was held against.
+        /// The first repository.
         first: String,
-        /// What differs.
+        /// The difference.
         why: String,
     },
 }
@@ -73,14 +73,14 @@ impl From<Stop> for ChainError {
     }
 }
 
-/// Where an object lies: which pack or revlog, and where in it.
+/// The place of an object: a pack or revlog, and a position in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Location {
     file: usize,
     position: usize,
 }
 
-/// What an object is called in every variant of a repository.
+/// The name of an object in all variants of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ObjectName {
     /// An object in a pack.
@@ -109,7 +109,7 @@ impl fmt::Display for ObjectName {
     }
 }
 
-/// Told of an object: where it lies, how many deltas its chain has, and the length of its own stored bytes.
+/// Receives an object: its location, the number of deltas in its chain, and the length of its own stored bytes.
 type VisitObject<'a> = dyn FnMut(Location, u32, u64) + 'a;
 
 /// A repository whose objects are read one by one.
@@ -117,16 +117,16 @@ trait ChainStore {
     /// Calls `visit` on every object, always in the same order.
     fn for_each(&mut self, visit: &mut VisitObject<'_>) -> Result<(), ReaderError>;
 
-    /// The name of the object at `location`; `None` if the repository has another of that name.
+    /// The name of the object at `location`; `None` if the repository has another object of that name.
     fn name(&mut self, location: Location) -> Result<Option<ObjectName>, ReaderError>;
 
-    /// Where the object `name` lies at the end of `chain` deltas, or what stands against it.
+    /// The location of the object `name` at the end of `chain` deltas, or the reason why there is none.
     fn find(&mut self, name: &ObjectName, chain: u32) -> Result<Result<Location, String>, ReaderError>;
 
-    /// Opens what has to be open to read the object at `location`.
+    /// Opens the files that reading the object at `location` takes.
     fn prepare(&mut self, location: Location) -> Result<(), ReaderError>;
 
-    /// Reads the object at `location` into `content`, with caches that are empty.
+    /// Reads the object at `location` into `content`, from empty caches.
     fn read(&mut self, location: Location, content: &mut Vec<u8>) -> Result<(), ReaderError>;
 }
 
@@ -139,12 +139,12 @@ fn open(repository: &Repository) -> Result<Box<dyn ChainStore + '_>, ReaderError
     })
 }
 
-/// The bucket of a chain of this many deltas.
+/// The bucket of a chain of `chain` deltas.
 fn bucket_of(chain: u32) -> usize {
     BUCKETS.iter().rposition(|(least, _)| *least <= chain).unwrap_or(0)
 }
 
-/// How many objects a bucket has, and the stored bytes of their chunks.
+/// The number of objects in a bucket, and the stored bytes of their chunks.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     objects: u64,
@@ -171,9 +171,9 @@ struct Sampled {
     locations: Vec<Location>,
 }
 
-/// Reads the same objects of all `repositories`, which tables call by the names beside them: the first, and variants of it. Samples
-/// are drawn from the first; every object is read in each repository before the next one is. Loose objects have no chains and are
-/// left out. `command` is the command that asked for it, as a shell reads it.
+/// Reads the same objects of all `repositories`, which come with their names for tables: the first, and variants of it.
+/// Samples are drawn from the first. Every object is read in each repository before the next object. Loose objects have
+/// no chains and are left out. `command` is the command that asked for it, as a shell reads it.
 ///
 /// # Errors
 /// See [`ChainError`].
@@ -262,7 +262,7 @@ fn survey(store: &mut dyn ChainStore) -> Result<(Tallies, Drawn), ReaderError> {
         let (Some(tally), Some(sample)) = (tallies.get_mut(bucket), samples.get_mut(bucket)) else { return };
         tally.stored_bytes = tally.stored_bytes.saturating_add(stored_bytes);
         tally.objects += 1;
-        // Each object of the bucket is in the sample with the same probability, whenever the last one comes.
+        // Reservoir sampling: each object of the bucket is in the sample with the same probability.
         if sample.len() < SAMPLE {
             sample.push((location, chain));
         } else if let Some(place) = usize::try_from(random.random_range(0..tally.objects)).ok()
@@ -272,7 +272,7 @@ fn survey(store: &mut dyn ChainStore) -> Result<(Tallies, Drawn), ReaderError> {
         }
     })?;
     for sample in &mut samples {
-        // A sample is in no order that has to do with the chains once it is full, and in that of the files before.
+        // A full sample is in an order independent of the chains; before that, it is in the order of the files.
         sample.shuffle(&mut random);
         sample.truncate(affordable(sample));
         // Objects of one file are read one after another, so that it is opened once.
@@ -281,7 +281,7 @@ fn survey(store: &mut dyn ChainStore) -> Result<(Tallies, Drawn), ReaderError> {
     Ok((tallies, samples))
 }
 
-/// How many objects at the start of `sample` are read: chains may be long.
+/// The number of objects at the start of `sample` that are read: chains may be long.
 fn affordable(sample: &[(Location, u32)]) -> usize {
     let mut deltas = 0_u64;
     let fits = |(_, chain): &&(Location, u32)| {
@@ -291,7 +291,7 @@ fn affordable(sample: &[(Location, u32)]) -> usize {
     sample.iter().take_while(fits).count().max(1).min(sample.len())
 }
 
-/// Variants hold as many objects as the first repository at the end of chains of each length.
+/// Checks that all repositories have the same number of objects in each bucket.
 fn check_tallies(repositories: &[ChainRepository<'_>]) -> Result<(), ChainError> {
     let Some((first, others)) = repositories.split_first() else { return Ok(()) };
     for other in others {
@@ -319,7 +319,7 @@ fn not_a_variant(first: &ChainRepository<'_>, other: &ChainRepository<'_>, why: 
     ChainError::NotAVariant { repository: other.name.to_owned(), first: first.name.to_owned(), why }
 }
 
-/// Finds the objects that were drawn from the first repository in all others.
+/// Finds in all other repositories the objects that were drawn from the first.
 fn locate(repositories: &mut [ChainRepository<'_>], drawn: &Drawn) -> Result<Vec<Sampled>, ChainError> {
     let Some((first, others)) = repositories.split_first_mut() else { return Ok(Vec::new()) };
     let mut sample = Vec::new();
@@ -344,9 +344,9 @@ struct ObjectReads<'a, 's> {
     repositories: &'a mut [ChainRepository<'s>],
     object: &'a Sampled,
     clock: &'a dyn Clock,
-    /// How many times the object is read in a round.
+    /// The number of times that the object is read in a round.
     iterations: u32,
-    /// What the first repository gives.
+    /// The content in the first repository.
     expected: Vec<u8>,
     content: Vec<u8>,
     /// The CPU time of each round, by repository.
@@ -375,8 +375,8 @@ impl<'a, 's> ObjectReads<'a, 's> {
 impl Arms for ObjectReads<'_, '_> {
     type Error = ChainError;
 
-    /// Brings the object into memory, and compares its content with the first repository's. That one is read twice: the second time
-    /// shows how long a reading takes.
+    /// Brings the object into memory, and compares its content with that in the first repository. The first repository
+    /// is read twice: the second time shows how long a reading takes.
     fn warm_up(&mut self, slot: Slot) -> Result<(), ChainError> {
         let arm = slot.variant();
         if let (Some(repository), Some(location)) = (self.repositories.get_mut(arm), self.object.locations.get(arm)) {
@@ -413,7 +413,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_chain_has_one_bucket() {
+    fn each_chain_has_one_bucket() {
         let mut next = Some(0);
         for (least, most) in BUCKETS {
             assert_eq!(next, Some(least), "no gap, no overlap");
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(names, ["0", "1", "2-4", "5-9", "10-19", "20-49", "50+"]);
     }
 
-    /// `objects` objects that all lie in one file, at the end of no delta each.
+    /// `objects` whole objects in one file.
     struct Flat {
         objects: usize,
     }
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_even_without_repeats_and_always_the_same() {
+    fn samples_are_uniform_distinct_and_reproducible() {
         let (objects, stored_bytes, sample) = drawn(100_000);
         assert_eq!((objects, stored_bytes, sample.len()), (100_000, 1_000_000, SAMPLE));
         assert_eq!(drawn(100_000).2, sample);
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_of_long_chains_is_small() {
+    fn samples_of_long_chains_are_small() {
         let sample = |objects: usize, chain| vec![(Location { file: 0, position: 0 }, chain); objects];
         assert_eq!(affordable(&sample(SAMPLE, 1000)), SAMPLE);
         assert_eq!(affordable(&sample(SAMPLE, 100_000)), 5);
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_is_no_variant() {
+    fn missing_objects_are_an_error() {
         let repository = |name| {
             let mut store = Flat { objects: 10 };
             let (tallies, _) = survey(&mut store).unwrap();

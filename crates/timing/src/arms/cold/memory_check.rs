@@ -151,12 +151,12 @@ fn check_share(
     })
 }
 
-/// A device of which only the reads matter, and each brings in what was asked for.
+/// A device for counting reads, each of which brings in only the page that was asked for.
 fn one_page_at_a_time() -> Device {
     Device { name: String::new(), latency: Duration::ZERO, bytes_per_second: 1.0, readahead: PAGE_LEN }
 }
 
-/// The files of `trace`, open for reading without readahead. Only those that are read: a repository may have many.
+/// The files of `trace`, open for reading without readahead. Only files that are read: a repository may have many.
 fn open_all(trace: &AccessTrace) -> Result<Vec<Option<File>>, ColdError> {
     let mut files: Vec<Option<File>> = trace.files.iter().map(|_| None).collect();
     for access in &trace.accesses {
@@ -172,7 +172,7 @@ fn open_all(trace: &AccessTrace) -> Result<Vec<Option<File>>, ColdError> {
     Ok(files)
 }
 
-/// Reads each page that `trace` touches, as often and in the same order.
+/// Reads each page that `trace` touches, each time and in the same order.
 fn read_touches(space: &PageSpace, trace: &AccessTrace, files: &[Option<File>]) -> Result<(), ColdError> {
     let mut buffer = [0; PAGE_LEN as usize];
     let mut failed: Option<(usize, io::Error)> = None;
@@ -201,16 +201,16 @@ mod tests {
     use crate::trace::tests::{chunk, trace};
 
     #[test]
-    fn shares_that_are_too_small_for_a_group_are_refused() {
+    fn too_small_shares_are_refused() {
         assert_eq!(limit(25, 100 << 20).unwrap(), (25, 25 << 20));
         let error = limit(10, 10 << 20).unwrap_err().to_string();
         assert!(error.contains("10% of") && error.contains("1048576 bytes: expected at least 8388608"), "{error}");
     }
 
-    /// The measuring side without a group: a cache that holds everything misses each page once.
+    /// The measurement without a group: a cache that holds everything misses each page once.
     #[test]
-    fn reading_the_touches_brings_in_what_the_model_misses() {
-        // On a disk: what lies in memory is read from no device.
+    fn reading_touches_reads_the_pages_that_the_model_misses() {
+        // On a disk: files in memory are not read from a device.
         let folder = crate::on_disk::folder();
         let path = folder.path().join("pack");
         fs::write(&path, vec![7; 40 * PAGE_LEN as usize]).unwrap();

@@ -1,12 +1,12 @@
-//! Cold page caches: copies of variants to read, and getting them out of memory.
+//! Cold page caches: copies of variants, and evicting them from memory.
 //!
-//! Where a file happens to lie on a disk moves cold times more than most codecs do, so every variant is read from several
-//! physical copies, written in turns, and copies count as a level of their own in statistics.
+//! The place of a file on a disk changes cold times more than most codecs do. So every variant is read from several
+//! physical copies, which are written in turns, and statistics treat copies as a level of their own.
 //!
 //! - [`ColdCopies`]: makes and evicts copies;
-//! - [`check`]: the device model held against cold reads;
-//! - [`memory_check`]: the modelled page cache held against a cgroup with a limit;
-//! - [`touches`]: what the first touch of each page costs.
+//! - [`check`]: the device model compared with cold reads;
+//! - [`memory_check`]: the modelled page cache compared with a cgroup with a limit;
+//! - [`touches`]: the time of the first touch of each page.
 
 pub mod check;
 pub mod memory_check;
@@ -24,16 +24,16 @@ use repackbench_writer::{Progress, ProgressUnit};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
-/// The fewest copies that a cold benchmark reads.
+/// The smallest number of copies that a cold benchmark reads.
 pub const FEWEST_COPIES: usize = 4;
 
-/// How much is copied at a time.
+/// The number of bytes that are copied at a time.
 const BUFFER: usize = 1 << 20;
 
-/// Why something cannot be read cold.
+/// Why a copy cannot be read cold.
 #[derive(Debug, thiserror::Error)]
 pub enum ColdError {
-    /// A file could not be copied, evicted or looked at.
+    /// A file could not be copied, evicted or inspected.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
         /// What was tried, as an infinitive.
@@ -50,9 +50,9 @@ pub enum ColdError {
         path.display(), left.resident, left.pages
     )]
     NotCold {
-        /// The first file that does.
+        /// The first file with such pages.
         path: PathBuf,
-        /// What stays of it.
+        /// The pages of it that stay.
         left: Residency,
     },
     /// The user stopped the copying.
@@ -77,14 +77,15 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Cold
 #[derive(Debug)]
 pub struct ColdCopies {
     _folder: TempDir,
-    /// For each repository its copies.
+    /// The copies of each repository.
     copies: Vec<Vec<PathBuf>>,
 }
 
 impl ColdCopies {
-    /// Copies each of `repositories`, folders that depend on nothing outside, `count` times into a new folder in `place`: one copy
-    /// of each, then another of each, each time beginning with another one. Bytes are written anew, never shared, and are on
-    /// disk when this returns. How many bytes that will be is told to `progress` first, and the user may stop it: then nothing is left.
+    /// Copies each of `repositories`, which are folders that depend on nothing outside, `count` times into a new folder
+    /// in `place`: one copy of each, then another copy of each, each time beginning with another repository. Bytes are
+    /// copied, never shared, and are on disk when this returns. `progress` first receives the number of bytes. If the
+    /// user stops it, nothing is left.
     ///
     /// # Errors
     /// A file cannot be read or written, a repository borrows from elsewhere, or the user stops it.
@@ -111,11 +112,11 @@ impl ColdCopies {
             for step in 0..repositories.len() {
                 let at = (number + step) % repositories.len();
                 let (Some(repository), Some(copies)) = (repositories.get(at), copies.get_mut(at)) else { continue };
-                // A Mercurial repository is known by the name of its folder.
+                // A Mercurial repository is recognised by the name of its folder.
                 let copy =
                     folder.path().join(format!("{at}-{number}")).join(repository.file_name().unwrap_or_default());
                 copier.copy_folder(repository, &copy)?;
-                // Before the next one is written: many file systems choose a place only when they have to.
+                // Before the next copy is written: many file systems choose a place on the disk as late as possible.
                 sync_file_system(&copy).map_err(io_error("write out", &copy))?;
                 copies.push(copy);
             }
@@ -130,7 +131,7 @@ impl ColdCopies {
     }
 }
 
-/// Says how much will be written before it is: many times what the repositories hold.
+/// Notes beforehand how many bytes will be written: many times the size of the repositories.
 fn announce(repositories: &[&Path], count: usize, place: &Path, progress: &dyn Progress) -> Result<(), ColdError> {
     let mut bytes = 0_u64;
     for repository in repositories {
@@ -152,7 +153,7 @@ fn announce(repositories: &[&Path], count: usize, place: &Path, progress: &dyn P
     Ok(())
 }
 
-/// What copying takes.
+/// A buffer, and the progress of copying.
 struct Copier<'a> {
     buffer: Vec<u8>,
     progress: &'a dyn Progress,
@@ -173,7 +174,7 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// Not [`fs::copy`], which lets some file systems share the bytes: then all copies would lie in the same place.
+    /// Not [`fs::copy`], which lets some file systems share the bytes: then all copies would be in the same place.
     fn copy_file(&mut self, from: &Path, to: &Path) -> Result<(), ColdError> {
         let mut source = File::open(from).map_err(io_error("open", from))?;
         let mut target = File::create(to).map_err(io_error("make", to))?;
@@ -190,17 +191,18 @@ impl Copier<'_> {
     }
 }
 
-/// Evicts every file below `folder`, and says what stays: nothing, or this is an error that names the first file of which
-/// something does. No process may map a file meanwhile, this one included: close every repository in it first.
+/// Evicts every file below `folder`, and returns their pages, none of which is resident. If a page stays, this is an
+/// error that names its file. No process may map a file meanwhile, including this one: close every repository in
+/// `folder` first.
 ///
 /// # Errors
-/// [`ColdError::NotCold`], or a file cannot be looked at.
+/// [`ColdError::NotCold`], or a file cannot be inspected.
 pub fn make_cold(folder: &Path) -> Result<Residency, ColdError> {
     let files = files_below(folder)?;
     for file in &files {
         evict(file).map_err(io_error("evict", file))?;
     }
-    // All of them again: reading one may have brought in another.
+    // All files again: reading one may have brought in another.
     let mut all = Residency::default();
     for file in files {
         let left = residency(&file).map_err(io_error("look up the pages of", &file))?;
@@ -234,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    /// On a disk: what lies in memory has nothing to be evicted to.
+    /// On a disk: files in memory cannot be evicted.
     fn scratch() -> TempDir {
         crate::on_disk::folder()
     }
@@ -248,10 +250,10 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_whole_separate_and_written_in_turns() {
+    fn copies_are_complete_separate_and_written_in_turns() {
         let scratch = scratch();
         let (first, second) = (repository(scratch.path(), ".hg"), repository(scratch.path(), "second"));
-        // The second one is known by the length of its last file.
+        // The second repository is recognised by the length of its last file.
         fs::write(second.join("store/data/b.i"), [3; 7]).unwrap();
         let progress = StopsAt::default();
         let copies = ColdCopies::make(&[&first, &second], FEWEST_COPIES, scratch.path(), &progress).unwrap();
@@ -270,7 +272,7 @@ mod tests {
         assert!(!folder.exists());
     }
 
-    /// Takes notes, and stops once so many bytes are copied.
+    /// Keeps notes, and stops once `limit` bytes are copied.
     #[derive(Default)]
     struct StopsAt {
         limit: Option<u64>,
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_will_be_written_is_announced_and_a_stop_leaves_nothing() {
+    fn copying_is_announced_and_stopping_leaves_nothing() {
         let (scratch, place) = (scratch(), scratch());
         let repository = repository(scratch.path(), "one");
         let progress = StopsAt::default();
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_becomes_cold_and_reading_warms_it() {
+    fn copies_become_cold_and_reading_warms_them() {
         let scratch = scratch();
         let repository = repository(scratch.path(), "one");
         let cold = make_cold(&repository).unwrap();
@@ -333,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_memory_is_never_called_cold() {
+    fn files_in_memory_are_never_cold() {
         // Every Linux has it, and a program may write there.
         let folder = tempfile::tempdir_in("/dev/shm").unwrap();
         let repository = repository(folder.path(), "one");
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_borrows_from_elsewhere_is_refused() {
+    fn repositories_with_alternates_are_refused() {
         let scratch = scratch();
         let repository = repository(scratch.path(), "one");
         fs::create_dir_all(repository.join("objects/info")).unwrap();

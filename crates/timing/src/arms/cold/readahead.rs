@@ -1,4 +1,4 @@
-//! How far the kernel reads ahead of what it is asked for.
+//! The kernel's readahead.
 
 use std::{
     fs,
@@ -6,16 +6,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How far the kernel reads ahead in files on the file system that `path` lies on, in bytes; `None` if it does not say.
+/// The readahead of the kernel for files on the file system of `path`, in bytes; `None` if unknown.
 pub(super) fn kernel_readahead(path: &Path) -> Option<u64> {
     let device = fs::metadata(path).ok()?.dev();
     readahead_of(Path::new("/sys"), nix::sys::stat::major(device), nix::sys::stat::minor(device))
 }
 
-/// The same, by the number of the file system's device, of the kernel that tells of itself in `sys`.
+/// The same for the file system on the device `major:minor`. `sys` is where the kernel describes itself.
 ///
-/// A file system has an entry under `class/bdi` by that number, where it lies on one disk, and so have those without a disk, such as
-/// NFS. A partition goes by its disk's. Some file systems of several disks have neither.
+/// A file system on one disk has an entry under `class/bdi` by that number, and so do file systems without a disk, such
+/// as NFS. A partition has the readahead of its disk. Some file systems on several disks have neither.
 fn readahead_of(sys: &Path, major: u64, minor: u64) -> Option<u64> {
     let disk = sys.join(format!("dev/block/{major}:{minor}"));
     let places: [PathBuf; 3] = [
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_system_s_own_entry_comes_first_then_its_disk_s() {
+    fn entry_of_the_file_system_precedes_that_of_its_disk() {
         let sys = tempfile::tempdir().unwrap();
         let sys = sys.path();
         assert_eq!(readahead_of(sys, 8, 1), None, "unknown is not zero");

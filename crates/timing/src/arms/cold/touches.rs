@@ -1,7 +1,8 @@
-//! What the first touch of each page costs when nothing is in memory.
+//! The time of the first touch of each page when nothing is in memory.
 //!
-//! The pages of a trace are touched in the order of first touches, through maps of the files, as the reader reads packs and their
-//! indexes: so each touch is what a workload's own would be, without the work in between. The kernel reads ahead as it does.
+//! The pages of a trace are touched in the order of first touches, through maps of the files, as the reader reads packs
+//! and their indexes. So each touch costs what it costs a workload, without the work in between. The kernel's readahead
+//! is on.
 
 use std::{io, path::Path, time::Duration};
 
@@ -19,20 +20,20 @@ use crate::{
 /// What the kernel had to do for a touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PageFault {
-    /// Nothing: it had mapped the page along with a neighbour.
+    /// Nothing: the page was mapped together with a neighbour.
     None,
-    /// Map a page that was in memory, or on its way there.
+    /// Map a page that was in memory, or about to be.
     Minor,
-    /// Read it.
+    /// Read the page.
     Major,
 }
 
 /// The first touch of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FirstTouch {
-    /// The file, by its place in [`AccessTrace::files`].
+    /// The index of the file in [`AccessTrace::files`].
     pub file: usize,
-    /// The page's number in the file, from 0 on.
+    /// The number of the page in the file, from 0.
     pub page: u64,
     /// How long it took.
     pub time: Duration,
@@ -43,19 +44,19 @@ pub struct FirstTouch {
 /// The first touches of a cold copy.
 #[derive(Debug, Clone, Default)]
 pub struct FirstTouches {
-    /// In their order. Those of files that are not read through a map are left out.
+    /// The touches in order, without those of files that are not read through a map.
     pub touches: Vec<FirstTouch>,
-    /// How much of each of the trace's files was in memory at the end; `None` for those that were left out.
+    /// The resident pages of each file of the trace at the end; `None` for files that were left out.
     pub resident: Vec<Option<Residency>>,
-    /// What touching the last page once more took, in the median: what it costs to look at the clock, for the most part.
+    /// The median time of touching the last page again, which is mostly the time of reading the clock.
     pub again: Duration,
 }
 
-/// How often a page is touched again.
+/// The number of times that a page is touched again.
 const TOUCHES_AGAIN: usize = 1001;
 
-/// Evicts `copy`, a copy of the repository in the folder `traced`, and touches each page that `trace`, which was taken of that, touches in
-/// a mapped file, in the order of first touches.
+/// Evicts `copy`, a copy of the repository in the folder `traced`, and touches each page of a mapped file that `trace`
+/// of that repository touches, in the order of first touches.
 ///
 /// # Errors
 /// The copy does not become cold, or a file of the trace is not in it.
@@ -69,7 +70,7 @@ pub fn touch_pages(
     let order = space.first_touches(trace);
     let mut paths = Vec::with_capacity(trace.files.len());
     for file in &trace.files {
-        // What lies elsewhere is not in the copy, and would not be cold.
+        // Files elsewhere are not in the copy, and would not be cold.
         let below = file.path.strip_prefix(traced).map_err(|_| {
             let why = "it reads files that lie elsewhere";
             ColdError::NotOneFolder { path: traced.to_owned(), why }
@@ -102,7 +103,7 @@ pub fn touch_pages(
     Ok(FirstTouches { touches, resident, again })
 }
 
-/// The median time of touching the page that was touched last, which is mapped.
+/// The median time of touching the last page again, which is mapped.
 fn time_again(files: &[Option<MappedFile>], touches: &[FirstTouch], clock: &dyn Clock) -> io::Result<Duration> {
     let last = touches.last().and_then(|last| Some((files.get(last.file)?.as_ref()?, last.page)));
     let Some((file, page)) = last else { return Ok(Duration::ZERO) };
@@ -113,7 +114,7 @@ fn time_again(files: &[Option<MappedFile>], touches: &[FirstTouch], clock: &dyn 
     Ok(median_duration(&mut times).unwrap_or_default())
 }
 
-/// Faults are counted outside of the time.
+/// Touches a page and times it. Counting faults is not timed.
 fn time_touch(file: &MappedFile, page: u64, clock: &dyn Clock) -> io::Result<FirstTouch> {
     let before = Faults::now();
     let start = clock.read_wall()?;
@@ -141,8 +142,8 @@ mod tests {
     };
 
     #[test]
-    fn pages_are_touched_once_in_their_order_and_the_first_is_read() {
-        // On a disk: what lies in memory has nothing to be evicted to.
+    fn pages_are_touched_once_in_order_of_first_touches() {
+        // On a disk: files in memory cannot be evicted.
         let scratch = crate::on_disk::folder();
         let (traced, copy) = (scratch.path().join("traced"), scratch.path().join("copy"));
         fs::create_dir(&copy).unwrap();
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_elsewhere_is_refused() {
+    fn files_outside_the_repository_are_refused() {
         let scratch = crate::on_disk::folder();
         let trace = trace(&[PAGE_LEN], vec![chunk(0, 0, 1)]);
         let clock = SystemClock::new();

@@ -1,4 +1,4 @@
-//! Several copies of one job at once, each in a thread of its own.
+//! Several copies of a job at once, each in its own thread.
 
 use std::{thread, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadSpec},
 };
 
-/// Does the job once on each of `histories`, all at once. The elapsed time is that from the first start to the last end.
+/// Does the job once on each of `histories`, all at once. The elapsed time is from the first start to the last end.
 pub(crate) fn run_parallel(
     spec: &WorkloadSpec,
     range: &HistoryRange,
@@ -26,7 +26,8 @@ pub(crate) fn run_parallel(
     let expected: Vec<Expected<'_>> = histories.iter().map(|_| start.expect()).collect();
     let calls = ReadCalls::now();
     let copies: Vec<Result<CopyRun, BenchError>> = thread::scope(|scope| {
-        // One that cannot be started is no longer expected by the others. Fewer copies would be another measurement.
+        // If a thread cannot be started, the others do not wait for it, and the run fails: fewer copies would be
+        // another measurement.
         let copies: Vec<_> = histories
             .iter_mut()
             .zip(expected)
@@ -46,7 +47,7 @@ pub(crate) fn run_parallel(
     Ok(together(copies, read_calls))
 }
 
-/// What one of several copies of a job came to.
+/// The result of one of several copies of a job.
 struct CopyRun {
     counts: Counts,
     extra: Counts,
@@ -68,7 +69,7 @@ fn run_copy(
     let mut counter = Counter::timing_writes(clock);
     let prepared = workload.prepare(place);
     history.clear_caches();
-    // A failure or a panic before this does not keep the others waiting.
+    // The others do not wait for a thread that failed or panicked before this.
     expected.wait();
     prepared?;
     let faults = Faults::now();
@@ -85,7 +86,7 @@ fn run_copy(
     Ok(CopyRun { counts: counter.counts(), extra, start, end, writing, usage, lookups })
 }
 
-/// The copies as one: CPU time in the mean, elapsed time from the first start to the last end.
+/// The copies as one run: mean CPU time, elapsed time from the first start to the last end.
 fn together(copies: Vec<CopyRun>, read_calls: Option<u64>) -> JobRun {
     let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);
     let mut cpu = Sample::ZERO;
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_take_from_the_first_start_to_the_last_end() {
+    fn copies_take_from_first_start_to_last_end() {
         let reading = |wall: u64, cpu: u64| {
             let milliseconds = Duration::from_millis;
             ClockReading { wall: milliseconds(wall), user: milliseconds(cpu), sys: Duration::ZERO }

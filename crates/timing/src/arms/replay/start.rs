@@ -1,35 +1,35 @@
-//! A start that several threads wait for, and that a thread which dies before it does not hold up.
+//! A common start of several threads, which a thread that dies before it does not delay.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Where threads wait until all are there.
+/// The point where threads wait until all have arrived.
 #[derive(Debug, Default)]
 pub(super) struct Start {
-    /// How many are expected and not there yet.
+    /// The number of threads that are expected and have not arrived.
     missing: Mutex<usize>,
     all_there: Condvar,
 }
 
-/// A thread that is expected. When this goes, the thread is there, or will never be: a panic drops it, too, and so does a thread that
-/// could not be made.
+/// An expected thread. Dropping this means that the thread has arrived or never will: a panic drops it as well, and so
+/// does a failure to start the thread.
 #[derive(Debug)]
 pub(super) struct Expected<'a>(&'a Start);
 
 impl Start {
-    /// Expects one more. All have to be expected before the first one waits.
+    /// Expects one more thread. Call this for all threads before the first one waits.
     pub(super) fn expect(&self) -> Expected<'_> {
         *self.missing() += 1;
         Expected(self)
     }
 
     fn missing(&self) -> MutexGuard<'_, usize> {
-        // The number is right also if somebody panicked who held it.
+        // The number is right even if a thread panicked while it held the lock.
         self.missing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Expected<'_> {
-    /// Waits until the others are there, or will never be.
+    /// Waits until all other threads have arrived, or never will.
     pub(super) fn wait(self) {
         let start = self.0;
         drop(self);
@@ -62,11 +62,11 @@ mod tests {
 
     use super::*;
 
-    /// Long enough for any machine, and never waited for unless a thread hangs.
+    /// Long enough for any machine; only waited for if a thread hangs.
     const HANGS: Duration = Duration::from_secs(600);
 
     #[test]
-    fn nobody_starts_before_all_are_there() {
+    fn threads_start_after_all_have_arrived() {
         let (start, ready) = (Start::default(), AtomicUsize::new(0));
         let expected: Vec<_> = (0..4).map(|_| start.expect()).collect();
         let seen: Vec<usize> = thread::scope(|scope| {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn who_dies_before_the_start_does_not_hold_up_the_others() {
+    fn dead_threads_do_not_delay_the_others() {
         let start = Arc::new(Start::default());
         let (tell, told) = mpsc::channel();
         let hold_open = start.expect();

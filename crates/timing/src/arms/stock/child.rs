@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_the_children_s_time() {
+    fn sample_is_the_time_of_children() {
         let mut out = Vec::new();
         let clock = FakeClock::default();
         let finished = run(&mut shell("echo said; echo aside >&2"), &clock, &NoProgress, &mut out).unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn children_of_children_count() {
+    fn time_of_grandchildren_counts() {
         let spin = "i=0; while test $i -lt 20000; do i=$((i+1)); done";
         let clock = SystemClock::new();
         let script = format!("sh -c '{spin}' | cat");

@@ -1,7 +1,7 @@
 //! Copies of repositories that commands may write to.
 //!
-//! What git replaces or removes but never writes to again, packs and objects, is linked: a copy costs no space, and the page cache that
-//! holds the one holds the other.
+//! Packs and objects, which git replaces or removes but never modifies, are hard links: they take no space, and share
+//! the page cache with the original.
 
 use std::{fs, path::Path};
 
@@ -10,13 +10,13 @@ use walkdir::WalkDir;
 
 use super::StockError;
 
-/// Files of packs that git never writes to again.
+/// The files of packs, which git never modifies.
 const PACK_FILES: [&str; 3] = ["pack", "idx", "rev"];
 
-/// Copies the git directory, or the `.hg`, `from` to `to`, which is made.
+/// Copies the git directory or `.hg` folder `from` to `to`, which is created.
 ///
 /// # Errors
-/// [`StockError::Files`] when a file cannot be read or written.
+/// [`StockError::Files`]: a file cannot be read or written.
 pub fn copy_repository(from: &Path, to: &Path) -> Result<(), StockError> {
     for entry in WalkDir::new(from) {
         let entry = entry.map_err(|error| StockError::files("read", from, error))?;
@@ -25,7 +25,7 @@ pub fn copy_repository(from: &Path, to: &Path) -> Result<(), StockError> {
         let made = if entry.file_type().is_dir() {
             fs::create_dir(&place)
         } else if is_immutable(inside) {
-            // On another file system it is copied after all.
+            // Hard links cannot cross file systems.
             fs::hard_link(entry.path(), &place).or_else(|_| fs::copy(entry.path(), &place).map(drop))
         } else {
             copy_as_owner(entry.path(), &place)
@@ -35,7 +35,7 @@ pub fn copy_repository(from: &Path, to: &Path) -> Result<(), StockError> {
     Ok(())
 }
 
-/// The lengths of all files below `folder`.
+/// The sum of the lengths of all files below `folder`.
 pub(super) fn bytes_of(folder: &Path) -> Result<u64, StockError> {
     let mut bytes = 0_u64;
     for entry in WalkDir::new(folder) {
@@ -46,7 +46,7 @@ pub(super) fn bytes_of(folder: &Path) -> Result<u64, StockError> {
     Ok(bytes)
 }
 
-/// Whether a file of a git directory is a pack's, or a loose object.
+/// Whether a file of a git directory belongs to a pack or is a loose object.
 fn is_immutable(inside: &Path) -> bool {
     let mut parts = inside.iter().filter_map(|part| part.to_str());
     if parts.next() != Some("objects") {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packs_and_objects_are_linked_and_the_rest_is_copied() {
+    fn packs_and_objects_are_linked_others_copied() {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
         let files =

@@ -1,4 +1,4 @@
-//! What a job is in words of git.
+//! Jobs as commands of git.
 
 use std::{
     cell::OnceCell,
@@ -20,7 +20,7 @@ use repackbench_records::{Client, ClientKind};
 use repackbench_writer::git::metadata::isolate;
 
 use super::{
-    Caches, Git, Help, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload,
+    Caches, Git, GitFeature, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload,
     copies::{bytes_of, copy_repository},
     made_once, output,
     output::OutputForm,
@@ -28,16 +28,16 @@ use super::{
 };
 use crate::workloads::{WorkloadError, WorkloadSpec};
 
-/// The protocols that git may speak: none in isolation, and what [`url`] names for what sends and receives.
+/// The protocols that git may speak: none in isolation, and that of [`url`] for sending and receiving.
 const ALLOWED: &str = "GIT_ALLOW_PROTOCOL";
 
 /// How git reads a row.
 #[derive(Debug, Clone)]
 pub(crate) struct GitReader {
-    /// With the library, and this zlib; without it if there is none.
+    /// The zlib of the library; `None` without the library.
     pub(crate) zlib: Option<Zlib>,
-    /// What else helps it.
-    pub(crate) helps: Vec<Help>,
+    /// The features of git that it uses.
+    pub(crate) features: Vec<GitFeature>,
 }
 
 /// git on one variant, with the library or without.
@@ -45,27 +45,28 @@ pub(crate) struct GitReader {
 pub(crate) struct GitRow {
     git: Rc<Git>,
     client: Client,
-    /// Where the library is in place.
+    /// git with the library; `None` without.
     library: Option<GitClient>,
-    /// The variant, or a repository on the objects of the one as found, with nothing in its configuration that git would run.
+    /// The variant, or for the source a repository on its objects, whose configuration names no program.
     git_dir: PathBuf,
     /// Whether git without the library reads it.
     is_plain: bool,
-    /// Whether what git writes has the codec of what is there.
+    /// Whether git writes with the codec of the variant.
     writes: bool,
     is_source: bool,
-    helps: Vec<Help>,
-    /// A folder of its own for what lives as long as the session.
+    features: Vec<GitFeature>,
+    /// A folder for files that live as long as the session.
     folder: PathBuf,
     /// A copy with commit-graph and bitmaps.
     forge: OnceCell<PathBuf>,
-    /// A repository that lacks so many of the newest commits, and one that has them loose.
+    /// A repository that lacks the newest commits, and one that has them loose.
     without_newest: OnceCell<PathBuf>,
     with_loose: OnceCell<PathBuf>,
 }
 
 impl GitRow {
-    /// git on `repository`, which it writes with `spec` if there is one, and the library if a zlib is named. `number` is the row's.
+    /// git on `repository`, with the library if `reader` has a zlib. It writes with `spec` if there is one. `number` is
+    /// the number of the row.
     pub(crate) fn new(
         git: &Rc<Git>,
         repository: &GitRepository,
@@ -74,11 +75,11 @@ impl GitRow {
         number: usize,
         is_source: bool,
     ) -> Result<Self, StockError> {
-        let GitReader { zlib, helps } = reader;
+        let GitReader { zlib, features } = reader;
         let folder = git.scratch.join(format!("row-{number}"));
         fs::create_dir(&folder).map_err(|error| StockError::files("create", &folder, error))?;
         let git_dir = match is_source {
-            // Somebody else may have written its configuration.
+            // The configuration may be somebody else's.
             true => {
                 git.program.check_owner(repository.git_dir())?;
                 let isolated = folder.join("source.git");
@@ -105,7 +106,7 @@ impl GitRow {
             version: git.program.version().to_owned(),
             library: library.is_some(),
             zlib: zlib.unwrap_or_default().name().to_owned(),
-            helps: helps.iter().map(Help::to_string).collect(),
+            helps: features.iter().map(GitFeature::to_string).collect(),
         };
         Ok(GitRow {
             git: Rc::clone(git),
@@ -115,7 +116,7 @@ impl GitRow {
             is_plain,
             writes: is_plain && spec.is_none() || library_writes,
             is_source,
-            helps: helps.clone(),
+            features: features.clone(),
             folder,
             forge: OnceCell::new(),
             without_newest: OnceCell::new(),
@@ -130,20 +131,20 @@ impl GitRow {
             library.set_up(&mut command);
         }
         command.env("GIT_DIR", &self.git_dir).env_remove("GIT_WORK_TREE");
-        for setting in self.helps.iter().filter_map(|help| help.setting()) {
+        for setting in self.features.iter().filter_map(|feature| feature.setting()) {
             command.args(["-c", &setting]);
         }
         Ok(command)
     }
 
-    /// git on another repository, with or without the library as on the variant.
+    /// git on another repository, with the library if the row has it.
     fn command_on(&self, git_dir: &Path, caches: Caches) -> Result<Command, StockError> {
         let mut command = self.command(caches)?;
         command.env("GIT_DIR", git_dir);
         Ok(command)
     }
 
-    /// git on the variant with the caches that the job wants.
+    /// git on the variant with the caches of the job.
     fn command_for(&self, job: &StockJob) -> Result<Command, StockError> {
         match self.caches_of(job) {
             Caches::Off => self.command(Caches::Off),
@@ -151,7 +152,7 @@ impl GitRow {
         }
     }
 
-    /// The repository that a job's transport serves from.
+    /// The repository that the transport of a job serves.
     fn served(&self, job: &StockJob) -> Result<PathBuf, StockError> {
         match self.caches_of(job) {
             Caches::Forge => Ok(self.forge()?.to_owned()),
@@ -159,12 +160,13 @@ impl GitRow {
         }
     }
 
-    /// A copy at `place` that commands may write to.
+    /// Makes a copy at `place` that commands may write to.
     fn copy(&self, place: &Path) -> Result<(), StockError> {
         copy_repository(&self.git_dir, place)
     }
 
-    /// Gives an ordinary repository the guard of the variant, so that commands write to it what they write to the variant.
+    /// Gives an ordinary repository the guard of the variant, so that commands write to it as they write to the
+    /// variant.
     fn guard(&self, place: &Path) -> Result<(), StockError> {
         if self.is_plain {
             return Ok(());
@@ -179,36 +181,36 @@ impl GitRow {
         config(place, &[KEY, String::from_utf8_lossy(&guard).trim_end()]).map(drop)
     }
 
-    /// Whether the job's caches, or what helps the row, lie beside the packs.
+    /// The caches of the job. Features of the row that are files beside the packs need those of a forge.
     fn caches_of(&self, job: &StockJob) -> Caches {
-        if self.helps.iter().any(|help| help.has_files()) { Caches::Forge } else { job.caches }
+        if self.features.iter().any(|feature| feature.has_files()) { Caches::Forge } else { job.caches }
     }
 
-    /// The copy that has what a forge's repository has, or what helps the row.
+    /// The copy with the caches of a forge, or with the features of the row.
     fn forge(&self) -> Result<&Path, StockError> {
         made_once(&self.forge, self.folder.join("forge"), |place| {
             self.copy(place)?;
-            let all = [Help::CommitGraph, Help::Bitmaps];
-            for help in if self.helps.is_empty() { &all[..] } else { &self.helps } {
-                self.make(*help, place)?;
+            let all = [GitFeature::CommitGraph, GitFeature::Bitmaps];
+            for feature in if self.features.is_empty() { &all[..] } else { &self.features } {
+                self.make(*feature, place)?;
             }
             Ok(())
         })
     }
 
-    /// Makes ready what helps the row.
+    /// Makes the files of the row's features.
     ///
     /// # Errors
-    /// git cannot make it.
-    pub(crate) fn make_helps(&self) -> Result<(), StockError> {
-        if self.helps.iter().any(|help| help.has_files()) { self.forge().map(drop) } else { Ok(()) }
+    /// git cannot make them.
+    pub(crate) fn make_features(&self) -> Result<(), StockError> {
+        if self.features.iter().any(|feature| feature.has_files()) { self.forge().map(drop) } else { Ok(()) }
     }
 
-    /// The bytes of the files that help the row.
+    /// The length of the files of the row's features.
     ///
     /// # Errors
     /// They cannot be read.
-    pub(crate) fn helps_bytes(&self) -> Result<u64, StockError> {
+    pub(crate) fn feature_bytes(&self) -> Result<u64, StockError> {
         match self.forge.get() {
             Some(forge) => {
                 Ok(bytes_of(&forge.join("objects"))?.saturating_sub(bytes_of(&self.git_dir.join("objects"))?))
@@ -217,11 +219,11 @@ impl GitRow {
         }
     }
 
-    fn make(&self, help: Help, place: &Path) -> Result<(), StockError> {
-        let Some(words) = help.command() else { return Ok(()) };
+    fn make(&self, feature: GitFeature, place: &Path) -> Result<(), StockError> {
+        let Some(words) = feature.command() else { return Ok(()) };
         let mut command = self.command_on(place, Caches::Forge)?;
         output(command.args(words))?;
-        if help == Help::Bitmaps {
+        if feature == GitFeature::Bitmaps {
             let pack_folder = place.join("objects").join("pack");
             let names = fs::read_dir(&pack_folder).map_err(|error| StockError::files("read", &pack_folder, error))?;
             let is_bitmap = |name: OsString| Path::new(&name).extension() == Some(OsStr::new("bitmap"));
@@ -234,7 +236,7 @@ impl GitRow {
         Ok(())
     }
 
-    /// The commit so many before the job's, by first parents.
+    /// The ancestor of the job's revision, as many commits back as the job looks at, by first parents.
     fn commit_before(&self, job: &StockJob) -> Result<String, StockError> {
         let (revision, commits) = (revision(job)?, job.commits.unwrap_or_default());
         let mut command = self.command(Caches::Off)?;
@@ -248,7 +250,7 @@ impl GitRow {
         Ok(String::from_utf8_lossy(&said).trim_end().to_owned())
     }
 
-    /// A bare repository that has all but the newest commits.
+    /// A bare repository with all except the newest commits.
     fn without_newest(&self, job: &StockJob) -> Result<&Path, StockError> {
         made_once(&self.without_newest, self.folder.join("old"), |place| {
             let before = self.commit_before(job)?;
@@ -259,7 +261,7 @@ impl GitRow {
         })
     }
 
-    /// One that has those loose beside a pack.
+    /// A repository with the newest commits loose beside a pack.
     fn with_loose(&self, job: &StockJob) -> Result<&Path, StockError> {
         let old = self.without_newest(job)?;
         made_once(&self.with_loose, self.folder.join("loose"), |place| {
@@ -278,7 +280,7 @@ impl GitRow {
         output(command.args(["init", "-q", "--bare"]).arg(place)).map(drop)
     }
 
-    /// git that receives, from no repository of ours.
+    /// git as the receiver, not in a repository of this program.
     fn transport(&self, job: &StockJob, receiver: Receiver) -> Result<Command, StockError> {
         let mut command = match receiver {
             Receiver::Zlib => self.git.command(self.caches_of(job)),
@@ -288,7 +290,8 @@ impl GitRow {
         Ok(command)
     }
 
-    /// The sending side's program as git hands it to a shell: git with the library, if the row has it, whoever receives.
+    /// The program of the sending side, quoted for the shell that git starts: git with the library if the row has it,
+    /// whoever receives.
     fn upload_pack(&self) -> Result<OsString, StockError> {
         let place = self.folder.join("upload-pack");
         let in_shell = OsString::from_vec(quoted(place.as_os_str()));
@@ -333,14 +336,14 @@ impl GitRow {
         match spec {
             WorkloadSpec::Checkout => return self.checkout(command, job, scratch),
             WorkloadSpec::Traverse => {
-                // Variants have no other work trees, whose HEADs would count.
+                // Variants have no other work trees, the HEADs of which would count.
                 command.args(["rev-list", "--single-worktree", "--objects", "--all"]);
-                if job.has_helps {
-                    // The bitmaps know no names.
+                if job.has_features {
+                    // Bitmaps have no names.
                     command.arg("--no-object-names");
                     form = OutputForm::Lines;
                 }
-                if job.caches == Caches::Forge || self.helps.contains(&Help::Bitmaps) {
+                if job.caches == Caches::Forge || self.features.contains(&GitFeature::Bitmaps) {
                     command.arg("--use-bitmap-index");
                     form = OutputForm::Lines;
                 }
@@ -363,8 +366,8 @@ impl GitRow {
         Ok(Prepared { command, input, form, made: Made::Nothing })
     }
 
-    /// `git log -S` on the newest commits. Its own limit counts the commits that it finds, and not those that it looks at; so these are
-    /// listed beforehand, in the file that is returned.
+    /// `git log -S` on the newest commits. Its own limit counts the commits that it finds, not those that it searches.
+    /// So these are listed beforehand in the returned file.
     fn pickaxe_in(
         &self,
         command: &mut Command,
@@ -398,13 +401,13 @@ impl StockClient for GitRow {
 
     fn is_for(&self, job: &StockJob) -> bool {
         let writes = matches!(job.workload, StockWorkload::Repack | StockWorkload::RepackIncremental);
-        // A sender's settings are not the receiver's.
+        // The settings of the sender do not apply to the receiver.
         let sends = matches!(job.workload, StockWorkload::Clone(_) | StockWorkload::Fetch(_));
-        if sends && matches!(self.helps.as_slice(), [Help::DeltaCache(_)]) {
+        if sends && matches!(self.features.as_slice(), [GitFeature::DeltaCache(_)]) {
             return false;
         }
         let copies = writes || job.caches == Caches::Forge || matches!(job.workload, StockWorkload::Fetch(_));
-        // A source may have alternates, which a copy would look for elsewhere.
+        // The source may have alternates, which a copy would not find.
         !(copies && self.is_source) && (!writes || self.writes)
     }
 
@@ -457,7 +460,7 @@ impl StockClient for GitRow {
     }
 }
 
-/// The place as a URL, by which git takes no short cut.
+/// The place as a URL, so that git takes no short cut.
 fn url(place: &Path) -> OsString {
     let mut url = b"file://".to_vec();
     for byte in place.as_os_str().as_bytes() {
@@ -469,7 +472,7 @@ fn url(place: &Path) -> OsString {
     OsString::from_vec(url)
 }
 
-/// In quotes that a shell takes off.
+/// The text quoted for a shell.
 fn quoted(text: &OsStr) -> Vec<u8> {
     let mut quoted = vec![b'\''];
     for byte in text.as_bytes() {

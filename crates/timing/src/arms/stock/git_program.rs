@@ -1,4 +1,4 @@
-//! The git of a session, and what it is told in every row.
+//! The git of a session, with the settings of all rows.
 
 use std::{
     ffi::OsStr,
@@ -22,17 +22,17 @@ const SETTINGS: [(&str, &str); 7] = [
     ("uploadpack.allowAnySHA1InWant", "true"),
 ];
 
-/// What does a part of the work beforehand.
+/// The settings of caches, which do a part of the work beforehand.
 const CACHE_SETTINGS: [&str; 3] = ["core.commitGraph", "core.multiPackIndex", "pack.useBitmaps"];
 
-/// When the commits are made that a job makes.
+/// The date of commits that a job makes.
 const DATE: &str = "2005-04-07T22:13:13Z";
 
 /// The git of a session.
 #[derive(Debug)]
 pub(crate) struct Git {
     pub(super) program: GitProgram,
-    /// A folder for what lives as long as the session.
+    /// A folder for files that live as long as the session.
     pub(super) scratch: PathBuf,
 }
 
@@ -40,7 +40,7 @@ impl Git {
     /// Finds the git that `program` names; `scratch` is an empty folder that outlives it.
     pub(crate) fn new(program: &OsStr, scratch: &Path) -> Result<Self, StockError> {
         let git = Git { program: GitProgram::new(program)?, scratch: scratch.to_owned() };
-        // Rows find it again; whoever has none should know before variants are made.
+        // Rows look for it again. If it is missing, the error should come before variants are made.
         Preload::find()?;
         for caches in [Caches::Off, Caches::Forge] {
             let path = git.config(caches);
@@ -61,10 +61,10 @@ impl Git {
     /// A command in isolation, without a repository.
     pub(super) fn command(&self, caches: Caches) -> Command {
         let mut command = self.program.command(settings(caches));
-        // For what git starts in other repositories: they lose what it is told otherwise.
+        // For processes that git starts in other repositories, which lose all other settings.
         command.env("GIT_CONFIG_GLOBAL", self.config(caches));
         command.env("GIT_AUTHOR_DATE", DATE).env("GIT_COMMITTER_DATE", DATE).current_dir(&self.scratch);
-        // The index of a work tree knows attributes that no variant has.
+        // The index of a work tree may hold attributes, which variants do not have.
         command.env("GIT_INDEX_FILE", self.scratch.join("no-index"));
         command
     }

@@ -1,4 +1,4 @@
-//! What a job is in words of hg.
+//! Jobs as commands of hg.
 
 use std::{
     cell::OnceCell,
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::workloads::WorkloadSpec;
 
-/// What layouts of today require, and the setting by which hg does without it in a repository that it makes.
+/// The requirements of current layouts, each with the setting that makes hg create a repository without it.
 pub const LATER_LAYOUTS: [(&str, &str); 2] =
     [("generaldelta", "format.usegeneraldelta=no"), ("sparserevlog", "format.sparse-revlog=no")];
 
@@ -32,7 +32,7 @@ pub const LATER_LAYOUTS: [(&str, &str); 2] =
 #[derive(Debug)]
 pub(crate) struct Hg {
     program: HgProgram,
-    /// A folder for what lives as long as the session.
+    /// A folder for files that live as long as the session.
     scratch: PathBuf,
 }
 
@@ -50,7 +50,8 @@ impl Hg {
         self.program.extension().is_some()
     }
 
-    /// A command in isolation, without a repository. What it keeps beside repositories, large files say, goes to the session's folder.
+    /// A command in isolation, without a repository. Files that it keeps outside of repositories, such as large files,
+    /// go to the session's folder.
     fn command(&self) -> Command {
         let mut command = self.program.command();
         command.env("HOME", &self.scratch).env_remove("XDG_CACHE_HOME").current_dir(&self.scratch);
@@ -65,21 +66,21 @@ pub(crate) struct HgRow {
     client: Client,
     /// The repository: the parent of `.hg`.
     root: PathBuf,
-    /// What new revlogs are written under.
+    /// The codec of new revlogs.
     codec: Option<String>,
-    /// Settings by which a repository that hg makes has the layout of this one.
+    /// The settings that give a repository made by hg the layout of this one.
     layout: Vec<&'static str>,
-    /// A folder of its own for what lives as long as the session.
+    /// A folder for files that live as long as the session.
     folder: PathBuf,
-    /// Copies without hg's caches, and with them.
+    /// A copy without hg's caches, and one with them.
     bare: OnceCell<PathBuf>,
     forge: OnceCell<PathBuf>,
-    /// A repository that lacks so many of the newest changesets.
+    /// A repository that lacks the newest changesets.
     without_newest: OnceCell<PathBuf>,
 }
 
 impl HgRow {
-    /// hg on `repository`, whose codec is `codec` where it is known. `number` is the row's.
+    /// hg on `repository`, whose codec is `codec` if it is known. `number` is the number of the row.
     pub(crate) fn new(
         hg: &Rc<Hg>,
         repository: &HgRepository,
@@ -115,7 +116,7 @@ impl HgRow {
         })
     }
 
-    /// hg with the row's codec and layout, on no repository yet.
+    /// hg with the row's codec and layout, without a repository.
     fn command(&self) -> Command {
         let mut command = self.hg.command();
         for setting in &self.layout {
@@ -153,12 +154,12 @@ impl HgRow {
             });
         }
         let place = made_once(&self.bare, self.folder.join("bare"), |place| self.copy(place))?;
-        // Those of the run before.
+        // The caches of the previous run.
         remove(&place.join(".hg").join("cache"))?;
         Ok(place)
     }
 
-    /// A copy at `place` of what is stored: without configuration, caches and what belongs to a work tree.
+    /// Makes a copy at `place` of what is stored: without configuration, caches and files of the work tree.
     fn copy(&self, place: &Path) -> Result<(), StockError> {
         let repository = HgRepository::open(&self.root).map_err(ClientError::from)?;
         let hg = place.join(".hg");
@@ -171,7 +172,7 @@ impl HgRow {
         Ok(())
     }
 
-    /// A work tree at `tree`, without files, that shares the store of the repository `root`: what `hg share` makes.
+    /// Makes a work tree at `tree`, without files, that shares the store of the repository `root`, as `hg share` does.
     fn share(&self, root: &Path, tree: &Path) -> Result<(), StockError> {
         let (from, to) = (root.join(".hg"), tree.join(".hg"));
         let failed = |error| StockError::files("create", &to, error);
@@ -207,7 +208,7 @@ impl HgRow {
         Ok(Prepared { command, input: None, form: OutputForm::Text, made: Made::Nothing })
     }
 
-    /// What a repository has that a command made, with the command that lists it.
+    /// The changesets of a repository that a command made, with the command that lists them.
     fn changesets_of(&self, root: &Path) -> Made {
         let mut command = self.command_on(root);
         command.args(["log", "-r", "all()", "-T", "{node} {manifest} {files}\n"]);
@@ -225,7 +226,7 @@ impl StockClient for HgRow {
     }
 
     fn is_for(&self, job: &StockJob) -> bool {
-        // Under what codec would it write?
+        // Without a codec it could not write.
         let writes = matches!(job.workload, StockWorkload::Repack | StockWorkload::Clone(_) | StockWorkload::Fetch(_));
         !(writes && self.codec.is_none()) && job.workload.is_of(Vcs::Mercurial)
     }
@@ -282,7 +283,8 @@ impl StockClient for HgRow {
     }
 }
 
-/// How many changesets the repository at `root` has, hidden ones among them: read here, as a start of hg takes as long as a small job.
+/// The number of changesets of the repository at `root`, including hidden ones. Read by this program, since starting hg
+/// takes as long as a small job.
 pub(crate) fn changesets(root: &Path) -> Result<u64, ReaderError> {
     let repository = HgRepository::open(root)?;
     match repository.revlogs().iter().find(|files| files.kind == ObjectKind::Changelog) {
@@ -291,12 +293,12 @@ pub(crate) fn changesets(root: &Path) -> Result<u64, ReaderError> {
     }
 }
 
-/// Settings by which hg makes a repository without those of today's layouts that one does not have.
+/// The settings that make hg create a repository without the current layouts that the source lacks.
 fn layout_settings(has: impl Fn(&str) -> bool) -> Vec<&'static str> {
     LATER_LAYOUTS.iter().filter(|(later, _)| !has(later)).map(|(_, setting)| *setting).collect()
 }
 
-/// Removes a file or folder that may not be there.
+/// Removes a file or folder if it exists.
 fn remove(path: &Path) -> Result<(), StockError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
@@ -312,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hg_makes_has_the_layout_of_what_it_reads() {
+    fn repositories_made_by_hg_have_the_layout_of_the_source() {
         assert_eq!(layout_settings(|_| true), [""; 0]);
         assert_eq!(layout_settings(|later| later == "generaldelta"), ["format.sparse-revlog=no"]);
         assert_eq!(layout_settings(|_| false), ["format.usegeneraldelta=no", "format.sparse-revlog=no"]);

@@ -1,23 +1,23 @@
 //! Workloads as the users' own commands: stock git or hg, unpatched, each job a process.
 //!
-//! - `workload`: which jobs there are, and their names, which are those of the replays where both do the same;
-//! - `git_program`: the git of a session and what it is told in every row;
-//! - `git`: what a job is in words of git, with or without the library;
-//! - `help`: what else than a codec helps git;
-//! - `hg`: the same in words of hg, with the extension or without;
+//! - `workload`: the jobs and their names, which are those of the replays if both do the same;
+//! - `git_program`: the git of a session, with the settings of all rows;
+//! - `git`: jobs as commands of git, with or without the library;
+//! - `git_feature`: features of git that make it faster without another codec;
+//! - `hg`: jobs as commands of hg, with the extension or without;
 //! - `copies`: repositories that commands may write to;
 //! - `run`: jobs, run without a clock or timed;
 //! - `child`: one process, timed;
-//! - `output`: what it leaves, counted and hashed;
-//! - `replayed`: what a replay comes to in the same words.
+//! - `output`: what it prints or writes, counted and hashed;
+//! - `replayed`: the output of a replay in the form of the command's.
 //!
-//! A row reads through a `StockClient`; another client is one more of those.
+//! A row reads through a `StockClient`; another client would be one more implementation of it.
 
 mod child;
 mod copies;
 mod git;
+mod git_feature;
 mod git_program;
-mod help;
 mod hg;
 mod output;
 mod replayed;
@@ -38,8 +38,8 @@ use repackbench_records::{Client, WorkloadLabel};
 
 pub use self::copies::copy_repository;
 pub(crate) use self::git::{GitReader, GitRow};
+pub use self::git_feature::GitFeature;
 pub(crate) use self::git_program::Git;
-pub use self::help::Help;
 pub use self::hg::LATER_LAYOUTS;
 use self::hg::changesets;
 pub(crate) use self::hg::{Hg, HgRow};
@@ -49,7 +49,7 @@ pub(crate) use self::run::{RowClient, StockOutput, StockRunner};
 pub use self::workload::{Caches, NoStockWorkload, Receiver, StockWorkload};
 use crate::workloads::WorkloadError;
 
-/// Which jobs the user's own client does, and which clients.
+/// The jobs that the user's own client does, and the client.
 #[derive(Debug, Clone)]
 pub struct StockPlan {
     /// The git to run, by name or path.
@@ -58,15 +58,17 @@ pub struct StockPlan {
     pub hg: OsString,
     /// The extension that hg needs for codecs it does not have; with it every codec is read by the same code.
     pub hg_extension: Option<PathBuf>,
-    /// Further implementations of zlib that the baseline is read by, a row for each.
+    /// Further implementations of zlib that read the baseline, a row for each.
     pub zlibs: Vec<Zlib>,
-    /// What else helps git: a row of the baseline for each, and rows of all that has rechosen deltas with all of them.
-    pub helps: Vec<Help>,
-    /// Whether caches that hide work are off, or as a forge has them, or both.
+    /// Features of git: a row of the baseline with each, and a row of each variant with recomputed deltas with all of
+    /// them.
+    pub features: Vec<GitFeature>,
+    /// The caches to measure with: off, as on a forge, or both.
     pub caches: Vec<Caches>,
     /// The jobs.
     pub workloads: Vec<StockWorkload>,
-    /// A program that tells the peak memory of a command, by its [`METER_COMMAND`](repackbench_client::METER_COMMAND); without one, peaks are not known.
+    /// A program that measures the peak memory of a command by its
+    /// [`METER_COMMAND`](repackbench_client::METER_COMMAND); `None` if peaks are not measured.
     pub meter: Option<PathBuf>,
 }
 
@@ -76,15 +78,15 @@ pub enum StockError {
     /// The client cannot be run on a repository.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// A command failed, or did what it should not.
+    /// A command failed or had a wrong result.
     #[error("{command}: {why}")]
     Failed {
-        /// The command, as a shell would read it but for quotes.
+        /// The command line, without quotes.
         command: String,
-        /// What it said.
+        /// The reason.
         why: String,
     },
-    /// Files around it cannot be written or read.
+    /// Files of the command cannot be written or read.
     #[error(transparent)]
     Files(#[from] WorkloadError),
     /// The clock cannot be read.
@@ -125,7 +127,7 @@ impl StockError {
     }
 }
 
-/// One job: a workload, and what helps it.
+/// One job: a workload with its caches.
 #[derive(Debug, Clone)]
 pub(crate) struct StockJob {
     pub(crate) workload: StockWorkload,
@@ -133,23 +135,23 @@ pub(crate) struct StockJob {
     pub(crate) label: WorkloadLabel,
     /// The commit that it starts from.
     pub(crate) revision: Option<String>,
-    /// The most commits that it looks at.
+    /// The largest number of commits that it looks at.
     pub(crate) commits: Option<u64>,
-    /// Whether rows differ in what helps them: then they print the same only in another order.
-    pub(crate) has_helps: bool,
+    /// Whether rows differ in features of git: then they print the same lines in different orders.
+    pub(crate) has_features: bool,
 }
 
 /// A command that is ready to be started.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) command: Command,
-    /// The file that is its stdin already, for who starts it in another way; it has an empty one without.
+    /// The file that `command` has as stdin, for callers that start it in another way; `None` for an empty stdin.
     pub(crate) input: Option<PathBuf>,
     pub(crate) form: OutputForm,
     pub(crate) made: Made,
 }
 
-/// What a command makes besides its output.
+/// What a command makes apart from its output.
 #[derive(Debug)]
 pub(crate) enum Made {
     /// Nothing.
@@ -162,35 +164,35 @@ pub(crate) enum Made {
     Changesets {
         /// The repository.
         root: PathBuf,
-        /// Lists them.
+        /// The command that lists them.
         list: Box<Command>,
     },
 }
 
-/// One row's client: it knows the variant, and what a job is in its words.
+/// The client of a row: it knows the variant and turns jobs into commands.
 pub(crate) trait StockClient {
-    /// What records say of it.
+    /// The description of the client in records.
     fn client(&self) -> &Client;
 
     /// Whether it can do the job.
     fn is_for(&self, job: &StockJob) -> bool;
 
-    /// A folder for what lives as long as one run.
+    /// The folder for files of a single run.
     fn scratch(&self) -> &Path;
 
-    /// What costs nothing but the start of its process.
+    /// A command that does nothing except start its process.
     fn start(&self) -> Result<Command, StockError>;
 
-    /// Makes ready what `job` needs, in the empty folder `scratch`; not timed. The folder is removed afterwards.
+    /// Prepares `job` in the empty folder `scratch`, which is removed afterwards; not timed.
     fn prepare(&self, job: &StockJob, scratch: &Path) -> Result<Prepared, StockError>;
 }
 
-/// Runs a command whose time does not matter, and returns what it prints.
+/// Runs a command whose time does not matter, and returns its output.
 fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
     repackbench_client::output(command).map_err(|error| StockError::of(command, error))
 }
 
-/// The folder that `make` makes when it is asked for first.
+/// The folder `place`, which `make` creates at the first call.
 fn made_once(
     cell: &OnceCell<PathBuf>,
     place: PathBuf,

@@ -1,4 +1,4 @@
-//! What a command leaves: counted in timed runs, hashed in the untimed one.
+//! The results of a command: counted in timed runs, hashed in the untimed run.
 
 use std::{fs, io, os::unix::ffi::OsStrExt, os::unix::fs::PermissionsExt, path::Path};
 
@@ -10,16 +10,16 @@ use walkdir::WalkDir;
 use super::StockError;
 use crate::workloads::Counts;
 
-/// What of a command's output has to be the same for every row.
+/// The part of a command's output that has to be the same for all rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutputForm {
     /// All of it.
     Text,
-    /// The lines, in whatever order.
+    /// The lines, in any order.
     Lines,
-    /// Nothing: it says what it does, not what there is.
+    /// Nothing: the output describes the work, not the content.
     Nothing,
-    /// The objects that `git cat-file --batch` prints, in whatever order: it is that of the packs.
+    /// The objects that `git cat-file --batch` prints, in any order: git uses the order of the packs.
     Objects,
 }
 
@@ -52,9 +52,9 @@ pub(crate) struct OutputDigester {
     form: OutputForm,
     hasher: IdHasher,
     sum: [u64; 4],
-    /// What of a line, or of an object, was read so far.
+    /// The beginning of a line that is not complete.
     part: Vec<u8>,
-    /// How many bytes of the object are still to come, its line feed among them.
+    /// The number of bytes of the object that are still to come, including its line feed.
     left: u64,
     is_broken: bool,
 }
@@ -76,10 +76,10 @@ impl OutputDigester {
         self.counter.counts()
     }
 
-    /// The digest of what was taken.
+    /// The digest of the output.
     ///
     /// # Errors
-    /// It does not have the form.
+    /// The output does not have the form.
     pub(crate) fn digest(mut self) -> Result<ContentDigest, String> {
         if self.form == OutputForm::Text {
             return Ok(ContentDigest {
@@ -99,7 +99,8 @@ impl OutputDigester {
         Ok(ContentDigest { algorithm: algorithm.into(), hex })
     }
 
-    /// Adds the hash of a line or an object: a sum does not know an order, and one that is there twice does not vanish from it.
+    /// Adds the hash of a line or an object. A sum is independent of the order, and unlike an exclusive or, it counts
+    /// repeated lines.
     fn add(&mut self) {
         let digest = std::mem::replace(&mut self.hasher, sha256()).finish();
         for (sum, word) in self.sum.iter_mut().zip(digest.as_bytes().chunks_exact(8)) {
@@ -160,15 +161,15 @@ fn size_in(line: &[u8]) -> Option<u64> {
     size.parse().ok().filter(|_| words.next().is_none())
 }
 
-/// The files of a work tree, counted; and hashed, if wanted.
+/// The files of a work tree, counted; hashed as well if `is_hashed`.
 ///
 /// # Errors
-/// One cannot be read.
+/// A file cannot be read.
 pub(crate) fn files(folder: &Path, is_hashed: bool) -> Result<(Counts, Option<ContentDigest>), StockError> {
     let failed = |error: &dyn std::fmt::Display| StockError::files("read", folder, error);
     let (mut files, mut bytes) = (0_u64, 0_u64);
     let mut hasher = sha256();
-    // hg's own files, which differ, lie in the work tree.
+    // hg's own files, which differ, are in the work tree.
     let is_tree = |entry: &walkdir::DirEntry| entry.depth() != 1 || entry.file_name() != ".hg";
     for entry in WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(is_tree) {
         let entry = entry.map_err(|error| failed(&error))?;
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn text_has_an_order_and_lines_have_none() {
+    fn order_matters_for_text_but_not_for_lines() {
         let (one, other) = (&[&b"a\nb\n"[..]][..], &[&b"b\n"[..], b"a\n"][..]);
         assert_ne!(digest(OutputForm::Text, one), digest(OutputForm::Text, other));
         assert_eq!(digest(OutputForm::Lines, one), digest(OutputForm::Lines, other));
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_found_wherever_the_pieces_end() {
+    fn objects_are_found_across_pieces() {
         let (first, second) = (b"aa blob 4\n\nx\n\n\n", b"bb tree 0\n\n");
         let whole = digest(OutputForm::Objects, &[&first[..], second].concat().chunks(100).collect::<Vec<_>>());
         let other = [&second[..], first].concat();
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_of_bytes_and_lines() {
+    fn bytes_and_lines_are_counted() {
         let mut counter = OutputCounter::default();
         assert!(counter.counts().is_empty());
         counter.take(b"a\nb");

@@ -1,4 +1,4 @@
-//! What a replay sees, in the words of the command that does the same: both have to come to the same text.
+//! What a replay sees, printed like the output of the command that does the same: both have to be the same text.
 
 use gix_hash::oid;
 use repackbench_client::Sink;
@@ -7,15 +7,15 @@ use repackbench_reader::{History, ObjectKind};
 use super::output::{OutputCounter, OutputDigester, OutputForm};
 use crate::workloads::{Counts, HistoryRange, Observer, VariantPlace, WorkloadError, WorkloadSpec};
 
-/// What a command of git would have printed.
+/// The output that a command of git would have.
 pub(crate) struct ReplayedOutput {
-    /// Bytes and lines; lines alone where the command adds names to ids.
+    /// Bytes and lines; only lines if the command adds names to ids.
     pub(crate) counts: Counts,
-    /// The digest of the text; `None` where only lines are counted.
+    /// The digest of the text; `None` if only lines are counted.
     pub(crate) hex: Option<String>,
 }
 
-/// Replays a workload, and tells what git would print; `None` for one of which a replay does not see just that.
+/// Replays a workload, and returns what git would print; `None` if a replay does not see exactly that.
 pub(crate) fn output_of(
     spec: &WorkloadSpec,
     range: &HistoryRange,
@@ -40,7 +40,7 @@ pub(crate) fn output_of(
     Ok(Some(ReplayedOutput { counts, hex: digest.map(|digest| digest.hex) }))
 }
 
-/// Takes what is seen as text.
+/// Prints what a workload sees.
 struct Printed {
     digester: OutputDigester,
     counter: OutputCounter,

@@ -66,13 +66,13 @@ impl<'a> StockRunner<'a> {
         Ok(median_duration(&mut times).unwrap_or_default())
     }
 
-    /// The time to make the files that help git on a row; `None` if none do.
+    /// The time to make the files of the features of a row; `None` if none do.
     pub(crate) fn making_of(&self, row: &GitRow) -> Result<Option<Sample>, StockError> {
         if row.client().helps.is_empty() {
             return Ok(None);
         }
         let start = self.clock.read_children().map_err(StockError::Clock)?;
-        row.make_helps()?;
+        row.make_features()?;
         Ok(Some(Sample::between(start, self.clock.read_children().map_err(StockError::Clock)?)))
     }
 

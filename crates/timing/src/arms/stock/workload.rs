@@ -1,4 +1,4 @@
-//! Which jobs stock clients do, as the user names them.
+//! The jobs of stock clients, by the names that users type.
 
 use std::{fmt, str::FromStr};
 
@@ -7,35 +7,35 @@ use repackbench_records::{ComparedTime, Vcs, WorkloadLabel};
 use super::StockJob;
 use crate::workloads::{HistoryRange, WorkloadSpec};
 
-/// How many commits come anew where nothing else is said.
+/// The default number of new commits.
 const NEW_COMMITS: u64 = 100;
 
-/// Caches that do a part of the work beforehand: git's commit-graph, bitmaps and multi-pack-index, or those of hg.
+/// The caches that do a part of the work beforehand: git's commit-graph, bitmaps and multi-pack-index, or those of hg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caches {
-    /// None is used.
+    /// No cache is used.
     Off,
-    /// All are there and used, as on a forge.
+    /// All caches exist and are used, as on a forge.
     Forge,
 }
 
-/// Who receives a clone or a fetch.
+/// The receiver of a clone or a fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receiver {
     /// Stock git without the library.
     Zlib,
-    /// The same as the sender: with the library where that has it.
+    /// The same as the sender: with the library if the sender has it.
     Same,
 }
 
 /// A job of a stock client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StockWorkload {
-    /// One that is replayed in-process, too.
+    /// A job that is also replayed in-process.
     Replayed(WorkloadSpec),
     /// `fsck`: check everything; hg calls it `verify`.
     Fsck,
-    /// `repack`: choose all deltas anew, and write everything; hg calls it `debugupgraderepo`.
+    /// `repack`: search for all deltas again, and write everything; hg calls it `debugupgraderepo`.
     Repack,
     /// `repack:incremental`: pack the objects of the newest commits.
     RepackIncremental,
@@ -45,21 +45,21 @@ pub enum StockWorkload {
     Fetch(Receiver),
 }
 
-/// A name of no stock client's job.
+/// A name that is no job of a stock client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoStockWorkload {
-    /// Nothing is called so.
+    /// An unknown name.
     #[error("{0}, fsck, repack, repack:incremental, clone:zlib, clone:same, fetch:zlib, fetch:same")]
     Unknown(String),
-    /// No command does just that.
+    /// No command does exactly that.
     #[error("{0}: no command of git or hg does that and nothing else; it is replayed in-process only")]
     NoCommand(WorkloadSpec),
-    /// It is a job of the other system's client.
+    /// The job of another client.
     #[error("{0}: no command of {client} does that", client = if *.1 == Vcs::Git { "git" } else { "hg" })]
     NotOf(StockWorkload, Vcs),
 }
 
-/// Those that no replay does, with their names.
+/// The jobs that no replay does, with their names.
 const OWN: [(&str, StockWorkload); 7] = [
     ("fsck", StockWorkload::Fsck),
     ("repack", StockWorkload::Repack),
@@ -71,14 +71,14 @@ const OWN: [(&str, StockWorkload); 7] = [
 ];
 
 impl StockWorkload {
-    /// Those that run in a repository of `vcs` when none is named: all that only read.
+    /// The jobs that run in a repository of `vcs` by default: all that only read.
     pub fn all(vcs: Vcs) -> Vec<StockWorkload> {
         let replayed = WorkloadSpec::all().into_iter().chain([WorkloadSpec::Sizes, WorkloadSpec::CatAll]);
         let replayed = replayed.filter_map(|spec| StockWorkload::try_from(spec).ok());
         replayed.chain([StockWorkload::Fsck]).filter(|workload| workload.is_of(vcs)).collect()
     }
 
-    /// Whether a command of the system's client does it.
+    /// Whether the client of `vcs` has a command for it.
     pub fn is_of(&self, vcs: Vcs) -> bool {
         vcs == Vcs::Git
             || match self {
@@ -121,7 +121,7 @@ impl StockWorkload {
         }
     }
 
-    /// Its jobs under each of `caches`: one where they make no difference.
+    /// Its jobs under each of `caches`; one job if caches make no difference.
     pub(crate) fn jobs(
         &self,
         (program, vcs): (&str, Vcs),
@@ -150,11 +150,18 @@ impl StockWorkload {
         if caches == Caches::Forge {
             label.parameters.insert(WorkloadLabel::CACHES.to_owned(), "forge".to_owned());
         }
-        StockJob { workload: self.clone(), caches, label, revision: head.map(str::to_owned), commits, has_helps: false }
+        StockJob {
+            workload: self.clone(),
+            caches,
+            label,
+            revision: head.map(str::to_owned),
+            commits,
+            has_features: false,
+        }
     }
 
-    /// Which of the times of a run is compared: as in the replay, but for files that are written. Nobody can tell when a
-    /// command writes them, so the kernel's work is left out as a whole.
+    /// The time of a run that is compared: that of the replay, except if files are written. The moments when a command
+    /// writes them are unknown, so all of the kernel's work is left out.
     pub(crate) fn compared_time(&self, range: &HistoryRange) -> ComparedTime {
         match self.replay().map(|spec| spec.build(range, None).compared_time()) {
             Some(ComparedTime::CpuWithoutWriting) => ComparedTime::UserOfCommand,
@@ -238,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_has_the_replay_s_name_and_says_whose_it_is() {
+    fn jobs_have_the_name_of_the_replay_and_the_client() {
         let range = HistoryRange { revision: "HEAD".into(), commits: Some(7) };
         let labels = |name: &str, caches: &[Caches]| {
             let workload: StockWorkload = name.parse().unwrap();
