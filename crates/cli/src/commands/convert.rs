@@ -49,7 +49,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ConvertArguments {
-    /// Repository: the root of a work tree, a git directory or `.hg`.
+    /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no; see `repackbench codecs`. checksum=,
+    /// frame=, loose= and store-if-larger= have no effect in Mercurial repositories.
     #[arg(long, value_name = "SPEC")]
     codec: CodecSpec,
 
