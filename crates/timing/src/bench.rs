@@ -1,7 +1,7 @@
 //! Measures workloads on the variants of a repository.
 //!
-//! First each job runs once on every row without a clock: all rows have to see the same, and the files that they read are in
-//! the page cache afterwards. Then come the blocks; see `METHODOLOGY.md`.
+//! First each job runs once on every row without a clock: all rows have to see the same, and the files that they read
+//! are in the page cache afterwards. Then come the blocks; see `METHODOLOGY.md`.
 //!
 //! - `plan`: what to measure;
 //! - `rows`, `decoders`: the variants as this program reads them; `stock_rows`: the same as git or hg read them;
@@ -79,11 +79,12 @@ pub trait Recorder {
     fn record(&mut self, record: &Record) -> io::Result<()>;
 }
 
-/// Carries `plan` out on `source`, which tables call `name`. Each record goes to `recorder` as soon as it exists. All are returned as
-/// well, even if the user stops the benchmark once runs are timed.
+/// Carries `plan` out on `source`, which tables call `name`. Each record goes to `recorder` as soon as it exists. All
+/// are returned as well, even if the user stops the benchmark once runs are timed.
 ///
 /// # Errors
-/// See [`BenchError`]; it is [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) if the source changed meanwhile.
+/// See [`BenchError`]; it is [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) if the source changed
+/// meanwhile.
 pub fn bench(
     source: &Repository,
     name: &str,
@@ -171,7 +172,8 @@ fn measure_group(
     Ok(())
 }
 
-/// Runs a job in random blocks until there are enough. `records` holds those of an earlier session, and all of them at the end.
+/// Runs a job in random blocks until there are enough. `records` holds those of an earlier session, and all of them at
+/// the end.
 fn measure_workload(
     context: &BenchContext<'_>,
     job: &mut WorkloadJob<'_>,
@@ -187,7 +189,8 @@ fn measure_workload(
     }
     let reference = context.check_content(job, rows)?;
     let iterations = match records.iter().map(|record| record.iterations).max() {
-        // Runs of fewer jobs would be noisier than the earlier ones. Only those of slow rows are made of fewer, and need no more.
+        // Runs of fewer jobs would be noisier than the earlier ones. Only those of slow rows are made of fewer, and
+        // need no more.
         Some(iterations) => iterations.max(1),
         None => context.calibrate(job, rows, &reference)?,
     };

@@ -1,7 +1,9 @@
-//! The loop that every measurement of several arms runs in: each arm once in every block, until there are enough blocks.
+//! The loop that every measurement of several arms runs in: each arm once in every block, until there are enough
+//! blocks.
 //!
 //! - [`Schedule`] draws the order of each block;
-//! - [`Session::run`] warms up, runs the blocks, keeps the time limit, asks whether the user wants to stop, and advances progress;
+//! - [`Session::run`] warms up, runs the blocks, keeps the time limit, asks whether the user wants to stop, and
+//!   advances progress;
 //! - [`Arms`] says what an arm does, and keeps what was measured;
 //! - [`RunLength`] repeats a short job within a run;
 //! - [`StopRule`] says how many blocks a precision takes;
@@ -29,8 +31,8 @@ pub trait Arms {
     /// Why a run failed.
     type Error: From<Stop>;
 
-    /// Runs an arm before the first block and keeps nothing: the first run also fills the processor's caches and the allocator's.
-    /// Arms without this method are not warmed up.
+    /// Runs an arm before the first block and keeps nothing: the first run also fills the processor's caches and the
+    /// allocator's. Arms without this method are not warmed up.
     ///
     /// # Errors
     /// The run failed, which ends the loop.
@@ -69,7 +71,8 @@ pub enum Stop {
 pub enum TimeLimit {
     /// No block begins at this time or later. The first block always begins.
     BlocksBegin(Duration),
-    /// No block begins that would end later than this if it took as long as the one before. The first block always begins.
+    /// No block begins that would end later than this if it took as long as the one before. The first block always
+    /// begins.
     BlocksEnd(Duration),
     /// No turn begins at this time or later.
     TurnsBegin(Duration),
@@ -97,8 +100,8 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// A session on `clock`. `progress` advances by one item for each turn, see [`Schedule::turns`], and reports whether the user
-    /// wants to stop.
+    /// A session on `clock`. `progress` advances by one item for each turn, see [`Schedule::turns`], and reports
+    /// whether the user wants to stop.
     pub fn new(clock: &'a dyn Clock, progress: &'a dyn Progress) -> Self {
         Session { clock, progress }
     }
@@ -119,8 +122,8 @@ impl<'a> Session<'a> {
         if self.progress.is_cancelled() { Err(Stop::Interrupted) } else { Ok(()) }
     }
 
-    /// Warms up, then runs the turns of `schedule` until there are no more, the arms say that there are enough blocks, or the time is
-    /// up.
+    /// Warms up, then runs the turns of `schedule` until there are no more, the arms say that there are enough blocks,
+    /// or the time is up.
     ///
     /// # Errors
     /// What the arms return, and [`Stop`].

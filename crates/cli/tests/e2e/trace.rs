@@ -166,7 +166,7 @@ fn benchmark_models_the_same_cold_start() {
         bench.args(words("--blocks 1 --codec lz4 --workload diff:raw --workload encode --json"));
         bench.arg(&file).args(devices);
         let table = program::run(bench.arg(&repo)).exits(exit::OK).text();
-        for words in ["modelled cold, hdd", "modelled cold, latency=1ms", "nothing modelled: encode."] {
+        for words in ["modelled cold, hdd", "modelled cold, latency=1ms", "nothing is modelled: encode."] {
             assert!(table.contains(words), "{words} is not in\n{table}");
         }
         assert!(table.contains("Page cache touched by diff:raw (rev="), "{table}");

@@ -21,8 +21,8 @@ pub(super) struct RowCopies {
     copies: ColdCopies,
     /// The folder that they are in; removed after them.
     _folder: ScratchFolder,
-    /// The number of the copies that A' reads. They are its own: otherwise the noise line would not show how much the place of a copy on
-    /// the disk matters.
+    /// The number of the copies that A' reads. They are its own: otherwise the noise line would not show how much the
+    /// place of a copy on the disk matters.
     again: usize,
 }
 

@@ -74,8 +74,8 @@ pub(super) fn check(
 }
 
 impl BenchContext<'_> {
-    /// Runs the job on every row without a clock, and checks that all rows see the same. The same pass traces what each row reads, if the
-    /// job has a trace.
+    /// Runs the job on every row without a clock, and checks that all rows see the same. The same pass traces what each
+    /// row reads, if the job has a trace.
     pub(super) fn check_content(&self, job: &mut WorkloadJob<'_>, rows: &mut [Row]) -> Result<Reference, BenchError> {
         let label = job.label();
         let is_for: Vec<bool> = rows.iter().map(|row| job.is_for(row)).collect();

@@ -48,7 +48,8 @@ impl<'a> WorkloadJob<'a> {
         if self.is_cold { label.cold() } else { label }
     }
 
-    /// Whether `row` does it. Rows with another limit of the cache of delta bases leave out workloads that never use the cache.
+    /// Whether `row` does it. Rows with another limit of the cache of delta bases leave out workloads that never use
+    /// the cache.
     pub(super) fn is_for(&self, row: &Row) -> bool {
         match (&self.work, &row.stock) {
             (Work::Replay { spec, .. }, None) => row.variant.delta_cache.is_none() || spec.uses_delta_cache(),
@@ -67,8 +68,8 @@ impl<'a> WorkloadJob<'a> {
         Checks { commit_graph: has(GitFeature::CommitGraph), bitmaps: has(GitFeature::Bitmaps), ..row.checks }
     }
 
-    /// The time that is compared. Several copies contend for caches and memory, which shows in how long all of them take; cold runs wait
-    /// for the disk.
+    /// The time that is compared. Several copies contend for caches and memory, which shows in how long all of them
+    /// take; cold runs wait for the disk.
     pub(super) fn compared_time(&self) -> ComparedTime {
         match &self.work {
             _ if self.copies > 1 || self.is_cold => ComparedTime::Wall,

@@ -53,13 +53,13 @@ impl Blocks {
 /// What to measure.
 #[derive(Debug, Clone)]
 pub struct BenchPlan {
-    /// The codecs to measure, in the order of the table. A codec that means the same as an earlier one, or as the baseline, is measured
-    /// once.
+    /// The codecs to measure, in the order of the table. A codec that means the same as an earlier one, or as the
+    /// baseline, is measured once.
     pub codecs: Vec<CodecSpec>,
     /// The codec that the others are compared with.
     pub baseline: CodecSpec,
-    /// How variants are laid out on disk: each codec in each layout, the first of which is the baseline's. Empty for the layout of the
-    /// source only.
+    /// How variants are laid out on disk: each codec in each layout, the first of which is the baseline's. Empty for
+    /// the layout of the source only.
     pub layouts: Vec<Layout>,
     /// Who computes the deltas of a second variant of each codec; `None` for the source's deltas only.
     pub recomputer: Option<DeltaRecomputer>,
@@ -75,10 +75,11 @@ pub struct BenchPlan {
     pub blocks: Blocks,
     /// How long runs may go on: no block begins later. Each workload gets its share; making variants does not count.
     pub time: Option<Duration>,
-    /// How long a run lasts at least: the job is repeated within it. `None` for as long as the compared time takes to be exact.
+    /// How long a run lasts at least: the job is repeated within it. `None` for as long as the compared time takes to
+    /// be exact.
     pub min_run_time: Option<Duration>,
-    /// The limits of the cache of delta bases, in bytes, `None` for no limit: the first for all rows, each further one for one more
-    /// row of each variant. Empty for the default.
+    /// The limits of the cache of delta bases, in bytes, `None` for no limit: the first for all rows, each further one
+    /// for one more row of each variant. Empty for the default.
     pub delta_caches: Vec<Option<u64>>,
     /// How many copies of a job run at once, each in its own thread.
     pub jobs: u32,
@@ -99,8 +100,8 @@ pub struct BenchPlan {
 }
 
 impl BenchPlan {
-    /// The codecs of the variants of `source`: the baseline, then what hg itself writes, then the others, each meaning once, however it
-    /// was typed.
+    /// The codecs of the variants of `source`: the baseline, then what hg itself writes, then the others, each meaning
+    /// once, however it was typed.
     pub(super) fn specs(&self, source: &Repository) -> Vec<CodecSpec> {
         let mut specs = Vec::new();
         for spec in std::iter::once(&self.baseline).chain(&second_reference(source)).chain(&self.codecs) {
@@ -165,8 +166,8 @@ impl BenchPlan {
     }
 }
 
-/// Refuses to compare how fast payloads are compressed where the payloads differ: other stores hold whole objects, each once, instead of
-/// deltas.
+/// Refuses to compare how fast payloads are compressed where the payloads differ: other stores hold whole objects, each
+/// once, instead of deltas.
 fn check_payloads(workloads: &[WorkloadSpec], layouts: &[Layout]) -> Result<(), String> {
     let Some(workload) = workloads.iter().find(|workload| workload.compresses_stored_payloads()) else { return Ok(()) };
     let Some(layout) = layouts.iter().find(|layout| layout.store != StoreKind::AsFound) else { return Ok(()) };

@@ -32,8 +32,8 @@ impl BenchContext<'_> {
         RunLength::exact(job.compared_time(), self.plan.min_run_time, MAX_ITERATIONS)
     }
 
-    /// How many times a run does the job, by how long it takes on the baseline, or on the first row that has anything to do. Once if none
-    /// has.
+    /// How many times a run does the job, by how long it takes on the baseline, or on the first row that has anything
+    /// to do. Once if none has.
     pub(super) fn calibrate(
         &self,
         job: &mut WorkloadJob<'_>,

@@ -32,7 +32,8 @@ impl<'a> Budget<'a> {
         self.end
     }
 
-    /// The time of the next part, which has this weight; `None` for no limit. What a part does not use goes to those after it.
+    /// The time of the next part, which has this weight; `None` for no limit. What a part does not use goes to those
+    /// after it.
     ///
     /// # Errors
     /// [`Stop::Clock`].

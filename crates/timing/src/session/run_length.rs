@@ -19,7 +19,8 @@ const EARLY_END: u32 = 4;
 pub struct RunLength {
     shortest: Duration,
     most_jobs: u32,
-    /// The time whose exactness decides when a run ends; `None` for runs that repeat the job exactly as often as planned.
+    /// The time whose exactness decides when a run ends; `None` for runs that repeat the job exactly as often as
+    /// planned.
     compared: Option<ComparedTime>,
     /// Whether the user has chosen the shortest run.
     is_chosen: bool,
@@ -37,15 +38,16 @@ impl RunLength {
         RunLength { shortest, most_jobs, compared: Some(compared), is_chosen: chosen.is_some() }
     }
 
-    /// How many jobs make up a run if one job takes `one`: at least one. A job that takes no time on the clock is repeated as often as
-    /// allowed.
+    /// How many jobs make up a run if one job takes `one`: at least one. A job that takes no time on the clock is
+    /// repeated as often as allowed.
     pub fn jobs(&self, one: Duration) -> u32 {
         let wanted = self.shortest.as_nanos().div_ceil(one.as_nanos().max(1));
         u32::try_from(wanted).unwrap_or(self.most_jobs).clamp(1, self.most_jobs)
     }
 
-    /// Does `job` the `planned` number of times, or until the run [is long enough](Self::is_long_enough) before, or as often again
-    /// while it [needs more jobs](Self::needs_more_jobs). Returns the sum of the times and the number of jobs.
+    /// Does `job` the `planned` number of times, or until the run [is long enough](Self::is_long_enough) before, or as
+    /// often again while it [needs more jobs](Self::needs_more_jobs). Returns the sum of the times and the number of
+    /// jobs.
     ///
     /// # Errors
     /// What `job` returns, and [`Stop::Interrupted`], which is checked before each job.
@@ -71,15 +73,15 @@ impl RunLength {
         Ok((sum, done))
     }
 
-    /// Whether a run whose jobs took this long ends before all planned jobs are done. That is for jobs that take many times as long as
-    /// the baseline's, such as a clone that is compressed again. The threshold is far above the shortest run, so that chance does not
-    /// decide how many jobs a row does that is as fast as the baseline.
+    /// Whether a run whose jobs took this long ends before all planned jobs are done. That is for jobs that take many
+    /// times as long as the baseline's, such as a clone that is compressed again. The threshold is far above the
+    /// shortest run, so that chance does not decide how many jobs a row does that is as fast as the baseline.
     fn is_long_enough(&self, sum: Sample) -> bool {
         self.compared.is_some() && sum.wall >= self.shortest.saturating_mul(EARLY_END) && !self.needs_more_jobs(sum)
     }
 
-    /// Whether a run whose planned jobs took this long is still too short for its time to be exact, but may become long enough. Never if
-    /// the user has chosen the length.
+    /// Whether a run whose planned jobs took this long is still too short for its time to be exact, but may become long
+    /// enough. Never if the user has chosen the length.
     fn needs_more_jobs(&self, sum: Sample) -> bool {
         let is_guessed = |compared| is_guess(sum.wall, sum.user, compared);
         !self.is_chosen && self.compared.is_some_and(is_guessed) && sum.wall < LONG_ENOUGH_FOR_TICKS

@@ -142,7 +142,8 @@ impl Schedule {
         u64::from(self.blocks).saturating_mul(self.slots.len() as u64)
     }
 
-    /// The order in which arms are warmed up: every slot once. A random schedule draws it, a rotating one has the arms' own order.
+    /// The order in which arms are warmed up: every slot once. A random schedule draws it, a rotating one has the arms'
+    /// own order.
     pub fn warm_up(&self) -> Vec<Slot> {
         let mut slots = self.slots.clone();
         slots.sort_unstable();

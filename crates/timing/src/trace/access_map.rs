@@ -7,13 +7,13 @@ use repackbench_records::{AccessMap, MapCell};
 
 use super::pages::{PageSpace, role_name};
 
-/// Columns of a map; with [`ROWS`] more than enough for a picture, and little enough for a line of JSON.
+/// The columns of a map. With [`ROWS`], enough for a picture and few enough for a line of JSON.
 const COLUMNS: u64 = 128;
 
-/// Rows of a map.
+/// The rows of a map.
 const ROWS: u64 = 80;
 
-/// A map for each role that `trace` has files of.
+/// A map for each role of the files of `trace`.
 pub fn access_maps(trace: &AccessTrace) -> Vec<AccessMap> {
     let space = PageSpace::new(trace);
     let mut pages_of_role: BTreeMap<FileRole, u64> = BTreeMap::new();
@@ -52,7 +52,7 @@ pub fn access_maps(trace: &AccessTrace) -> Vec<AccessMap> {
     pages_of_role.iter().map(map).collect()
 }
 
-/// Which of `parts` equal parts of `whole` the one numbered `at` is in.
+/// The part that item `at` of `whole` items is in, if they are divided into `parts` equal parts.
 fn part_of(at: u64, whole: u64, parts: u64) -> u32 {
     let part = u128::from(at) * u128::from(parts) / u128::from(whole.max(1));
     u32::try_from(part.min(u128::from(parts - 1))).unwrap_or(0)
@@ -67,7 +67,7 @@ mod tests {
     };
 
     #[test]
-    fn touches_are_counted_in_the_cell_of_their_order_and_their_place() {
+    fn touches_count_in_the_cell_of_order_and_place() {
         // 160 pages of packs, 2 to a row: the second file begins in row 40.
         let accesses =
             vec![chunk(0, 0, 1), chunk(0, 3 * PAGE_LEN, 1), chunk(1, 0, 1), chunk(1, 79 * PAGE_LEN, PAGE_LEN)];
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_falls_into_one_cell_is_added_up() {
+    fn touches_of_one_cell_are_added_up() {
         let accesses = (0..256).map(|number| chunk(0, number % 2 * PAGE_LEN, 1)).collect();
         let maps = access_maps(&trace(&[2 * PAGE_LEN], accesses));
         let cells = &maps[0].cells;

@@ -1,6 +1,6 @@
-//! What reading a trace from a cold device would take, by a model with three numbers.
+//! The time of reading a trace from a cold device, by a model with three numbers.
 //!
-//! `METHODOLOGY.md` has the definition and what it leaves out.
+//! `METHODOLOGY.md` defines the model and lists its limits.
 
 use std::{fmt, ops::Range, str::FromStr, time::Duration};
 
@@ -13,19 +13,19 @@ use super::{
     pages::{FileExtent, PAGE_LEN, PageSpace},
 };
 
-/// What Linux reads at once unless told otherwise, in bytes.
+/// The default readahead of Linux, in bytes.
 pub(crate) const COMMON_READAHEAD: u64 = 128 << 10;
 
-/// A device, as the model knows it.
+/// A device in the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Device {
     /// Its name for people.
     pub name: String,
-    /// What a read costs before its first byte, unless it goes on where the last one ended.
+    /// The time before the first byte of a read, unless the read continues where the last one ended.
     pub latency: Duration,
     /// Bytes a second after that.
     pub bytes_per_second: f64,
-    /// Bytes that one read brings in; at least a page.
+    /// Bytes that one read brings in; at least one page.
     pub readahead: u64,
 }
 
@@ -49,12 +49,12 @@ impl Device {
         Device::new("nvme", Duration::from_micros(20), 7e9)
     }
 
-    /// The devices that are modelled when none is named.
+    /// The devices that are modelled by default.
     pub fn defaults() -> Vec<Device> {
         vec![Device::hdd(), Device::sata_ssd(), Device::nvme()]
     }
 
-    /// What the device makes of `trace`, with a page cache of `cache_pages` pages that starts empty.
+    /// The modelled cost of `trace`, with a page cache of `cache_pages` pages that starts empty.
     pub fn replay(&self, trace: &AccessTrace, cache_pages: usize) -> ModelledReads {
         let space = PageSpace::new(trace);
         let mut replay = self.replay_in(PageCache::new(space.len(), cache_pages));
@@ -75,8 +75,8 @@ impl Device {
         }
     }
 
-    /// What each first touch of a page takes with a page cache that starts empty and keeps everything, in the order of
-    /// [`PageSpace::first_touches`]; nothing where the page came with an earlier one.
+    /// The modelled time of each first touch of a page, with a page cache that starts empty and keeps everything, in
+    /// the order of [`PageSpace::first_touches`]; zero if the page came with an earlier one.
     pub fn first_touches(&self, trace: &AccessTrace) -> Vec<Duration> {
         let space = PageSpace::new(trace);
         let mut replay = self.replay_in(PageCache::new(space.len(), usize::MAX));
@@ -97,28 +97,28 @@ impl Device {
         Replay { cache, window, head: None, reads: 0, seeks: 0, pages: 0 }
     }
 
-    /// The time of so many reads that go on elsewhere, and of so many pages.
+    /// The time of `seeks` reads that do not continue the previous one, and of `pages` pages.
     fn time_of(&self, seeks: u64, pages: u64) -> Duration {
         let latency = self.latency.as_secs_f64() * seeks as f64;
         let transfer = (pages * PAGE_LEN) as f64 / self.bytes_per_second;
         Duration::try_from_secs_f64(latency + transfer).unwrap_or(Duration::MAX)
     }
 
-    /// What the device makes of `trace` with a page cache that starts empty and keeps everything, for the record of a run.
+    /// The modelled cost of `trace` for the record of a run, with a page cache that starts empty and keeps everything.
     pub fn cold(&self, trace: &AccessTrace) -> ModelledCold {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let ModelledReads { reads, seeks, bytes, time, .. } = self.replay(trace, usize::MAX);
         let device = ModelledDevice {
             name: self.name.clone(),
             latency_ns: nanoseconds(self.latency),
-            // A float that does not fit is held at the largest number.
+            // A float that does not fit saturates.
             bytes_per_second: self.bytes_per_second.round() as u64,
             readahead_bytes: self.readahead,
         };
         ModelledCold { device, reads, seeks, bytes, time_ns: nanoseconds(time) }
     }
 
-    /// The device as records have it.
+    /// The device in the form of records.
     pub fn to_record(&self) -> DeviceRecord {
         DeviceRecord {
             name: self.name.clone(),
@@ -129,12 +129,12 @@ impl Device {
     }
 }
 
-/// A replay under way.
+/// A replay in progress.
 struct Replay {
     cache: PageCache,
     /// Pages that one read brings in.
     window: usize,
-    /// The page behind the last read.
+    /// The page after the last read.
     head: Option<usize>,
     reads: u64,
     seeks: u64,
@@ -142,10 +142,10 @@ struct Replay {
 }
 
 impl Replay {
-    /// Reads `page` of `file`, with as many around or behind it as one read brings in, and which are not cached.
+    /// Reads `page` of `file`, together with the uncached pages around or after it that one read brings in.
     fn miss(&mut self, file: &FileExtent, page: usize) {
         let window = window(file, page, self.window);
-        // The page that was wanted must survive where the cache is smaller than the window.
+        // The wanted page must stay even if the cache is smaller than the window.
         let wanted = window.clone().filter(|page| !self.cache.holds(*page));
         let missing: Vec<usize> = wanted.collect();
         self.reads += 1;
@@ -157,8 +157,8 @@ impl Replay {
     }
 }
 
-/// What one read brings in where `page` is missing: of a mapped file the pages around it, as Linux does, of others those from it
-/// on.
+/// The pages that one read brings in if `page` is missing: the pages around it in a mapped file, as Linux does, and
+/// those from it on in other files.
 fn window(file: &FileExtent, page: usize, len: usize) -> Range<usize> {
     let start = if file.role.is_mapped() { page.saturating_sub(len / 2).max(file.pages.start) } else { page };
     start..start.saturating_add(len).min(file.pages.end)
@@ -168,7 +168,7 @@ fn window(file: &FileExtent, page: usize, len: usize) -> Range<usize> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{found}: expected hdd, sata-ssd, nvme, or latency=8ms,bandwidth=200MB/s and perhaps readahead=128k")]
 pub struct BadDevice {
-    /// What was typed.
+    /// The typed text.
     found: String,
 }
 
@@ -209,7 +209,7 @@ fn parse_latency(typed: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(parse_number(number)? * seconds).ok()
 }
 
-/// `200MB/s`, `7GB/s`, `550M`, `1.5G`: decimal units, as makers of devices count.
+/// `200MB/s`, `7GB/s`, `550M`, `1.5G`: decimal units, as manufacturers of devices count.
 fn parse_bandwidth(typed: &str) -> Option<f64> {
     let typed = typed.strip_suffix("/s").unwrap_or(typed);
     let typed = typed.strip_suffix('B').unwrap_or(typed);
@@ -220,7 +220,7 @@ fn parse_bandwidth(typed: &str) -> Option<f64> {
     (bandwidth >= 1.0).then_some(bandwidth)
 }
 
-/// A number of digits and at most one point; no sign, exponent or infinity.
+/// A number of digits with at most one point; no sign, exponent or infinity.
 fn parse_number(typed: &str) -> Option<f64> {
     let is_plain = typed.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     typed.parse().ok().filter(|_| is_plain)
@@ -261,23 +261,23 @@ mod tests {
     }
 
     #[test]
-    fn only_a_read_that_goes_on_elsewhere_pays_the_latency() {
+    fn only_seeks_pay_the_latency() {
         assert_eq!(counts(&pages(&[0, 1, 2, 3]), 1, 100), (4, 1, 4));
         assert_eq!(counts(&pages(&[3, 2, 1, 0]), 1, 100), (4, 4, 4));
         assert_eq!(counts(&pages(&[5, 9, 5, 9, 10]), 1, 100), (3, 2, 3), "what was read stays");
     }
 
     #[test]
-    fn every_file_is_a_place_of_its_own() {
+    fn files_are_not_contiguous() {
         let both = trace(&[PAGE_LEN, PAGE_LEN], vec![chunk(0, 0, PAGE_LEN), chunk(1, 0, PAGE_LEN)]);
         assert_eq!(counts(&both, 8, 100), (2, 2, 2));
     }
 
     #[test]
-    fn readahead_saves_seeks_and_costs_bytes() {
+    fn readahead_saves_seeks_and_reads_more_bytes() {
         // Around page 50: 48 to 51.
         assert_eq!(counts(&pages(&[50, 51, 48, 49]), 4, 100), (1, 1, 4));
-        // Pages 48 to 51, then 53 needs 51 to 54, of which 51 is there and 52 follows what was read last.
+        // Pages 48 to 51, then 53 needs 51 to 54, of which 51 is cached and 52 continues the last read.
         assert_eq!(counts(&pages(&[50, 53]), 4, 100), (2, 1, 7));
         let mut read_by_calls = pages(&[50, 49]);
         read_by_calls.files[0].role = FileRole::RevlogData;
@@ -286,8 +286,8 @@ mod tests {
     }
 
     #[test]
-    fn each_first_touch_has_its_own_part_of_the_whole() {
-        // Readahead of 4 pages: 48 to 51; then 51 to 54, of which 51 is there and 52 goes on behind it; then 8 to 11.
+    fn first_touches_add_up_to_the_whole() {
+        // Readahead of 4 pages: 48 to 51; then 51 to 54, of which 51 is cached and 52 continues the read; then 8 to 11.
         let trace = pages(&[50, 51, 53, 50, 10]);
         let device = device(4 * PAGE_LEN);
         let milliseconds: Vec<u128> =
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_memory_reads_again() {
+    fn small_caches_read_again() {
         let round = [0, 10, 20, 0, 10, 20];
         assert_eq!(counts(&pages(&round), 1, 3), (3, 3, 3));
         assert_eq!(counts(&pages(&round), 1, 2), (6, 6, 6));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_spelled_with_units() {
+    fn devices_are_parsed_with_units() {
         assert_eq!("nvme".parse(), Ok(Device::nvme()));
         let typed = "latency=0.1ms,bandwidth=550MB/s,readahead=64k";
         let parsed: Device = typed.parse().unwrap();

@@ -1,12 +1,12 @@
-//! A page cache: of any size, or one that forgets what was used least recently.
+//! A page cache, unlimited or with eviction of the least recently used page.
 
 /// No page.
 const NONE: usize = usize::MAX;
 
-/// Which pages are cached, of a fixed number of them.
+/// The cached pages out of a fixed number of pages.
 #[derive(Debug)]
 pub struct PageCache {
-    /// For each page, its neighbours in the order of use; `None` while it is not cached.
+    /// The neighbours of each page in the order of use; `None` if it is not cached.
     links: Vec<Option<Links>>,
     capacity: usize,
     cached: usize,
@@ -21,7 +21,7 @@ struct Links {
 }
 
 impl PageCache {
-    /// An empty cache that holds `capacity` of `pages` pages at most, but at least one.
+    /// An empty cache for at most `capacity` of `pages` pages, but at least one.
     pub fn new(pages: usize, capacity: usize) -> Self {
         PageCache { links: vec![None; pages], capacity: capacity.max(1), cached: 0, newest: NONE, oldest: NONE }
     }
@@ -31,7 +31,7 @@ impl PageCache {
         self.links.get(page).is_some_and(Option::is_some)
     }
 
-    /// Makes `page` the most recently used; `false` if it is not cached.
+    /// Marks `page` as the most recently used; `false` if it is not cached.
     pub fn touch(&mut self, page: usize) -> bool {
         if !self.holds(page) {
             return false;
@@ -43,7 +43,7 @@ impl PageCache {
         true
     }
 
-    /// Puts `page` in as the most recently used, in the place of the least recently used if the cache is full.
+    /// Inserts `page` as the most recently used. If the cache is full, evicts the least recently used page.
     pub fn put(&mut self, page: usize) {
         if self.touch(page) || page >= self.links.len() {
             return;
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_recently_used_page_goes_first() {
+    fn least_recently_used_pages_are_evicted_first() {
         let mut cache = PageCache::new(10, 3);
         (0..3).for_each(|page| cache.put(page));
         assert!(cache.touch(0));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     proptest! {
-        /// A list that is searched does the same.
+        /// A reference implementation with linear search.
         #[test]
         fn it_holds_what_a_plain_list_would(capacity in 1usize..6, used: Vec<(u8, bool)>) {
             let mut cache = PageCache::new(16, capacity);

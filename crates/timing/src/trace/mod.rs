@@ -1,9 +1,9 @@
-//! Access traces: what a workload reads of the files of a repository, and what follows from it.
+//! Access traces: what a workload reads of the files of a repository, and models of what that costs.
 //!
 //! - [`pages`]: which pages it touches, and in what order;
 //! - [`device`]: the modelled time of reading it from a cold device;
 //! - [`memory`]: the page cache of that model;
-//! - [`access_map`]: where and when, coarse enough to be drawn;
+//! - [`access_map`]: where and when it reads, coarse enough to be drawn;
 //! - [`page_map`]: all pages, for programs that draw;
 //! - [`plan`]: the traces of several variants of a repository.
 
@@ -22,7 +22,8 @@ use repackbench_records::TracedReads;
 pub use self::device::{BadDevice, Device};
 use self::pages::{PAGE_LEN, PageSpace};
 
-/// What `trace` comes to in the record of a run, with `devices` modelled. A trace of [`NEW_PAGES`] says the same as a whole one.
+/// The summary of `trace` for the record of a run, with `devices` modelled. A trace of [`NEW_PAGES`] gives the same as
+/// a full trace.
 pub fn traced_reads(trace: &AccessTrace, devices: &[Device]) -> TracedReads {
     let touched = PageSpace::new(trace).first_touches(trace).len() as u64;
     TracedReads {
@@ -31,14 +32,14 @@ pub fn traced_reads(trace: &AccessTrace, devices: &[Device]) -> TracedReads {
     }
 }
 
-/// What has to be recorded for [`traced_reads`].
+/// The recording that [`traced_reads`] needs.
 pub const NEW_PAGES: Recording = Recording::NewPages(NonZeroU64::new(PAGE_LEN).expect("pages have a length"));
 
-/// The length of the files of `repository` that hold its chunks, in bytes, read or not: packs, a B-tree or revlogs; where there are none
-/// of these, of all loose objects.
+/// The length of the files of `repository` that hold its chunks, in bytes, whether or not they are read: packs, a
+/// B-tree or revlogs; all loose objects if there are none of these.
 ///
 /// # Errors
-/// One of them cannot be looked at.
+/// A file cannot be inspected.
 pub fn store_bytes(repository: &Repository) -> Result<u64, ReaderError> {
     let len = |path: &Path| {
         let metadata = path.metadata().map_err(|error| ReaderError::io("inspect", path, error))?;
@@ -79,7 +80,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Packs of these lengths, and what is read of them.
+    /// A trace of packs of these lengths.
     pub(crate) fn trace(lengths: &[u64], accesses: Vec<Access>) -> AccessTrace {
         let file = |len: &u64| TracedFile { path: "pack".into(), len: *len, role: FileRole::Pack };
         AccessTrace { files: lengths.iter().map(file).collect(), accesses, ..AccessTrace::default() }
@@ -92,7 +93,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_store_is_as_long_as_its_files_whether_or_not_they_are_read() {
+    fn store_length_is_that_of_its_files() {
         let folder = tempfile::tempdir().unwrap();
         let objects = folder.path().join("objects");
         for name in ["objects/ab", "objects/pack", "refs"] {

@@ -9,15 +9,15 @@ use repackbench_reader::AccessTrace;
 
 use super::pages::{PageSpace, role_name};
 
-/// The names of the columns, tab-separated: the variant's label, the file, its role, the page's number in the file from 0 on, and
-/// when it was first touched, counted over all files from 0 on.
+/// The names of the columns, tab-separated: the variant's label, the file, its role, the number of the page in the
+/// file, and the number of its first touch over all files, both from 0.
 pub const PAGE_MAP_HEADER: &str = "variant\tfile\trole\tpage\tfirst_touch\n";
 
-/// Writes a line for each page that `trace` touches, in the order of first touches. Files are named as they lie below `folder`;
-/// control characters in names, and the backslash, become escapes.
+/// Writes a line for each page that `trace` touches, in the order of first touches. Files are named by their path below
+/// `folder`; control characters and backslashes in names are escaped.
 ///
 /// # Errors
-/// `out` refuses.
+/// `out` cannot be written.
 pub fn write_page_map(out: &mut dyn Write, label: &str, folder: &Path, trace: &AccessTrace) -> io::Result<()> {
     let space = PageSpace::new(trace);
     let name = |path: &Path| escaped(&path.strip_prefix(folder).unwrap_or(path).to_string_lossy());

@@ -1,26 +1,26 @@
-//! The pages that an access trace touches: how many, how they lie, in what order.
+//! The pages that an access trace touches: how many, where, and in which order.
 
 use std::{collections::BTreeMap, ops::Range};
 
 use repackbench_reader::{Access, AccessPart, AccessTrace, ChunkKind, FileRole, ObjectKind};
 use repackbench_records::{FilePages, FirstTouches, PartAccesses};
 
-/// Length of a page in bytes. That of the machine does not matter: the figures should be the same on all.
+/// The length of a page in bytes, whatever the page size of the machine: figures should be the same on all machines.
 pub const PAGE_LEN: u64 = 4096;
 
-/// The pages of all files of a trace, numbered through.
+/// The pages of all files of a trace, numbered consecutively.
 #[derive(Debug)]
 pub struct PageSpace {
     files: Vec<FileExtent>,
     pages: usize,
 }
 
-/// Where a file's pages lie among all pages.
+/// The range of a file among all pages.
 #[derive(Debug, Clone)]
 pub struct FileExtent {
     /// Its pages.
     pub pages: Range<usize>,
-    /// What it holds.
+    /// What the file holds.
     pub role: FileRole,
 }
 
@@ -31,7 +31,7 @@ impl PageSpace {
         let extent = |file: &repackbench_reader::TracedFile| {
             let start = pages;
             let end = start + usize::try_from(file.len.div_ceil(PAGE_LEN)).unwrap_or(0);
-            // A number that no page has: what follows a file's last page is not another file's first.
+            // One number is left out, so that the first page of a file does not follow the last page of another.
             pages = end + 1;
             FileExtent { pages: start..end, role: file.role }
         };
@@ -39,12 +39,12 @@ impl PageSpace {
         PageSpace { files, pages }
     }
 
-    /// One above the largest number of a page.
+    /// The largest number of a page plus one.
     pub fn len(&self) -> usize {
         self.pages
     }
 
-    /// Whether there are none.
+    /// Whether there are no pages.
     pub fn is_empty(&self) -> bool {
         self.pages == 0
     }
@@ -66,8 +66,8 @@ impl PageSpace {
         at(page(access.offset))..at(page(last).saturating_add(1))
     }
 
-    /// Calls `touch` with the file and the page of every touch, in order. One that follows a touch of the same page is left out:
-    /// nothing can have happened to the page meanwhile.
+    /// Calls `touch` with the file and the page of every touch, in order. Leaves out repeated touches of the same page,
+    /// since the page cannot have been evicted in between.
     pub fn for_each_touch(&self, trace: &AccessTrace, mut touch: impl FnMut(usize, usize)) {
         let mut last = None;
         for access in &trace.accesses {
@@ -80,7 +80,7 @@ impl PageSpace {
         }
     }
 
-    /// The pages in the order in which they are first touched, each with its file.
+    /// The pages in the order of their first touches, each with its file.
     pub fn first_touches(&self, trace: &AccessTrace) -> Vec<(usize, usize)> {
         let mut seen = vec![false; self.pages];
         let mut order = Vec::new();
@@ -94,13 +94,13 @@ impl PageSpace {
     }
 }
 
-/// The middle of `values`; the lower of two.
+/// The median of `values`; the lower of the two in the middle.
 fn median(values: &mut [u64]) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
-/// What is collected of the files of one role.
+/// The pages of the files of one role.
 #[derive(Debug, Default)]
 struct RoleTally {
     result: FilePages,
@@ -109,7 +109,7 @@ struct RoleTally {
     jumps: Vec<u64>,
 }
 
-/// What the files of each role that a trace names look like through it.
+/// The touched pages of a trace, by role of the files.
 pub fn file_pages(trace: &AccessTrace) -> Vec<FilePages> {
     let space = PageSpace::new(trace);
     let mut tallies: BTreeMap<FileRole, RoleTally> = BTreeMap::new();
@@ -198,7 +198,7 @@ fn count_runs(space: &PageSpace, order: &[(usize, usize)], tallies: &mut BTreeMa
 /// What was read, by kind of object and by purpose.
 pub fn parts(trace: &AccessTrace) -> Vec<PartAccesses> {
     let space = PageSpace::new(trace);
-    // A bit for each part that touched the page.
+    // A bit for each purpose for which the page was touched.
     let mut touched_by = vec![0u32; space.len()];
     let mut parts: Vec<(Purpose, PartAccesses)> = Vec::new();
     for access in &trace.accesses {
@@ -222,7 +222,7 @@ pub fn parts(trace: &AccessTrace) -> Vec<PartAccesses> {
     parts.into_iter().map(|(purpose, part)| PartAccesses { part: purpose.name(), ..part }).collect()
 }
 
-/// What something was read for.
+/// The purpose of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Purpose {
     Opening,
@@ -266,7 +266,7 @@ impl Purpose {
     }
 }
 
-/// Where in `parts` those of `purpose` are counted. There are fewer than 32 purposes.
+/// The index in `parts` of `purpose`. There are fewer than 32 purposes.
 fn place_of(parts: &mut Vec<(Purpose, PartAccesses)>, purpose: Purpose) -> usize {
     parts.iter().position(|(known, _)| *known == purpose).unwrap_or_else(|| {
         parts.push((purpose, PartAccesses::default()));
@@ -287,7 +287,7 @@ pub fn role_name(role: FileRole) -> &'static str {
     }
 }
 
-/// Every kind of chunk there is fits into the bits of [`parts`].
+/// All purposes fit into the bits of [`parts`].
 const _: () = assert!(2 * (ObjectKind::GIT.len() + ObjectKind::HG.len()) + 7 < u32::BITS as usize);
 
 #[cfg(test)]
@@ -296,7 +296,7 @@ mod tests {
     use crate::trace::tests::{chunk, trace};
 
     #[test]
-    fn an_access_touches_the_pages_that_it_reaches_into() {
+    fn accesses_touch_the_pages_of_their_range() {
         let trace = trace(&[10 * PAGE_LEN, PAGE_LEN + 1], vec![]);
         let space = PageSpace::new(&trace);
         assert_eq!(space.len(), 14);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_gaps_and_steps_are_those_of_a_trace_worked_by_hand() {
+    fn runs_gaps_and_steps_match_a_hand_worked_trace() {
         let page = |page: u64| chunk(0, page * PAGE_LEN, PAGE_LEN);
         // Touched: 0 1 2, 5, 9. First touches: 1, 2 (next), 0 (back by 2), 5 (ahead by 5), 9 (ahead by 4).
         let trace =
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_counts_for_each_part_that_reads_of_it_and_once() {
+    fn pages_count_once_for_each_purpose() {
         let mut accesses = vec![chunk(0, 0, 10), chunk(0, 20, 10), chunk(0, 4090, 10)];
         accesses[2].kind = Some(ChunkKind { object: ObjectKind::Tree, is_delta: true });
         accesses.push(Access { part: AccessPart::LookUp, kind: None, ..chunk(1, 0, 20) });

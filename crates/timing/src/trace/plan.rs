@@ -1,4 +1,4 @@
-//! The traces of one workload on several variants of a repository, and what follows from each.
+//! The traces of one workload on several variants of a repository, and the record of each.
 
 use std::{io, path::Path};
 
@@ -26,16 +26,17 @@ use crate::{
 /// What to trace.
 #[derive(Debug, Clone)]
 pub struct TracePlan {
-    /// The codecs of the variants; none for that of the baseline, or without layouts for the repository as found alone.
+    /// The codecs of the variants. Empty for only that of the baseline, or without layouts, for only the repository as
+    /// found.
     pub codecs: Vec<CodecSpec>,
-    /// The codec whose store files a page cache is measured against. Where there are no codecs it is the repository as found.
+    /// The codec whose store files are 100 % of a page cache. Without codecs it is the repository as found.
     pub baseline: CodecSpec,
-    /// How variants lie on disk: each codec in each of them, the first of which is the baseline's. None for the layout of the source
-    /// alone.
+    /// How variants are laid out on disk: each codec in each layout, the first of which is the baseline's. Empty for
+    /// the layout of the source only.
     pub layouts: Vec<Layout>,
     /// The job.
     pub workload: WorkloadSpec,
-    /// What part of history it looks at.
+    /// The part of history that it looks at.
     pub range: HistoryRange,
     /// The devices to model.
     pub devices: Vec<Device>,
@@ -109,9 +110,8 @@ impl TracePlan {
     }
 }
 
-/// Carries `plan` out on `source`, which tables call `name`. Each trace is handed to `on_trace` with what follows from it and the
-/// folder of its repository;
-/// records are returned in the order of the table.
+/// Carries `plan` out on `source`, which tables call `name`. Calls `on_trace` with the record of each trace, the trace
+/// and the folder of its repository. Returns the records in the order of the table.
 ///
 /// # Errors
 /// See [`BenchError`].
@@ -167,7 +167,7 @@ pub fn trace_variants(
     Ok(records)
 }
 
-/// Variants that see different things are not the same repository.
+/// Checks that two variants see the same: otherwise they are not the same repository.
 fn check_counts(
     reference: &mut Option<(String, Counts)>,
     variant: &Variant,
@@ -189,7 +189,7 @@ fn check_counts(
 
 fn state(source: &Repository, name: &str, plan: &TracePlan) -> Result<RepositoryState, BenchError> {
     let head = if plan.workload.needs_revision() {
-        // Before variants are made: a misspelt revision should not cost the time that those take.
+        // Before variants are made: a misspelt revision should not cost the time that they take.
         let mut history: Box<dyn History> = source.history(Decoders::default())?;
         Some(history.resolve(&plan.range.revision)?.to_string())
     } else {

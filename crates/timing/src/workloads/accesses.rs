@@ -1,13 +1,14 @@
-//! What a workload reads.
+//! Recording what a workload reads.
 
 use repackbench_reader::{AccessTrace, History, Recording};
 
 use super::{Counter, Counts, VariantPlace, Workload, WorkloadError};
 
-/// Runs `workload` once on `history`, the one of `place`, from empty caches, and returns what it read and what it counted.
+/// Runs `workload` once on `history` of the repository at `place`, from empty caches, and returns the trace and the
+/// counts.
 ///
 /// # Errors
-/// What the workload returns.
+/// The error of the workload.
 pub fn record_accesses(
     workload: &mut dyn Workload,
     history: &mut dyn History,

@@ -1,8 +1,8 @@
-//! What finding out who wrote the lines of one file reads at least.
+//! The minimum that a search for the authors of a file's lines reads.
 //!
-//! Every commit is held against its first parent at that path alone, newest first, merges left out, and each version of the file is read.
-//! No lines are compared, which is what `git blame` then does with them, and the walk goes on to the end of history, while `git blame` stops
-//! where it has found an author for every line. It lists what `git log --full-history --no-merges --no-renames --raw -- PATH` does.
+//! Every commit except merges is compared with its first parent at one path only, newest first, and each version of the
+//! file is read. Unlike `git blame`, this compares no lines, and walks to the end of history instead of stopping when
+//! every line has an author. It lists the same as `git log --full-history --no-merges --no-renames --raw -- PATH`.
 
 use repackbench_reader::{Changes, History};
 use repackbench_records::WorkloadLabel;
@@ -23,7 +23,7 @@ pub struct Blame {
 }
 
 impl Blame {
-    /// That of the file at `path` from the root of the repository on, as far as `range` goes.
+    /// The history of the file at `path`, relative to the root of the repository, in `range`.
     pub fn new(range: HistoryRange, path: &str) -> Self {
         Blame { range, path: path.to_owned(), changes: Changes::default(), content: Vec::new() }
     }
@@ -50,7 +50,7 @@ impl Workload for Blame {
             for (path, change) in self.changes.iter() {
                 observer.commit(&revision.id);
                 observer.change(path, change);
-                // The older version is read as the newer one of the commit that brought it.
+                // The older version is read as the newer version of an earlier commit.
                 if let Some(version) = &change.new {
                     versions += 1;
                     read_content(history, path, version, &mut self.content, observer)?;
@@ -84,14 +84,14 @@ mod tests {
     fn git(folder: &Path, arguments: &[&str]) {
         let mut command = Command::new("git");
         command.current_dir(folder).args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(arguments);
-        // Nothing of the user's, who may have set GIT_DIR or a folder of configuration.
+        // The user may have set GIT_DIR or a folder of configuration.
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
         assert!(command.status().unwrap().success(), "git {arguments:?}");
     }
 
     #[test]
-    fn a_path_that_no_commit_has_is_refused() {
+    fn paths_without_commits_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         git(folder.path(), &["init", "-q", "-b", "main"]);
         fs::create_dir(folder.path().join("src")).unwrap();

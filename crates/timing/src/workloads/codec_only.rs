@@ -1,15 +1,15 @@
-//! `floor:ingest` and `floor:serve`: what those encode and decode, and nothing else.
+//! `floor:ingest` and `floor:serve`: only what those encode and decode.
 //!
-//! They do not read through a history, and encode as well; so they know themselves what their codec does.
+//! They encode as well, and do not read through a history, so they repeat the work of their codec themselves.
 
 use repackbench_reader::History;
 use repackbench_records::{ComparedTime, WorkloadLabel};
 
 use super::{Counts, Observer, VariantPlace, Workload, WorkloadError};
 
-/// A workload that can do its codec's part alone.
+/// A workload that can do only the work of its codec.
 pub(super) trait CodecPart: Workload {
-    /// Has all in memory that a run on `place` takes.
+    /// Reads into memory everything that a run on `place` takes.
     fn prepare_codec(&mut self, place: &VariantPlace) -> Result<(), WorkloadError>;
 
     /// Whether there is anything to do.
@@ -18,7 +18,7 @@ pub(super) trait CodecPart: Workload {
     /// Decodes and encodes what a run of the workload does, in its order. `history` has the contexts that reading uses.
     fn run_codec(&mut self, history: &mut dyn History) -> Result<(), WorkloadError>;
 
-    /// What that was.
+    /// The counts of that.
     fn codec_counts(&self) -> Counts;
 }
 

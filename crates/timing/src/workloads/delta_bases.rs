@@ -1,4 +1,4 @@
-//! What deltas are based on, held in memory before the clock starts: as at hand as it is for a conversion, which has just read it.
+//! The bases of deltas, held in memory before the clock starts, since a conversion also has just read them.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use repackbench_reader::{BaseReader, ChunkPlace, ReaderError};
 use repackbench_writer::PayloadBase;
 use rustc_hash::FxHashMap;
 
-/// At most so many bytes of bases, and of what deltas make of them, are held by a workload whose payloads are given.
+/// The largest number of bytes of bases and resulting objects that a workload with given payloads holds.
 pub(super) const MOST_CONTENT: u64 = 1 << 30;
 
-/// At most about so many by one that takes a sample, each counted for every delta that needs it. An encoder indexes each of them anew,
-/// at a few megabytes a second under the highest levels.
+/// The approximate limit of a workload that takes a sample, in which each base counts for every delta that needs it. An
+/// encoder indexes each base again, at a few megabytes a second under the highest levels.
 pub(super) const SAMPLED_CONTENT: u64 = 128 << 20;
 
-/// A delta's base and its object, by their places among the contents.
+/// The base and the object of a delta, as indexes of contents.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeldBase {
     base: usize,
@@ -22,7 +22,7 @@ pub(super) struct HeldBase {
     chain_len: u32,
 }
 
-/// Contents, each once.
+/// Distinct contents.
 #[derive(Debug, Default)]
 pub(super) struct HeldContents {
     contents: Vec<Vec<u8>>,
@@ -30,12 +30,12 @@ pub(super) struct HeldContents {
 }
 
 impl HeldContents {
-    /// How many bytes there are.
+    /// The number of bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What an encoder is told of `held`.
+    /// The base for an encoder of `held`.
     pub(super) fn get(&self, held: &HeldBase) -> Option<PayloadBase<'_>> {
         let content = |at: usize| self.contents.get(at).map(Vec::as_slice);
         let delta = DeltaBase { content: content(held.base)?, object: held.object.and_then(content) };
@@ -48,25 +48,25 @@ pub(super) struct BaseCollector {
     reader: BaseReader,
     held: HeldContents,
     limit: u64,
-    /// The pack or revlog that is being read, and which of its contents are held.
+    /// The pack or revlog that is being read, and its contents that are held.
     file: PathBuf,
     known: FxHashMap<u64, usize>,
     base: Vec<u8>,
     object: Vec<u8>,
 }
 
-/// What became of a delta.
+/// The result of looking for a delta's base.
 pub(super) enum Collected {
-    /// There is nothing that its encoder could use.
+    /// The encoder could not use a base.
     Nothing,
-    /// It can be had.
+    /// The base is available.
     Held(HeldBase),
-    /// It would take more memory than there is to be.
+    /// The base would exceed the memory limit.
     TooMuch,
 }
 
 impl BaseCollector {
-    /// Collects at most `limit` bytes with `reader`.
+    /// A collection of at most `limit` bytes, read by `reader`.
     pub(super) fn new(reader: BaseReader, limit: u64) -> Self {
         BaseCollector {
             reader,
@@ -79,8 +79,8 @@ impl BaseCollector {
         }
     }
 
-    /// Reads what the delta `payload` at `place` in `file` is based on and makes, unless it is there. What is longer than a
-    /// block is left out: no encoder uses it.
+    /// Reads the base and the object of the delta `payload` at `place` in `file`, unless they are held. Contents longer
+    /// than a block are left out, since no encoder uses them.
     pub(super) fn add(
         &mut self,
         file: &std::path::Path,
@@ -127,7 +127,7 @@ impl BaseCollector {
         at
     }
 
-    /// What was collected.
+    /// The collected contents.
     pub(super) fn finish(self) -> HeldContents {
         self.held
     }

@@ -1,4 +1,4 @@
-//! Where a workload writes: a place of the user's, or a folder that is removed after each run.
+//! The folder that a workload writes to: chosen by the user, or a scratch folder that is removed after each run.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ impl Destination {
         into.map_or(Destination::Scratch(None), Destination::Kept)
     }
 
-    /// Makes the folder. One of the user's has to be empty.
+    /// Creates the folder. If the user chose it, it has to be empty.
     pub(super) fn make(&mut self) -> Result<(), WorkloadError> {
         match self {
             Destination::Kept(path) => {
@@ -43,7 +43,7 @@ impl Destination {
         }
     }
 
-    /// Removes the folder, unless it is the user's.
+    /// Removes the folder, unless the user chose it.
     pub(super) fn remove(&mut self) -> Result<(), WorkloadError> {
         if let Destination::Scratch(folder) = self
             && let Some(folder) = folder.take()

@@ -1,8 +1,8 @@
 //! `diff:raw` and `diff:pickaxe`: every commit compared with its parent, newest first.
 //!
-//! Git's merges are listed and not compared, roots are compared with nothing, renames are not looked for: what
-//! `git log --raw --no-renames` and `git log -S<string> --no-renames` do. (Mercurial's log compares merges with their first
-//! parents; the history says which revisions are compared.)
+//! Like `git log --raw --no-renames` and `git log -S<string> --no-renames`: in Git, merges are listed but not compared,
+//! roots are compared with nothing, and renames are not detected. (Mercurial's log compares merges with their first
+//! parents; the history knows which revisions are compared.)
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) fn label(name: &str, range: &HistoryRange, parameters: &[(&str, &str)
     WorkloadLabel { name: name.to_owned(), parameters }
 }
 
-/// Calls `visit` on every commit of `range` with its changes, which are none for a commit that is not compared.
+/// Calls `visit` on every commit of `range` with its changes; a commit that is not compared has none.
 pub(super) fn log(
     history: &mut dyn History,
     range: &HistoryRange,
@@ -107,7 +107,7 @@ impl Workload for PickaxeDiff {
         log(history, &self.range, &mut self.changes, |history, revision, changes| {
             observer.commit(&revision.id);
             let mut is_hit = false;
-            // git looks at every changed file even after the first hit, since it would list them all.
+            // git searches every changed file even after the first hit, since it would list them all.
             for (path, change) in changes.iter() {
                 let mut count = |version: &Option<FileVersion>| match version {
                     Some(version) => occurrences(history, finder, path, version, content, observer),
@@ -125,7 +125,7 @@ impl Workload for PickaxeDiff {
     }
 }
 
-/// How often the needle occurs in one version of a file, not overlapping itself; 0 if the version is missing.
+/// The number of non-overlapping occurrences of the needle in one version of a file; 0 if the version is missing.
 fn occurrences(
     history: &mut dyn History,
     finder: &Finder<'_>,
@@ -138,7 +138,7 @@ fn occurrences(
     Ok(if is_there { finder.find_iter(content).count() } else { 0 })
 }
 
-/// Puts what a diff takes for the content of `version` into `content`, and tells of it; `false` if it is missing.
+/// Reads the content of `version` for a diff into `content`, and reports it to the observer; `false` if it is missing.
 pub(super) fn read_content(
     history: &mut dyn History,
     path: &[u8],
@@ -147,7 +147,7 @@ pub(super) fn read_content(
     observer: &mut dyn Observer,
 ) -> Result<bool, WorkloadError> {
     if version.mode == FileMode::Gitlink {
-        // What git makes of a submodule in a diff (diff_populate_gitlink() in diff.c).
+        // The content that git gives a submodule in a diff (diff_populate_gitlink() in diff.c).
         content.clear();
         content.extend_from_slice(format!("Subproject commit {}\n", version.id).as_bytes());
     } else if !history.content(path, version, content)? {

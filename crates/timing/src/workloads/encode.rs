@@ -1,5 +1,5 @@
-//! `encode`: compress every payload of the variant again, from memory, under the variant's own spec. What a repack pays for the
-//! codec.
+//! `encode`: compress every payload of the variant again, from memory, under the variant's own spec. This is the
+//! codec's part of a repack.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,17 +16,17 @@ use super::{
     delta_bases::{BaseCollector, Collected, HeldBase, HeldContents, SAMPLED_CONTENT},
 };
 
-/// At most about so many payload bytes are held, evenly taken from the whole store.
+/// The approximate limit of payload bytes in memory, sampled evenly from the whole store.
 const BUDGET: u64 = 256 << 20;
 
-/// What stock git writes, and hg where nothing says otherwise.
+/// The codec that stock git writes, and hg by default.
 pub(super) const PLAIN: &str = "zlib:6";
 
-/// One of the payloads.
+/// A payload.
 #[derive(Debug)]
 struct Payload {
     kind: ChunkKind,
-    /// Whether it is a loose object's.
+    /// Whether it belongs to a loose object.
     is_loose: bool,
     len: usize,
     base: Option<HeldBase>,
@@ -37,15 +37,15 @@ struct Payload {
 struct Sample {
     bytes: Vec<u8>,
     payloads: Vec<Payload>,
-    /// What deltas are based on, where some variant makes use of it.
+    /// The bases of deltas, if some variant uses them.
     contents: HeldContents,
     chunks_in_all: u64,
     bytes_in_all: u64,
 }
 
 impl Sample {
-    /// Takes payloads of `source` evenly, at most about `budget` bytes; with what deltas are based on, if `with_bases`, at most
-    /// `most_content` bytes of it.
+    /// Samples payloads of `source` evenly, at most about `budget` bytes. If `with_bases`, also takes the bases of
+    /// deltas, at most `most_content` bytes.
     fn collect(source: &Repository, budget: u64, with_bases: bool, most_content: u64) -> Result<Self, ReaderError> {
         let mut sample = Sample::default();
         source.store().for_each_chunk(&mut |chunk| {
@@ -54,7 +54,7 @@ impl Sample {
             Ok(())
         })?;
         let share = Share { taken: budget, of: sample.bytes_in_all.max(budget).max(1) };
-        // Nothing is being timed here, so zlib streams are read by the fastest reader.
+        // Nothing is timed here, so the fastest decoder reads zlib streams.
         let decoders = Decoders::from(ZlibReader::Libdeflate);
         let share = if with_bases { share.least(content_share(source, decoders, most_content)?) } else { share };
         let (mut number, mut bytes) = (0, 0u64);
@@ -98,7 +98,8 @@ impl Sample {
     }
 }
 
-/// The share of the chunks of `source` whose bases and objects take at most about `most_content` bytes, none shared.
+/// The share of the chunks of `source` whose bases and objects take at most about `most_content` bytes, if none is
+/// shared.
 fn content_share(source: &Repository, decoders: Decoders, most_content: u64) -> Result<Share, ReaderError> {
     let mut content = 0u64;
     let mut wanted = |chunk: &Chunk<'_>| chunk.kind.is_delta && chunk.payload_len <= BLOCK_LEN as u64;
@@ -110,7 +111,7 @@ fn content_share(source: &Repository, decoders: Decoders, most_content: u64) -> 
     Ok(Share { taken: most_content, of: content.max(most_content).max(1) })
 }
 
-/// An even choice: `taken` of every `of`.
+/// An even sample: `taken` items of every `of`.
 #[derive(Debug, Clone, Copy)]
 struct Share {
     taken: u64,
@@ -118,21 +119,20 @@ struct Share {
 }
 
 impl Share {
-    /// The one of the two that takes less.
+    /// The smaller of two samples.
     fn least(self, other: Share) -> Share {
         let cross = |one: Share, two: Share| u128::from(one.taken) * u128::from(two.of);
         if cross(other, self) < cross(self, other) { other } else { self }
     }
 
-    /// Whether the item with this number, from 1 upwards, is one of those taken.
+    /// Whether the item with this number, from 1, is in the sample.
     fn takes(self, number: u64) -> bool {
         let taken_up_to = |number: u64| u128::from(number) * u128::from(self.taken) / u128::from(self.of);
         taken_up_to(number) > taken_up_to(number.saturating_sub(1))
     }
 }
 
-/// The spec that payloads of `variant` are compressed under: its own where it is known, else what stock git or hg would write
-/// into it.
+/// The spec to compress payloads of `variant` with: its own if known, otherwise what stock git or hg would write.
 pub(super) fn spec_of(variant: &VariantPlace, repository: &Repository) -> Result<CodecSpec, WorkloadError> {
     let default = match repository {
         Repository::Hg(hg) if hg.requirements().contains("revlog-compression-zstd") => "zstd:3",
@@ -144,7 +144,7 @@ pub(super) fn spec_of(variant: &VariantPlace, repository: &Repository) -> Result
     }
 }
 
-/// The encoders of every variant so far: contexts are made in the pass that is not timed, and stay.
+/// The encoders of all variants so far: contexts are made in the untimed pass and kept.
 #[derive(Debug, Default)]
 pub(super) struct EncodersByVariant {
     known: HashMap<PathBuf, PayloadEncoders>,
@@ -167,7 +167,7 @@ impl EncodersByVariant {
         Ok(())
     }
 
-    /// The current ones.
+    /// The current encoders.
     pub(super) fn get(&mut self) -> Result<&mut PayloadEncoders, WorkloadError> {
         self.known.get_mut(&self.current).ok_or_else(WorkloadError::not_prepared)
     }
@@ -176,7 +176,8 @@ impl EncodersByVariant {
 #[derive(Debug, Default)]
 pub(super) struct Encode {
     sample: Option<(PathBuf, Sample)>,
-    /// Whether some variant compresses deltas with their bases. All then encode the same payloads, of which there may be fewer.
+    /// Whether some variant compresses deltas with their bases. Then all variants encode the same payloads, of which
+    /// there may be fewer.
     uses_bases: bool,
     encoders: EncodersByVariant,
     stored: Vec<u8>,
@@ -220,7 +221,7 @@ impl Workload for Encode {
                 return Err(WorkloadError::Refused { why });
             }
         }
-        // How the store is cut into chunks holds for every variant; their payloads do not where hg chose deltas again.
+        // All variants have the same chunks, except if hg recomputed deltas.
         observer.chunks(sample.chunks_in_all);
         Ok(())
     }
@@ -243,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_taken_evenly_and_all_is_all() {
+    fn samples_are_even() {
         let taken = |share: Share, of| (1..=of).filter(|number| share.takes(*number)).collect::<Vec<_>>();
         assert_eq!(taken(Share { taken: 7, of: 7 }, 5), [1, 2, 3, 4, 5]);
         assert_eq!(taken(Share { taken: 1, of: 3 }, 9), [3, 6, 9]);

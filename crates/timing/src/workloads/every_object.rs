@@ -1,4 +1,4 @@
-//! `sizes` and `cat-all`: something of every stored object, reachable or not.
+//! `sizes` and `cat-all`: the size or the content of every stored object, reachable or not.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ fn label(name: &str) -> WorkloadLabel {
     WorkloadLabel { name: name.to_owned(), parameters: BTreeMap::new() }
 }
 
-/// Kind and size of every object, with no more decoded than the codec has to.
+/// Kind and size of every object, decoding as little as the codec allows.
 #[derive(Debug)]
 pub(super) struct Sizes;
 
@@ -25,7 +25,7 @@ impl Workload for Sizes {
     }
 }
 
-/// The content of every object, in the order in which they lie on disk.
+/// The content of every object, in the order on disk.
 #[derive(Debug)]
 pub(super) struct CatAll;
 

@@ -1,9 +1,9 @@
-//! `floor:WORKLOAD`: the codec floor, the least that a codec can cost a workload.
+//! `floor:WORKLOAD`: the codec floor, the smallest possible cost of a codec in a workload.
 //!
-//! What the workload decodes is recorded once, untimed. A run then decodes exactly those chunks again, in the same order, each
-//! as often as the workload did: with the reader's own contexts and dictionaries, from memory, where the stored bytes lie one
-//! behind the other, and for chunks that use their base's content with that content, made beforehand. Nothing is looked up,
-//! applied, cached, hashed or written. Its time as a share of the workload's is the codec's share.
+//! The chunks that the workload decodes are recorded once, untimed. A run then decodes exactly those chunks again, in
+//! the same order, each as often as the workload did: with the reader's own contexts and dictionaries, from contiguous
+//! stored bytes in memory. Chunks that use the content of their base find it in memory. Nothing is looked up, applied,
+//! cached, hashed or written. Its time as a share of the workload's is the codec's share.
 
 use std::{
     fs::File,
@@ -19,13 +19,13 @@ use rustc_hash::FxHashMap;
 
 use super::{Counts, Observer, VariantPlace, Workload, WorkloadError};
 
-/// The most stored bytes that a floor holds in memory.
+/// The limit of stored bytes that a floor holds in memory.
 const MOST_STORED: usize = 4 << 30;
 
-/// The programs of other variants are kept until all take more than this, in bytes.
+/// Programs of other variants are kept until all take more than this number of bytes.
 const MOST_KEPT: usize = 1 << 30;
 
-/// Everything that a run needs, for one variant.
+/// Everything that a run on one variant needs.
 #[derive(Debug)]
 pub(super) struct Program {
     files: Vec<PathBuf>,
@@ -35,11 +35,11 @@ pub(super) struct Program {
     bases: Vec<Vec<u8>>,
 }
 
-/// One decode.
+/// One call of a decoder.
 #[derive(Debug)]
 struct Step {
     decode: TracedDecode,
-    /// Where its stored bytes start in [`Program::stored`].
+    /// The start of its stored bytes in [`Program::stored`].
     start: usize,
 }
 
@@ -73,7 +73,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Reads the stored bytes of `decode`; `open` is the file that was read last.
+    /// Reads the stored bytes of `decode`; `open` is the last file that was read.
     fn load(&mut self, decode: &TracedDecode, open: &mut Option<(u32, File)>) -> Result<usize, ReaderError> {
         let path = self.files.get(decode.file as usize).map(PathBuf::as_path).unwrap_or(Path::new(""));
         let failed = |action| move |error| ReaderError::io(action, path, error);
@@ -82,7 +82,7 @@ impl Program {
         }
         let start = self.stored.len();
         let len = usize::try_from(decode.stored_len).unwrap_or(usize::MAX);
-        // It was read before, so it is as long.
+        // It was read before, so it has this length.
         if start.saturating_add(len) > MOST_STORED {
             return Err(failed("hold the chunks of")(io::ErrorKind::OutOfMemory.into()));
         }
@@ -94,17 +94,17 @@ impl Program {
         Ok(start)
     }
 
-    /// How many steps there are.
+    /// The number of steps.
     pub(super) fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Stored bytes that all steps decode.
+    /// The stored bytes that all steps decode.
     pub(super) fn stored_bytes(&self) -> u64 {
         self.steps.iter().map(|step| step.decode.stored_len).sum()
     }
 
-    /// Does the steps of these numbers, each of which puts its payload into `payload`.
+    /// Runs the steps with these numbers, each of which decodes to `payload`.
     pub(super) fn run(
         &self,
         steps: Range<usize>,
@@ -133,7 +133,7 @@ impl Program {
 /// The floor of another workload.
 pub(super) struct Floor {
     inner: Box<dyn Workload>,
-    /// What a run does, for each variant and who reads it; the one used last is the last.
+    /// The program for each variant and its decoders; the most recently used is the last.
     programs: Vec<(VariantPlace, Program)>,
     payload: Vec<u8>,
 }
@@ -143,7 +143,7 @@ impl Floor {
         Floor { inner, programs: Vec::new(), payload: Vec::new() }
     }
 
-    /// What the workload decodes on `place`, which is opened anew for that.
+    /// Records what the workload decodes on `place`, which is opened again for that.
     fn record(&mut self, place: &VariantPlace) -> Result<Program, WorkloadError> {
         let mut history = Repository::open(&place.folder)?.history(place.decoders)?;
         history.set_delta_cache(place.delta_cache);
@@ -158,12 +158,12 @@ impl Workload for Floor {
         WorkloadLabel { name: format!("floor:{}", label.name), ..label }
     }
 
-    /// The same as the workload's, for one to be a share of the other.
+    /// The same as the workload's, so that shares can be computed.
     fn compared_time(&self) -> ComparedTime {
         self.inner.compared_time()
     }
 
-    /// Records what the workload decodes, unless that is known.
+    /// Records what the workload decodes, unless that is known already.
     fn prepare(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
         let key = |place: &VariantPlace| (place.folder.clone(), place.decoders, place.delta_cache);
         let is_same = |known: &VariantPlace| key(known) == key(place);
@@ -189,7 +189,7 @@ impl Workload for Floor {
         program.run(0..program.len(), history, &mut self.payload)
     }
 
-    /// Deltas that were chosen again make other chunks, and every codec makes other stored bytes of them.
+    /// The number of chunks differs with recomputed deltas, and the number of stored bytes with each codec.
     fn extra(&self) -> Counts {
         let Some((_, program)) = self.programs.last() else { return Counts::new() };
         let (chunks, stored) = (program.len() as u64, program.stored_bytes());

@@ -1,5 +1,5 @@
-//! `ingest`: write what the last commits brought, as a commit or an unbundling does: loose objects in Git, chunks behind the
-//! last ones in Mercurial.
+//! `ingest`: write the objects of the last commits, as a commit or an unbundling does: loose objects in Git, appended
+//! chunks in Mercurial.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -29,13 +29,13 @@ use super::{
     files_error,
 };
 
-/// How many commits are taken unless the user says otherwise.
+/// The default number of commits.
 pub(super) const DEFAULT_COMMITS: u64 = 100;
 
-/// At most about so many payload bytes are held: of the newest commits.
+/// The approximate limit of payload bytes in memory; the newest commits come first.
 const BUDGET: usize = 256 << 20;
 
-/// What is written.
+/// A payload that is written.
 #[derive(Debug, Clone, Copy)]
 struct Item {
     kind: ChunkKind,
@@ -51,7 +51,7 @@ struct Item {
 struct NewPayloads {
     bytes: Vec<u8>,
     items: Vec<Item>,
-    /// What deltas are based on, where some variant makes use of it.
+    /// The bases of deltas, if some variant uses them.
     contents: HeldContents,
     left_out: u64,
     is_git: bool,
@@ -147,7 +147,7 @@ impl NewPayloads {
     }
 }
 
-/// The commits that a log of `range` lists, [`DEFAULT_COMMITS`] of them unless the range says otherwise.
+/// The commits that a log of `range` lists, by default [`DEFAULT_COMMITS`] of them.
 pub(super) fn last_commits(history: &mut dyn History, range: &HistoryRange) -> Result<Vec<ObjectId>, WorkloadError> {
     let tip = history.resolve(&range.revision)?;
     history.start_log(tip)?;
@@ -160,7 +160,7 @@ pub(super) fn last_commits(history: &mut dyn History, range: &HistoryRange) -> R
     Ok(commits)
 }
 
-/// The numbers of the last changesets of `range` in `hg`: as if its revision were the newest there is.
+/// The numbers of the last changesets of `range` in `hg`, as if its revision were the newest one.
 pub(super) fn last_changesets(
     hg: &HgRepository,
     history: &mut dyn History,
@@ -202,7 +202,7 @@ impl Ingest {
         }
     }
 
-    /// Has the payloads in memory, and the encoders for `variant`.
+    /// Reads the payloads into memory, and makes the encoders of `variant`.
     fn collect(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
         if variant.uses_bases() && !self.uses_bases {
             self.announce(&[variant]);
@@ -221,7 +221,7 @@ impl Workload for Ingest {
         label("ingest", &self.range, &[])
     }
 
-    /// As for a checkout: what the kernel does for a file drifts.
+    /// As for a checkout: the kernel's time for a file varies.
     fn compared_time(&self) -> ComparedTime {
         ComparedTime::CpuWithoutWriting
     }
@@ -305,12 +305,12 @@ struct Encoding<'a> {
     encoders: &'a mut PayloadEncoders,
     stored: &'a mut Vec<u8>,
     stored_bytes: u64,
-    /// Whether what was encoded is decoded again.
+    /// Whether chunks are decoded again.
     is_checked: bool,
 }
 
 impl Encoding<'_> {
-    /// A file for each object, by its id, which is computed as git does it.
+    /// Writes a file for each object, named by its id, which is computed as git does.
     fn write_loose(&mut self, payloads: &NewPayloads, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let mut fan_outs = [false; 256];
         for (item, payload) in payloads.iter() {
@@ -340,8 +340,8 @@ impl Encoding<'_> {
         Ok(())
     }
 
-    /// A file for each revlog, to which its chunks are appended one by one. Between two of them the file stays open, and the next one
-    /// is encoded, which is no part of the writing.
+    /// Writes a file for each revlog, to which its chunks are appended one by one. The file stays open while the next
+    /// chunk is encoded, which is not part of writing.
     fn append_chunks(&mut self, payloads: &NewPayloads, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let mut open: Option<(usize, PathBuf, File)> = None;
         for (item, payload) in payloads.iter() {
@@ -383,7 +383,7 @@ mod tests {
     use super::*;
     use crate::workloads::{Counter, Digester, observer::tests::MadeUpClock};
 
-    /// Writes `payloads` into a new folder and gives the lengths of the files there, sorted.
+    /// Writes `payloads` into a new folder and returns the sorted lengths of the files.
     fn write(payloads: &NewPayloads, observer: &mut dyn Observer) -> Vec<u64> {
         let (repository, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for folder in ["objects", "refs"] {
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_is_read_around_each_loose_object() {
+    fn clock_is_read_around_each_loose_object() {
         let clock = MadeUpClock::default();
         let mut counter = Counter::timing_writes(&clock);
         let files = write(&payloads(true, [0; 3]), &mut counter);
@@ -432,9 +432,9 @@ mod tests {
         assert_eq!(clock.readings(), 6, "nobody times the run in which content is checked");
     }
 
-    /// Between two chunks of one file the next one is encoded, which has to count.
+    /// The next chunk of a file is encoded between two writes, which has to count.
     #[test]
-    fn the_clock_is_read_around_each_chunk_of_a_file_that_stays_open() {
+    fn clock_is_read_around_each_chunk_of_an_open_file() {
         let clock = MadeUpClock::default();
         let mut counter = Counter::timing_writes(&clock);
         let files = write(&payloads(false, [4, 4, 7]), &mut counter);

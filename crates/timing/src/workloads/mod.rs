@@ -1,8 +1,8 @@
-//! Workloads: jobs that version-control users do, replayed on a variant.
+//! Workloads: jobs of version-control users, replayed on a variant.
 //!
-//! A workload tells an [`Observer`] all that it sees, and when it writes files. In a timed run that is a [`Counter`], which
-//! only adds up; in a separate run, not timed, a [`Digester`] hashes the decoded content, so that variants can be held
-//! against each other; and `repackbench replay` prints it, so that it can be held against stock git.
+//! A workload reports all that it sees, and when it writes files, to an [`Observer`]. In a timed run the observer is a
+//! [`Counter`], which only adds up. In a separate untimed run a [`Digester`] hashes the decoded content, so that
+//! variants can be compared. `repackbench replay` prints the content, so that it can be compared with stock git.
 
 mod accesses;
 mod blame;
@@ -48,16 +48,16 @@ pub enum WorkloadError {
     /// The repository cannot be read.
     #[error(transparent)]
     Reader(#[from] ReaderError),
-    /// What the workload needs cannot be written.
+    /// Files or chunks of the workload cannot be written.
     #[error(transparent)]
     Writer(#[from] WriterError),
-    /// The workload cannot be run on this repository, or went wrong.
+    /// The workload cannot run on this repository, or failed.
     #[error("{why}")]
     Refused {
         /// Why not.
         why: String,
     },
-    /// Files cannot be written, or a scratch folder not be made or removed.
+    /// Files cannot be written, or a scratch folder cannot be created or removed.
     #[error("{path}: cannot {action}: {message}")]
     Files {
         /// What was tried, as an infinitive.
@@ -76,42 +76,43 @@ impl WorkloadError {
     }
 }
 
-/// What part of history a workload looks at.
+/// The part of history that a workload looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryRange {
-    /// The revision that it starts from, by the name that the user gave.
+    /// The revision that it starts from, as typed.
     pub revision: String,
-    /// The most commits that a log lists, those included that it does not compare: `git log -n`. `None` for all.
+    /// The largest number of commits that a log lists, including those that it does not compare: `git log -n`. `None`
+    /// for all.
     pub commits: Option<u64>,
 }
 
 /// A job that is replayed.
 pub trait Workload {
-    /// Its name and parameters, as records and tables show them.
+    /// Its name and parameters in records and tables.
     fn label(&self) -> WorkloadLabel;
 
-    /// Which of the times of a run is compared.
+    /// The time of a run that is compared.
     fn compared_time(&self) -> ComparedTime {
         ComparedTime::Cpu
     }
 
-    /// Told once of every variant of a session, before anything else: what is prepared may depend on all of them.
+    /// Receives all variants of a session, before anything else: preparations may depend on all of them.
     fn announce(&mut self, variants: &[&VariantPlace]) {
         let _ = variants;
     }
 
-    /// What has to be done before each run, which will be on `variant`, and is not part of the job: not timed.
+    /// Prepares a run on `variant`; not part of the job, and not timed.
     fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
         let _ = variant;
         Ok(())
     }
 
-    /// Whether there is anything to do on the variant that was prepared. What is nothing takes no time, and is not measured.
+    /// Whether there is anything to do on the prepared variant. Otherwise the run takes no time and is not measured.
     fn has_work(&self) -> bool {
         true
     }
 
-    /// The job: timed. It starts with empty caches, which the caller sees to.
+    /// The job: timed. The caller clears the caches before.
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError>;
 
     /// Counts of the last run that differ between variants by nature, such as stored bytes that were written.
@@ -119,13 +120,13 @@ pub trait Workload {
         Counts::new()
     }
 
-    /// What has to be done after each run: not timed.
+    /// Cleans up after a run; not timed.
     fn clean_up(&mut self) -> Result<(), WorkloadError> {
         Ok(())
     }
 }
 
-/// The commit that a workload starts from, by the name that the user gave.
+/// The commit that a workload starts from, by the name that the user typed.
 fn start(history: &mut dyn History, revision: &str) -> Result<ObjectId, WorkloadError> {
     Ok(history.resolve(revision)?)
 }

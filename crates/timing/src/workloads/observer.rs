@@ -1,4 +1,4 @@
-//! What workloads tell of what they see.
+//! What workloads report of what they see.
 
 use std::{collections::BTreeMap, fmt, io, time::Duration};
 
@@ -8,14 +8,14 @@ use repackbench_records::ContentDigest;
 
 use crate::clock::Clock;
 
-/// Told of everything that a workload visits. Each method does nothing by default.
+/// Receives everything that a workload visits. Each method does nothing by default.
 pub trait Observer {
-    /// A traversal met an object.
+    /// A traversal visited an object.
     fn object(&mut self, kind: ObjectKind, id: &oid) {
         let _ = (kind, id);
     }
 
-    /// Of an object no more than kind and size was asked for.
+    /// Only kind and size of an object were read.
     fn sized(&mut self, kind: ObjectKind, id: &oid, size: u64) {
         let _ = (kind, id, size);
     }
@@ -25,30 +25,30 @@ pub trait Observer {
         let _ = (kind, id, content);
     }
 
-    /// An object of `len` bytes, too large to be held, is decoded from here on: its content follows in pieces.
+    /// An object of `len` bytes, too large for memory, is decoded from now on: its content follows in pieces.
     fn start_large(&mut self, kind: ObjectKind, id: &oid, len: u64) {
         let _ = (kind, id, len);
     }
 
-    /// The next piece of it.
+    /// The next piece of the large object.
     fn large_piece(&mut self, piece: &[u8]) {
         let _ = piece;
     }
 
-    /// That was the last piece.
+    /// The large object is complete.
     fn end_large(&mut self) {}
 
-    /// The store has so many chunks.
+    /// The store has `count` chunks.
     fn chunks(&mut self, chunks: u64) {
         let _ = chunks;
     }
 
-    /// A log came to a commit.
+    /// A log reached a commit.
     fn commit(&mut self, id: &oid) {
         let _ = id;
     }
 
-    /// That commit changed `path`, or a checkout came to it.
+    /// The current commit changed `path`, or a checkout reached it.
     fn change(&mut self, path: &[u8], change: &Change) {
         let _ = (path, change);
     }
@@ -58,46 +58,47 @@ pub trait Observer {
         let _ = content;
     }
 
-    /// What that commit changed at `path`, line by line, in git's form; never empty.
+    /// The patch of the current commit at `path`, in git's form; never empty.
     fn patch(&mut self, path: &[u8], change: &Change, patch: &[u8]) {
         let _ = (path, change, patch);
     }
 
-    /// That commit is one that the workload was looking for.
+    /// The workload was looking for this commit.
     fn hit(&mut self, id: &oid) {
         let _ = id;
     }
 
-    /// A checkout wrote so many files and bytes.
+    /// A checkout wrote files and bytes.
     fn written(&mut self, files: u64, bytes: u64) {
         let _ = (files, bytes);
     }
 
-    /// So many different objects were asked for and are missing.
+    /// Distinct objects were needed and are missing.
     fn missing(&mut self, objects: u64) {
         let _ = objects;
     }
 
-    /// The workload is about to write a file, or to make its directory. Nothing is decoded or encoded until
+    /// The workload is about to write a file, or to create its directory. Nothing is decoded or encoded until
     /// [`end_writing`](Observer::end_writing).
     fn start_writing(&mut self) {}
 
-    /// It is written, as far as its content is there, or cannot be.
+    /// The file is written, as far as its content is known, or writing failed.
     fn end_writing(&mut self) {}
 
-    /// Whether a workload that writes files should tell of what is in them, by reading them again.
+    /// Whether a workload that writes files should read them again, and report their content.
     fn wants_written_files(&self) -> bool {
         false
     }
 
-    /// What a checkout wrote at `path`; told only if [`wants_written_files`](Observer::wants_written_files).
+    /// The content that a checkout wrote at `path`; reported only if
+    /// [`wants_written_files`](Observer::wants_written_files).
     fn written_file(&mut self, path: &[u8], mode: u32, content: &[u8]) {
         let _ = (path, mode, content);
     }
 }
 
 impl dyn Observer + '_ {
-    /// Writes a file, or a part of one, by `write`, and says when that starts and ends.
+    /// Writes a file, or a part of one, by calling `write`, and reports when that starts and ends.
     pub(super) fn writing<T>(&mut self, write: impl FnOnce() -> T) -> T {
         self.start_writing();
         let written = write();
@@ -109,7 +110,7 @@ impl dyn Observer + '_ {
 /// Named counts of one run.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Counts and nothing else: what a timed run tells. It may have a clock, which it reads where files are written and nowhere else.
+/// Only counts; the observer of timed runs. It may have a clock, which it reads only around the writing of files.
 #[derive(Debug, Default, Clone)]
 pub struct Counter<'c> {
     objects: [u64; 7],
@@ -132,10 +133,10 @@ pub struct Counter<'c> {
 #[derive(Clone)]
 struct WritingTimer<'c> {
     clock: &'c dyn Clock,
-    /// What the clock showed when the writing that goes on started.
+    /// The start of the current write, on the clock.
     started: Option<Duration>,
     sum: Duration,
-    /// Why the clock did not tell, if it once did not.
+    /// The first error of the clock.
     failed: Option<io::ErrorKind>,
 }
 
@@ -162,7 +163,7 @@ impl WritingTimer<'_> {
 }
 
 impl<'c> Counter<'c> {
-    /// One that also sees how long files are written, by `clock`.
+    /// A counter that also times the writing of files with `clock`.
     pub fn timing_writes(clock: &'c dyn Clock) -> Self {
         let writing = WritingTimer { clock, started: None, sum: Duration::ZERO, failed: None };
         Counter { writing: Some(writing), ..Counter::default() }
@@ -171,7 +172,7 @@ impl<'c> Counter<'c> {
     /// The CPU time in which files were written; `None` without a clock.
     ///
     /// # Errors
-    /// The clock did not tell the time.
+    /// The clock could not be read.
     pub fn writing(&self) -> io::Result<Option<Duration>> {
         match &self.writing {
             Some(WritingTimer { failed: Some(kind), .. }) => Err((*kind).into()),
@@ -280,14 +281,14 @@ impl Observer for Counter<'_> {
     }
 }
 
-/// Hashes all that it is told, in order: variants of one repository have to give the same digest. Objects that are read in the order
-/// in which they lie on disk, which is another in each layout, count whatever their order.
+/// Hashes everything it receives, in order: variants of one repository have to give the same digest. Objects that are
+/// read in the order on disk, which differs between layouts, count independently of their order.
 #[derive(Debug, Clone)]
 pub struct Digester {
     hasher: Hasher,
-    /// The sum of the digests of whole objects; each of its quarters is a sum of its own.
+    /// The sum of the digests of whole objects, computed for each quarter of a digest.
     whole: Option<[u64; 4]>,
-    /// The hash of the large object whose pieces come.
+    /// The hash of the current large object.
     large: Option<Hasher>,
     counter: Counter<'static>,
 }
@@ -298,7 +299,7 @@ impl Default for Digester {
     }
 }
 
-/// Hashes pieces. Each goes in with a tag and its length, so that no two sequences look alike.
+/// Hashes pieces, each with a tag and its length, so that different sequences have different input.
 #[derive(Debug, Clone)]
 struct Hasher(IdHasher);
 
@@ -319,7 +320,7 @@ impl Hasher {
         self.0.update(bytes);
     }
 
-    /// What goes before a piece of `len` bytes.
+    /// The bytes before a piece of `len` bytes.
     fn start(&mut self, tag: u8, len: u64) {
         self.0.update(&[tag]);
         self.0.update(&len.to_le_bytes());
@@ -327,7 +328,7 @@ impl Hasher {
 }
 
 impl Digester {
-    /// The digest of what was seen.
+    /// The digest of everything seen.
     pub fn digest(mut self) -> ContentDigest {
         for quarter in self.whole.take().into_iter().flatten() {
             self.put_number(b'u', quarter);
@@ -344,7 +345,7 @@ impl Digester {
         self.hasher.put(tag, bytes);
     }
 
-    /// Adds a whole object's digest to the sum of such, which does not depend on their order.
+    /// Adds the digest of a whole object to the sum, which is independent of the order.
     fn add_whole(&mut self, object: Hasher) {
         let digest = object.0.finish();
         let sums = self.whole.get_or_insert_default();
@@ -459,7 +460,7 @@ pub(super) mod tests {
     use super::*;
     use crate::clock::ClockReading;
 
-    /// A clock of CPU time on which a millisecond passes at each reading, and otherwise what a test lets pass.
+    /// A clock of CPU time that advances by a millisecond at each reading, and otherwise as a test says.
     #[derive(Debug, Default)]
     pub(in crate::workloads) struct MadeUpClock {
         millis: AtomicU64,
@@ -493,7 +494,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_passes_while_files_are_written_adds_up() {
+    fn time_of_writing_files_adds_up() {
         let clock = MadeUpClock::default();
         let mut counter = Counter::timing_writes(&clock);
         assert_eq!((counter.writing().unwrap(), clock.readings()), (Some(Duration::ZERO), 0));
@@ -503,7 +504,7 @@ pub(super) mod tests {
             assert_eq!(observer.writing(|| clock.pass(millis)), ());
             clock.pass(500);
         }
-        // The second reading's own millisecond each time.
+        // The millisecond of the second reading each time.
         assert_eq!(counter.writing().unwrap(), Some(Duration::from_millis(30 + 1 + 4 + 1)));
         assert_eq!(clock.readings(), 4);
         counter.end_writing();
@@ -511,7 +512,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn without_a_clock_nothing_is_timed_and_one_that_does_not_tell_is_an_error() {
+    fn writing_is_timed_only_with_a_working_clock() {
         let mut counter = Counter::default();
         (&mut counter as &mut dyn Observer).writing(|| ());
         assert_eq!(counter.writing().unwrap(), None);
@@ -535,7 +536,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn whole_objects_count_in_any_order_and_each_as_often_as_it_comes() {
+    fn whole_objects_count_in_any_order_with_repeats() {
         let id = |byte| ObjectId::Sha1([byte; 20]);
         let digest = |objects: &[(u8, &str)]| {
             let mut digester = Digester::default();
@@ -552,7 +553,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_a_log_tells_counts_in_its_order() {
+    fn logs_count_in_order() {
         let digest = |contents: [&str; 2]| {
             let mut digester = Digester::default();
             contents.iter().for_each(|content| digester.content(content.as_bytes()));

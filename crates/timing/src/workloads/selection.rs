@@ -1,4 +1,4 @@
-//! Which workload, as the user names it.
+//! Workloads by the names that users type.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -16,15 +16,15 @@ use super::{
     traverse::Traverse,
 };
 
-/// The pickaxe's string unless another is given: the one of the experiment of 2016.
+/// The default string of the pickaxe: that of the experiment of 2016.
 const DEFAULT_NEEDLE: &str = "foo";
 
 /// A workload by name and parameters, parsed once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkloadSpec {
-    /// `checkout`: write a revision's files.
+    /// `checkout`: write the files of a revision.
     Checkout,
-    /// `checkout:sink`: decode a revision's files.
+    /// `checkout:sink`: decode the files of a revision.
     CheckoutToSink,
     /// `traverse`: visit everything reachable.
     Traverse,
@@ -40,24 +40,24 @@ pub enum WorkloadSpec {
     CatAll,
     /// `encode`: compress every payload again.
     Encode,
-    /// `ingest`: write what the last commits brought.
+    /// `ingest`: write the objects of the last commits.
     Ingest,
     /// `serve:same`, `serve:zlib` and `serve:push`: make the pack for a clone, a fetch or a push.
     Serve(Exchange),
-    /// `floor:WORKLOAD`: what another workload decodes, and nothing else.
+    /// `floor:WORKLOAD`: only what another workload decodes.
     Floor(Box<WorkloadSpec>),
 }
 
-/// A name that no workload has.
+/// A name that is no workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownWorkload {
-    /// Nothing is called so.
+    /// An unknown name.
     #[error(
         "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, sizes, \
          cat-all, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of those but sizes and encode"
     )]
     Name(String),
-    /// A workload whose floor would say nothing.
+    /// A workload without a meaningful floor.
     #[error("{workload} has no floor: {why}")]
     NoFloor {
         /// The workload.
@@ -68,7 +68,7 @@ pub enum UnknownWorkload {
 }
 
 impl WorkloadSpec {
-    /// The workloads that run when none is named, with default parameters: what everybody does every day.
+    /// The workloads that run by default, with default parameters: everyday jobs.
     pub fn all() -> Vec<WorkloadSpec> {
         vec![
             WorkloadSpec::Checkout,
@@ -91,7 +91,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// Whether all that it reads and decodes is read through the history, and so is in an access trace.
+    /// Whether it reads and decodes only through the history, so that an access trace is complete.
     pub fn is_traced(&self) -> bool {
         matches!(
             self,
@@ -105,7 +105,7 @@ impl WorkloadSpec {
         )
     }
 
-    /// Whether what it compresses is what the store holds, so that stores that hold other payloads cannot be compared by it.
+    /// Whether it compresses the payloads of the store, so that it cannot compare stores with different payloads.
     pub fn compresses_stored_payloads(&self) -> bool {
         match self {
             WorkloadSpec::Floor(inner) => inner.compresses_stored_payloads(),
@@ -132,7 +132,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// The workload, on `range`. A checkout writes into `into`, which is made and kept, or into a scratch folder.
+    /// The workload on `range`. A checkout writes to `into`, which it creates and keeps, or to a scratch folder.
     pub fn build(&self, range: &HistoryRange, into: Option<PathBuf>) -> Box<dyn Workload> {
         match self {
             WorkloadSpec::Checkout => Box::new(Checkout::new(&range.revision, into)),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_floor_is_of_a_workload_that_can_have_one() {
+    fn only_some_workloads_have_floors() {
         for name in ["floor:checkout", "floor:diff:pickaxe=a,b", "floor:cat-all", "floor:ingest", "floor:serve:push"] {
             let floor: WorkloadSpec = name.parse().unwrap();
             assert_eq!(floor.to_string(), name);
@@ -240,14 +240,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_memory_needs_no_cache() {
+    fn workloads_in_memory_need_no_cache() {
         let uses = |name: &str| name.parse::<WorkloadSpec>().unwrap().uses_delta_cache();
         assert!(uses("traverse") && uses("serve:zlib") && uses("floor:checkout"));
         assert!(!uses("encode") && !uses("ingest"));
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_what_is_valid() {
+    fn unknown_names_list_the_valid_ones() {
         let error = "dif:raw".parse::<WorkloadSpec>().unwrap_err();
         assert!(error.to_string().contains("'dif:raw': expected checkout, checkout:sink, traverse"), "{error}");
         assert!("diff:pickaxe=".parse::<WorkloadSpec>().is_err(), "git refuses an empty -S too");

@@ -1,4 +1,4 @@
-//! What a checkout reads that has no file to write: the trees of its revision, and none of the files in them.
+//! A checkout that reads only the trees of its revision, and no files.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Trees {
 }
 
 impl Trees {
-    /// Those of `revision`.
+    /// The trees of `revision`.
     pub fn new(revision: &str) -> Self {
         Trees { revision: revision.to_owned(), files: Changes::default() }
     }

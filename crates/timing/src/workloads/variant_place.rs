@@ -1,4 +1,4 @@
-//! Where the variant lies that a workload runs on, for those that need more of it than its history.
+//! The place of a variant, for workloads that need more than its history.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 pub struct VariantPlace {
     /// Its folder.
     pub folder: PathBuf,
-    /// The folder of a repository that holds the same payloads and can be converted: the source of a variant that keeps its
-    /// deltas, else the variant itself.
+    /// The folder of a repository that holds the same payloads and can be converted: the source of a variant that keeps
+    /// its deltas, else the variant itself.
     pub payloads: PathBuf,
-    /// The spec that it was written under, where that is known.
+    /// The spec that it was written under, if known.
     pub spec: Option<CodecSpec>,
     /// The implementations that read it.
     pub decoders: Decoders,
-    /// The most decoded bytes that are kept as bases of deltas; `None` for no limit.
+    /// The limit of decoded bytes that are kept as bases of deltas; `None` for no limit.
     pub delta_cache: Option<u64>,
 }
 
@@ -27,7 +27,7 @@ impl VariantPlace {
         self.spec.as_ref().is_some_and(CodecSpec::uses_bases)
     }
 
-    /// A repository that nothing else is known of.
+    /// A repository about which nothing else is known.
     pub fn of(repository: &Repository, decoders: Decoders) -> Self {
         let folder = repository.own_folder().to_owned();
         VariantPlace {

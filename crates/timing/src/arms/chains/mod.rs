@@ -37,7 +37,8 @@ const SEED: u64 = 4;
 /// The number of times that each object is timed in each repository; the median counts.
 const ROUNDS: u32 = 3;
 
-/// A round reads an object for 100 microseconds, so that the clock's grain, a microsecond, does not show, but at most 100 times.
+/// A round reads an object for 100 microseconds, so that the clock's grain, a microsecond, does not show, but at most
+/// 100 times.
 const ROUND_LENGTH: RunLength = RunLength::at_least(Duration::from_micros(100), 100);
 
 /// Why chains could not be compared.

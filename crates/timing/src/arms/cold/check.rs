@@ -1,8 +1,9 @@
 //! The device model compared with cold reads on this machine.
 //!
-//! First the device is measured on one of the copies: the mean time of reading single pages at random places, and the speed of
-//! reading one long file. With those two numbers the model predicts how long the trace takes. Then each copy is read cold, in two ways:
-//! the pages of the trace in the order of first touches, without readahead; and by the workload itself, with the kernel's readahead.
+//! First the device is measured on one of the copies: the mean time of reading single pages at random places, and the
+//! speed of reading one long file. With those two numbers the model predicts how long the trace takes. Then each copy
+//! is read cold, in two ways: the pages of the trace in the order of first touches, without readahead; and by the
+//! workload itself, with the kernel's readahead.
 
 use std::{
     fs::{self, File},
@@ -41,8 +42,8 @@ const LONG_READ: usize = 1 << 20;
 /// The seed of the single pages that are read, and of the order in which copies are.
 const SEED: u64 = 1;
 
-/// Copies `repository`, which is read by `decoders`, into the folder `place`, and compares the model of `workload` with cold reads of the
-/// copies.
+/// Copies `repository`, which is read by `decoders`, into the folder `place`, and compares the model of `workload` with
+/// cold reads of the copies.
 ///
 /// # Errors
 /// The repository cannot be copied, copies do not become cold, the workload fails, or the user stops it.
@@ -202,8 +203,8 @@ fn time_of_long_read(path: &Path, clock: &dyn Clock) -> Result<(u64, Duration), 
     })
 }
 
-/// The time to read the pages of `trace`, which was taken of the copy `traced`, from the cold `copy` in the order of first
-/// touches. Pages that follow each other, in that order and in the file, are one read, as they are in the model.
+/// The time to read the pages of `trace`, which was taken of the copy `traced`, from the cold `copy` in the order of
+/// first touches. Pages that follow each other, in that order and in the file, are one read, as they are in the model.
 fn read_pages(traced: &Path, copy: &Path, trace: &AccessTrace, clock: &dyn Clock) -> Result<Duration, BenchError> {
     let space = PageSpace::new(trace);
     let order = space.first_touches(trace);

@@ -1,9 +1,10 @@
 //! The modelled page cache of limited size compared with the kernel's, in a cgroup with a limit.
 //!
-//! Each touch of a page in the trace becomes one read of that page, in the same order and without readahead, from files of which
-//! nothing is in memory at first. What the model's cache misses is compared with what the kernel reads from the device while the
-//! process is in a group that may hold no more than the model's cache. The model evicts strictly by last use; the kernel has two lists,
-//! keeps what returns soon, and charges its own bookkeeping to the group as well.
+//! Each touch of a page in the trace becomes one read of that page, in the same order and without readahead, from files
+//! of which nothing is in memory at first. What the model's cache misses is compared with what the kernel reads from
+//! the device while the process is in a group that may hold no more than the model's cache. The model evicts strictly
+//! by last use; the kernel has two lists, keeps what returns soon, and charges its own bookkeeping to the group as
+//! well.
 
 use std::{
     fs::File,
@@ -38,12 +39,12 @@ const LEAST_LIMIT: u64 = 8 << 20;
 /// The seed of the order of limits.
 const SEED: u64 = 1;
 
-/// Copies `repository`, which is read by `decoders`, into the folder `place`, and compares page caches of `shares` percent of its packs or
-/// revlogs, as modelled for `workload`, with a cgroup of that limit.
+/// Copies `repository`, which is read by `decoders`, into the folder `place`, and compares page caches of `shares`
+/// percent of its packs or revlogs, as modelled for `workload`, with a cgroup of that limit.
 ///
 /// # Errors
-/// No group can be made, a share is too small, the repository cannot be copied, its copy does not become cold, the workload
-/// fails, or the user stops it.
+/// No group can be made, a share is too small, the repository cannot be copied, its copy does not become cold, the
+/// workload fails, or the user stops it.
 pub fn check_memory(
     repository: &Repository,
     decoders: Decoders,

@@ -48,8 +48,8 @@ pub(crate) fn run(
     Ok(JobRun { counts: vec![counter.counts()], extra, sample, usage, lookups })
 }
 
-/// Does the job once on `copy` of the variant at `place`, of which nothing is in memory. Opening it is part of the job, since that reads
-/// as well.
+/// Does the job once on `copy` of the variant at `place`, of which nothing is in memory. Opening it is part of the job,
+/// since that reads as well.
 pub(crate) fn run_cold(
     workload: &mut dyn Workload,
     place: &VariantPlace,

@@ -19,8 +19,8 @@ pub(crate) struct Finished {
     pub(crate) usage: JobUsage,
 }
 
-/// Runs `command`, which has its stdin already, to its end. What it writes to stdout goes through a pipe into `sink`, in this thread,
-/// whose time is not the child's.
+/// Runs `command`, which has its stdin already, to its end. What it writes to stdout goes through a pipe into `sink`,
+/// in this thread, whose time is not the child's.
 ///
 /// # Errors
 /// It cannot be started, ends with another status than 0, or the user wants to stop.

@@ -14,7 +14,8 @@ use crate::{
     workloads::WorkloadError,
 };
 
-/// CPU time of an hg that does nothing, without the extension and with it. Rows differ otherwise only in settings, which cost nothing.
+/// CPU time of an hg that does nothing, without the extension and with it. Rows differ otherwise only in settings,
+/// which cost nothing.
 #[derive(Debug, Default)]
 pub(super) struct Starts([Option<Duration>; 2]);
 

@@ -1,7 +1,7 @@
-//! What a revision's attributes do to the content of a blob on its way into a file.
+//! Conversion of a blob's content for a file, by the attributes of the revision.
 //!
-//! The order is git's (`convert_to_working_tree_ca()` in its convert.c): keywords, line endings, encoding. Filters are
-//! drivers that git would have to be configured for, and none is.
+//! The order is git's (`convert_to_working_tree_ca()` in its convert.c): keywords, line endings, encoding. Filters
+//! would need drivers in git's configuration, and none is configured.
 
 use gix_filter::eol::{self, AttributesDigest};
 use gix_hash::oid;
@@ -14,20 +14,20 @@ use repackbench_reader::{ObjectKind, git::hash::object_id};
 
 use super::{encoding::TextEncoding, ident};
 
-/// The attributes that convert, in the order in which [`Conversion::asked_for`] takes them.
+/// The attributes that convert, in the order of [`Conversion::asked_for`].
 const ATTRIBUTES: [&str; 5] = ["text", "crlf", "eol", "ident", "working-tree-encoding"];
 
 /// Why content cannot be converted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConversionError {
-    /// git refuses this too.
+    /// git refuses this as well.
     #[error("the attribute working-tree-encoding names no encoding")]
     NamelessEncoding,
     #[error("its line endings cannot be converted: {0}")]
     LineEndings(String),
 }
 
-/// What is to be done to one file.
+/// The conversion of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Conversion {
     line_endings: AttributesDigest,
@@ -36,7 +36,7 @@ struct Conversion {
 }
 
 impl Conversion {
-    /// What `attributes`, looked up for one path, ask for.
+    /// The conversion that `attributes` of one path ask for.
     fn asked_for(attributes: &Outcome) -> Result<Self, ConversionError> {
         let mut states = attributes.iter_selected().map(|found| found.assignment.state);
         let [text, crlf, eol, ident, encoding] = ATTRIBUTES.map(|_| states.next().unwrap_or(StateRef::Unspecified));
@@ -49,14 +49,14 @@ impl Conversion {
         Ok(Conversion { line_endings, expands_ident: ident == StateRef::Set, encoding })
     }
 
-    /// Whether git converts the content in pieces rather than as a whole (`classify_conv_attrs()` in convert.c).
+    /// Whether git converts the content in pieces instead of as a whole (`classify_conv_attrs()` in convert.c).
     fn is_streamed(&self) -> bool {
         let needs_statistics = matches!(self.line_endings, AttributesDigest::TextAuto | AttributesDigest::TextAutoCrlf);
         self.encoding.is_none() && !needs_statistics
     }
 }
 
-/// What the attribute `text`, or `crlf`, its name of old, says (`git_path_check_crlf()` in convert.c).
+/// The value of the attribute `text`, or its old name `crlf` (`git_path_check_crlf()` in convert.c).
 fn text_digest(state: StateRef<'_>) -> Option<AttributesDigest> {
     match state {
         StateRef::Set => Some(AttributesDigest::Text),
@@ -67,8 +67,8 @@ fn text_digest(state: StateRef<'_>) -> Option<AttributesDigest> {
     }
 }
 
-/// What `text` together with the attribute `eol` says (`convert_attrs()` in convert.c). Where nothing is said, nothing is
-/// converted, since `core.autocrlf` is not set.
+/// The meaning of `text` together with the attribute `eol` (`convert_attrs()` in convert.c). Without attributes nothing
+/// is converted, since `core.autocrlf` is not set.
 fn line_endings(text: Option<AttributesDigest>, eol: StateRef<'_>) -> AttributesDigest {
     use AttributesDigest::{Binary, TextAuto, TextAutoCrlf, TextAutoInput, TextCrlf, TextInput};
     let is_crlf = match eol {
@@ -86,7 +86,7 @@ fn line_endings(text: Option<AttributesDigest>, eol: StateRef<'_>) -> Attributes
     }
 }
 
-/// Converts one file after another, in the same memory.
+/// Converts files, reusing its buffers.
 #[derive(Default)]
 pub(super) struct Converter {
     attributes: Outcome,
@@ -95,12 +95,12 @@ pub(super) struct Converter {
 }
 
 impl Converter {
-    /// To be called when another `stack` is used than for the files before.
+    /// Has to be called when another `stack` is used than for the previous files.
     pub(super) fn start(&mut self, stack: &Stack) {
         self.attributes = stack.selected_attribute_matches(ATTRIBUTES);
     }
 
-    /// What the file at `place` is to hold: `content`, the blob `id`, converted as the attributes there ask.
+    /// The content of the file at `place`: `content` of the blob `id`, converted as the attributes there ask.
     pub(super) fn convert<'a>(
         &'a mut self,
         place: &Platform<'_>,
@@ -126,7 +126,7 @@ impl Converter {
             is_converted = if conversion.is_streamed() {
                 ident::expand_streamed(content, id, converted)
             } else {
-                // The id of what was read, which is another where a replacement stands for the blob.
+                // The id of the content that was read, which differs if a replacement object stands for the blob.
                 ident::expand_whole(content, &object_id(id.kind(), ObjectKind::Blob, content), converted)
             };
         }

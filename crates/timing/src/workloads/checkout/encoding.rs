@@ -1,11 +1,12 @@
-//! What the attribute `working-tree-encoding` asks for.
+//! The encodings of the attribute `working-tree-encoding`.
 //!
-//! git leaves the conversion to iconv, and adds the names that end in `-BOM`. The library knows the encodings of the web:
-//! those write no UTF-16, and put other characters into Latin-1. These and the like are here; the rest is the library's.
+//! git leaves the conversion to iconv, and adds the names that end in `-BOM`. The library has the encodings of the web,
+//! which cannot write UTF-16 and have other characters in Latin-1. Those are implemented here; the library does the
+//! rest.
 
 use gix_filter::{encoding::Encoding, worktree};
 
-/// The byte order mark, which tells a reader of what is behind it the order of bytes.
+/// The byte order mark, which gives the order of the bytes that follow.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub(super) enum ByteOrder {
     Little,
 }
 
-/// As iconv of the GNU C library does where the name says nothing.
+/// The order that iconv of the GNU C library uses if the name has none.
 const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
 
 /// An encoding that text can be converted into.
@@ -28,7 +29,7 @@ pub(super) enum TextEncoding {
         order: ByteOrder,
         is_marked: bool,
     },
-    /// Each character is the byte of its number, up to and including the last.
+    /// Each character is the byte with its number, up to and including this one.
     Bytes {
         last: u8,
     },
@@ -36,8 +37,8 @@ pub(super) enum TextEncoding {
 }
 
 impl TextEncoding {
-    /// The encoding called `name`; `None` for UTF-8, which is what blobs are in, and for one that is not known: git too
-    /// goes on without it.
+    /// The encoding called `name`; `None` for UTF-8, the encoding of blobs, and for an unknown one, which git ignores
+    /// as well.
     pub(super) fn from_name(name: &[u8]) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         if let Some(of_unicode) = name.strip_prefix(b"utf") {
@@ -50,7 +51,7 @@ impl TextEncoding {
             b"us-ascii" | b"ascii" => Some(TextEncoding::Bytes { last: 0x7f }),
             other => {
                 let encoding = worktree::encoding::for_label(other).ok()?;
-                // Encodings that the web only reads are written as UTF-8, which is not what was asked for.
+                // The library writes encodings that the web only reads as UTF-8, which would be wrong here.
                 (encoding.output_encoding() == encoding).then_some(TextEncoding::Other(encoding))
             }
         }
@@ -71,8 +72,8 @@ impl TextEncoding {
         })
     }
 
-    /// Puts `content` in this encoding into `encoded`; `false`, with `encoded` in any state, if it is not UTF-8 or holds a
-    /// character that the encoding lacks. git then leaves the content as it is.
+    /// Writes `content` in this encoding to `encoded`. Returns `false`, with `encoded` in any state, if it is not UTF-8
+    /// or has a character that the encoding lacks. git then leaves the content unchanged.
     pub(super) fn encode(self, content: &[u8], encoded: &mut Vec<u8>) -> bool {
         if let TextEncoding::Other(encoding) = self {
             return worktree::encode_to_worktree(content, encoding, encoded).is_ok();
@@ -108,7 +109,7 @@ fn mark(is_marked: bool) -> impl Iterator<Item = char> {
     is_marked.then_some(BYTE_ORDER_MARK).into_iter()
 }
 
-/// The bytes of a number, given with the highest first, in `order`.
+/// The bytes of a big-endian number in `order`.
 fn in_order<const LEN: usize>(order: ByteOrder, mut bytes: [u8; LEN]) -> [u8; LEN] {
     if order == ByteOrder::Little {
         bytes.reverse();
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn unicode_is_written_in_the_order_asked_for() {
+    fn unicode_has_the_requested_byte_order() {
         encodes("UTF-16LE-BOM", "a\u{1f600}", Some(b"\xff\xfea\0\x3d\xd8\x00\xde"));
         encodes("utf16be-bom", "a\u{1f600}", Some(b"\xfe\xff\0a\xd8\x3d\xde\x00"));
         encodes("UTF-16LE", "a", Some(b"a\0"));
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_the_first_characters_and_no_others() {
+    fn byte_encodings_have_the_first_characters_only() {
         encodes("ISO-8859-1", "caf\u{e9}\u{80}", Some(b"caf\xe9\x80"));
         encodes("latin-1", "\u{100}", None);
         encodes("us-ascii", "\u{7f}", Some(b"\x7f"));
@@ -149,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn tables_come_from_the_library() {
+    fn other_encodings_come_from_the_library() {
         encodes("Shift_JIS", "\u{30c6}", Some(b"\x83\x65"));
         encodes("windows-1252", "\u{20ac}", Some(b"\x80"));
         encodes("windows-1252", "\u{3c0}", None);
     }
 
     #[test]
-    fn what_is_not_text_is_left() {
+    fn invalid_text_is_left_unchanged() {
         let mut encoded = Vec::new();
         for name in ["UTF-16", "latin1", "Shift_JIS"] {
             assert!(!TextEncoding::from_name(name.as_bytes()).unwrap().encode(b"\xff", &mut encoded), "{name}");
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn utf_8_and_unknown_names_ask_for_nothing() {
+    fn utf_8_and_unknown_names_convert_nothing() {
         for name in ["UTF-8", "utf8", "", "no-such-encoding", "iso-2022-kr", "UTF-7"] {
             assert_eq!(TextEncoding::from_name(name.as_bytes()), None, "{name}");
         }

@@ -1,9 +1,9 @@
 //! Writes the files of a revision, as git or hg does into an empty work tree.
 //!
-//! Nothing is ever replaced, and no symbolic link followed: directories are made, or found to be directories, by the
-//! library's stack for Git and by [`Folders`] otherwise; files and links are only made where nothing is. So a tree that holds
-//! both a link `a` and a file `a/b`, which neither git nor hg ever writes and anyone can forge, ends in an error, not in a file
-//! elsewhere. Each system refuses names of its own: those that lead into its repository's folder.
+//! Nothing is ever replaced, and no symbolic link is followed. Directories are created or checked, by the library's
+//! stack for Git and by [`Folders`] otherwise; files and links are only created where nothing exists. So a forged tree
+//! with both a link `a` and a file `a/b`, which neither git nor hg writes, is an error and creates no file elsewhere.
+//! Each system refuses names that lead into its repository folder.
 
 use std::{
     cell::RefCell,
@@ -37,7 +37,7 @@ use super::{
 };
 use crate::workloads::{Observer, WorkloadError};
 
-/// What was written.
+/// The number of written files and bytes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Written {
     /// Files and symbolic links.
@@ -46,7 +46,7 @@ pub(super) struct Written {
     pub(super) bytes: u64,
 }
 
-/// Writes one revision after another, in the same memory.
+/// Writes revisions, reusing its buffers.
 #[derive(Debug, Default)]
 pub(super) struct FileWriter {
     files: Changes,
@@ -55,8 +55,8 @@ pub(super) struct FileWriter {
 }
 
 impl FileWriter {
-    /// Writes the files of `revision` into `folder`, in the order of their paths. Those that a partial clone lacks are left
-    /// out. `observer` learns when each file is written.
+    /// Writes the files of `revision` into `folder`, in the order of their paths. Files that a partial clone lacks are
+    /// left out. `observer` is notified of each file.
     pub(super) fn write(
         &mut self,
         history: &mut dyn History,
@@ -104,8 +104,8 @@ impl FileWriter {
         Ok(written)
     }
 
-    /// Writes what lies at `path` of a Git repository, converted, and the directories that lead there; gives its length in
-    /// bytes.
+    /// Writes the converted file at `path` of a Git repository and the directories that lead there; returns its length
+    /// in bytes.
     fn write_git(
         &mut self,
         path: &[u8],
@@ -124,7 +124,7 @@ impl FileWriter {
         }
     }
 
-    /// As [`write_git`](FileWriter::write_git), of any other system: content is written as it is.
+    /// Like [`write_git`](FileWriter::write_git) for any other system: content is written unchanged.
     fn write_other(
         &self,
         path: &[u8],
@@ -143,16 +143,16 @@ impl FileWriter {
     }
 }
 
-/// Where files go, and which names they may have.
+/// The places of files, and the names that they may have.
 enum Places {
     /// With the attributes of paths.
     Git(GitPlaces),
-    /// Any other system's: Mercurial's.
+    /// Of any other system, which is Mercurial.
     Other(Folders),
 }
 
 impl Places {
-    /// For `files` to be written into `folder`; of Git, if there are `objects`.
+    /// The places of `files` in `folder`; of Git if there are `objects`.
     fn new(files: &Changes, objects: Option<SharedObjectStore>, folder: &Path) -> Result<Self, WorkloadError> {
         Ok(match objects {
             Some(objects) => {
@@ -164,7 +164,7 @@ impl Places {
     }
 }
 
-/// Where the files of a Git repository go, and their attributes.
+/// The places of the files of a Git repository, and their attributes.
 struct GitPlaces {
     stack: Box<Stack>,
     objects: SharedObjectStore,
@@ -173,9 +173,9 @@ struct GitPlaces {
 }
 
 impl GitPlaces {
-    /// The place of `path`. The stack makes the directories that lead there, and for a submodule the one that stands for it. That
-    /// is part of the writing: on some file systems it takes as long as a file, and drifts as much. In the same call the stack
-    /// decodes the `.gitattributes` of new directories, which is no part of it.
+    /// The place of `path`. The stack creates the directories that lead there, and the directory that stands for a
+    /// submodule. That is part of writing: on some file systems it takes as long as a file, and its time varies as
+    /// much. In the same call the stack decodes the `.gitattributes` of new directories, which is not part of writing.
     fn place(&mut self, path: &[u8], mode: FileMode, observer: &mut dyn Observer) -> std::io::Result<Platform<'_>> {
         let directory = path.get(..path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1));
         let is_new = directory != Some(&self.directory) || mode == FileMode::Gitlink;
@@ -192,7 +192,7 @@ impl GitPlaces {
     }
 }
 
-/// Objects that are decoded while something is written, without being part of it.
+/// Objects that are decoded during a write, but do not belong to it.
 struct OutsideOfWriting<'a> {
     objects: &'a dyn Find,
     observer: RefCell<&'a mut dyn Observer>,
@@ -221,7 +221,7 @@ enum FileError {
 }
 
 impl From<std::io::Error> for FileError {
-    /// The folder was empty, so whatever is found there was written before.
+    /// The folder was empty, so anything found there was written before.
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory => FileError::Collision,
@@ -230,7 +230,7 @@ impl From<std::io::Error> for FileError {
     }
 }
 
-/// Makes a file. The process's mask takes permissions away, as it does from the files of git and hg.
+/// Creates a file. The umask of the process applies, as it does to the files of git and hg.
 fn write_file(content: &[u8], mode: FileMode, path: &Path) -> Result<u64, FileError> {
     let mode = if mode == FileMode::Executable { 0o777 } else { 0o666 };
     let mut file = File::options().write(true).create_new(true).mode(mode).open(path)?;
@@ -238,7 +238,7 @@ fn write_file(content: &[u8], mode: FileMode, path: &Path) -> Result<u64, FileEr
     Ok(content.len() as u64)
 }
 
-/// Makes a link to `target`, up to its first NUL byte if it has one: the system takes no more, and git leaves it at that.
+/// Creates a link to `target`, up to its first NUL byte: the system takes no more, and git accepts that.
 fn write_link(target: &[u8], path: &Path) -> Result<u64, FileError> {
     let target = target.split(|byte| *byte == 0).next().unwrap_or_default();
     std::os::unix::fs::symlink(OsStr::from_bytes(target), path)?;
@@ -254,21 +254,21 @@ fn index_mode(mode: FileMode) -> Mode {
     }
 }
 
-/// Makes directories in `folder`, and knows the attributes that the `.gitattributes` among `files` give to paths.
+/// Creates directories in `folder`, and looks up the attributes that the `.gitattributes` among `files` give to paths.
 fn attribute_stack(files: &Changes, objects: &SharedObjectStore, folder: &Path) -> Result<Stack, WorkloadError> {
     let mut collection = MetadataCollection::default();
-    // No files: attributes that lie outside the revision would make it another benchmark on every machine.
+    // No files: attributes outside of the revision would make the benchmark depend on the machine.
     let no_files: [PathBuf; 0] = [];
     let built_in = Search::new_globals(no_files, &mut Vec::new(), &mut collection)
         .map_err(|e| files_error("check out into", folder, e))?;
     let attributes = Attributes::new(built_in, None, Source::IdMapping, collection);
-    // git's own choice on systems other than Windows and macOS. Names that only Windows forbids are allowed.
+    // The default of git on systems other than Windows and macOS. Names that only Windows forbids are allowed.
     let forbidden = component::Options { protect_windows: false, protect_hfs: false, protect_ntfs: true };
     let state = State::for_checkout(false, forbidden, attributes);
     Ok(Stack::new(folder, state, Case::Sensitive, Vec::new(), attribute_files(files, objects)?))
 }
 
-/// The `.gitattributes` files with their paths, sorted by them. git does not follow one that is a symbolic link.
+/// The `.gitattributes` files, sorted by path. git ignores those that are symbolic links.
 fn attribute_files(files: &Changes, objects: &SharedObjectStore) -> Result<Vec<(BString, ObjectId)>, WorkloadError> {
     const NAME: &[u8] = b".gitattributes";
     let store = objects.lock();
@@ -294,7 +294,7 @@ mod tests {
     use super::*;
     use crate::workloads::{Counter, observer::tests::MadeUpClock};
 
-    /// Objects that take a second of the clock to decode.
+    /// Objects that take a second on the clock to decode.
     struct SlowObjects<'c>(&'c MadeUpClock);
 
     impl Find for SlowObjects<'_> {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_that_are_decoded_while_directories_are_made_are_no_part_of_the_writing() {
+    fn decoding_attributes_is_not_part_of_writing() {
         let clock = MadeUpClock::default();
         let mut counter = Counter::timing_writes(&clock);
         let (objects, id) = (SlowObjects(&clock), ObjectId::null(gix_hash::Kind::Sha1));
@@ -316,7 +316,7 @@ mod tests {
         assert!(outside.try_find(&id, &mut Vec::new()).unwrap().is_none());
         clock.pass(300);
         observer.end_writing();
-        // What was made before and after, and the millisecond of the reading at the end of each.
+        // What was created before and after, and the millisecond of the reading at the end of each.
         assert_eq!(counter.writing().unwrap(), Some(Duration::from_millis(20 + 1 + 300 + 1)));
     }
 }

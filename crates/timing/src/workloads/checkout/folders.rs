@@ -1,4 +1,4 @@
-//! Where the files of a revision go that is not Git's: directories are made, and Mercurial's rules for names hold.
+//! The places of the files of a Mercurial revision: creates directories, and applies Mercurial's rules for names.
 
 use std::{
     ffi::OsStr,
@@ -7,12 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What HFS+ leaves out of names, so that hg does too before it looks at them: in UTF-8, U+200C to U+200F, U+202A to U+202E,
+/// The characters that HFS+ ignores in names, and hg therefore as well: in UTF-8, U+200C to U+200F, U+202A to U+202E,
 /// U+206A to U+206F, and U+FEFF.
 const IGNORED: [(char, char); 4] =
     [('\u{200c}', '\u{200f}'), ('\u{202a}', '\u{202e}'), ('\u{206a}', '\u{206f}'), ('\u{feff}', '\u{feff}')];
 
-/// What Windows may call `.hg` for short, before a `~` and digits.
+/// The start of the short name of `.hg` on Windows, before a `~` and digits.
 const SHORT_NAMES: [&[u8]; 2] = [b"hg", b"hg8b6c"];
 
 /// A path that must not be written.
@@ -20,16 +20,16 @@ const SHORT_NAMES: [&[u8]; 2] = [b"hg", b"hg8b6c"];
 #[error("its path has a component that hg forbids")]
 pub(super) struct ForbiddenPath;
 
-/// Says whether hg would write `path` into a work tree: one that is or may be taken for part of `.hg`, whose settings can
-/// name programs to run, or for a place elsewhere, it does not.
+/// Checks that hg would write `path` into a work tree. It does not if the path could be part of `.hg`, whose settings
+/// can name programs to run, or a place elsewhere.
 ///
-/// The rules are those of hg's `pathutil.pathauditor`, but that `.` is forbidden too, and empty components everywhere.
+/// The rules are those of hg's `pathutil.pathauditor`, and `.` and empty components are forbidden as well.
 pub(super) fn check_path(path: &[u8]) -> Result<(), ForbiddenPath> {
     let is_allowed = |component: &[u8]| !matches!(component, b"" | b"." | b"..") && !is_hg_dir(component);
     if path.split(|byte| *byte == b'/').all(is_allowed) { Ok(()) } else { Err(ForbiddenPath) }
 }
 
-/// Whether some system takes `component` for `.hg`.
+/// Whether some system treats `component` as `.hg`.
 fn is_hg_dir(component: &[u8]) -> bool {
     let is_short = |(first, digits): (&[u8], &[u8])| {
         SHORT_NAMES.iter().any(|name| first.eq_ignore_ascii_case(name))
@@ -55,28 +55,28 @@ fn without_ignored(component: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Makes the directories that lead to files, of which many share theirs.
+/// Creates the directories of files; many files share a directory.
 #[derive(Debug)]
 pub(super) struct Folders {
     root: PathBuf,
-    /// The last path that was asked for.
+    /// The last requested path.
     at: PathBuf,
-    /// The directory that it lies in, below the root, with a slash at the end if it is not the root itself.
+    /// Its directory below the root, with a slash at the end unless it is the root itself.
     directory: Vec<u8>,
 }
 
 impl Folders {
-    /// Makes them in `root`, which is there and empty.
+    /// Creates directories in `root`, which exists and is empty.
     pub(super) fn new(root: &Path) -> Self {
         Folders { root: root.to_owned(), at: PathBuf::new(), directory: Vec::new() }
     }
 
-    /// The place of `path`, whose directories are there and directories: no link is followed.
+    /// The place of `path`, whose directories exist and are directories: no link is followed.
     pub(super) fn place(&mut self, path: &[u8]) -> io::Result<&Path> {
         let directory_len = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
         let directory = path.get(..directory_len).unwrap_or_default();
         if directory != self.directory {
-            // Whatever leads to the last file is known to be there: nothing is ever replaced.
+            // The directories of the last file are known to exist: nothing is ever replaced.
             let shared = shared_directories(&self.directory, directory);
             self.directory.truncate(shared);
             for component in directory.get(shared..).unwrap_or_default().split_inclusive(|byte| *byte == b'/') {
@@ -90,7 +90,7 @@ impl Folders {
     }
 }
 
-/// How long the directories are that both begin with.
+/// The length of the common leading directories.
 fn shared_directories(left: &[u8], right: &[u8]) -> usize {
     let shared = left.iter().zip(right).take_while(|(left, right)| left == right).count();
     left.get(..shared).and_then(|shared| shared.iter().rposition(|byte| *byte == b'/')).map_or(0, |at| at + 1)
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hg_takes_for_its_own_is_forbidden() {
+    fn paths_that_could_be_hgs_own_are_forbidden() {
         for path in [
             ".hg/hgrc",
             "sub/.hg/hgrc",
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_forbids_is_allowed() {
+    fn paths_that_only_git_forbids_are_allowed() {
         for path in [
             ".git/config",
             ".GIT",
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_made_once_and_never_a_link() {
+    fn directories_are_created_once_and_are_no_links() {
         let root = tempfile::tempdir().unwrap();
         let mut folders = Folders::new(root.path());
         for path in ["a/b/c/file", "a/b/other", "a/bc/file", "top", "a/b/c/again", "d/e/f"] {

@@ -1,21 +1,22 @@
 //! Expansion of the `ident` attribute's keyword, `$Id$`, into `$Id: <id of the blob> $`.
 //!
-//! git holds two implementations, which differ on keywords that lie oddly: [`expand_streamed`] is what happens to most
-//! files (`ident_filter_fn()` in git's convert.c), [`expand_whole`] to those that another conversion needs whole
-//! (`ident_to_worktree()`). Both replace what an earlier expansion left, and leave alone what looks like another
-//! version-control system's. The library's function does neither.
+//! git has two implementations, which differ on some adjacent keywords: [`expand_streamed`] is used for most files
+//! (`ident_filter_fn()` in git's convert.c), [`expand_whole`] for files that another conversion needs as a whole
+//! (`ident_to_worktree()`). Both replace earlier expansions, and leave expansions of other version-control systems
+//! unchanged. The library's function does neither.
 
 use std::ops::Range;
 
 use gix_hash::oid;
 use memchr::{memchr, memchr2};
 
-/// Puts `content` with its keywords expanded into `expanded`; `false`, with `expanded` in any state, if it has none.
+/// Writes `content` with its keywords expanded to `expanded`; returns `false`, with `expanded` in any state, if it has
+/// none.
 pub(super) fn expand_streamed(content: &[u8], id: &oid, expanded: &mut Vec<u8>) -> bool {
     expand(content, id, expanded, next_streamed)
 }
 
-/// As [`expand_streamed`], for content that git converts as a whole.
+/// Like [`expand_streamed`], for content that git converts as a whole.
 pub(super) fn expand_whole(content: &[u8], id: &oid, expanded: &mut Vec<u8>) -> bool {
     expand(content, id, expanded, next_whole)
 }
@@ -40,15 +41,15 @@ fn find(byte: u8, content: &[u8], from: usize) -> Option<usize> {
     Some(from + memchr(byte, content.get(from..)?)?)
 }
 
-/// How many bytes of `$Id` begin `content`.
+/// The number of bytes of `$Id` that `content` begins with.
 fn matched(content: &[u8]) -> usize {
     content.iter().zip(b"$Id").take_while(|(found, expected)| found == expected).count()
 }
 
-/// Where the first keyword at or behind `at` lies that the streaming implementation replaces.
+/// The range of the first keyword at or after `at` that the streaming implementation replaces.
 ///
-/// It looks at each byte once. One that ends an unsuccessful match is passed over even if it is a `$`, so `$$Id$` holds
-/// no keyword. A `$Idx` that directly precedes a keyword with a colon goes with it.
+/// It looks at each byte once. A byte that ends an unsuccessful match is skipped even if it is a `$`, so `$$Id$` has no
+/// keyword. A `$Idx` directly before a keyword with a colon is replaced together with it.
 fn next_streamed(content: &[u8], mut at: usize) -> Option<Range<usize>> {
     let mut pending: Option<Range<usize>> = None;
     loop {
@@ -70,7 +71,7 @@ fn next_streamed(content: &[u8], mut at: usize) -> Option<Range<usize>> {
                     return Some(start..at);
                 }
             }
-            // To git's comparison the NUL ends the word that is looked for, and so is matched as well.
+            // In git's comparison the NUL ends the searched word, and so is matched as well.
             0 => at = behind + 2,
             _ => {
                 at = behind + 1;
@@ -80,7 +81,7 @@ fn next_streamed(content: &[u8], mut at: usize) -> Option<Range<usize>> {
     }
 }
 
-/// Whether `keyword` has space between words, as other systems' expansions do. git's own has one before the end only.
+/// Whether `keyword` has spaces between words, like expansions of other systems. git's own has one only before the end.
 fn is_foreign(keyword: &[u8]) -> bool {
     let Some(value) = keyword.strip_prefix(b"$Id: ") else { return false };
     let value = value.get(..memchr(0, value).unwrap_or(value.len())).unwrap_or_default();
@@ -88,7 +89,7 @@ fn is_foreign(keyword: &[u8]) -> bool {
     value.iter().zip(followers).any(|(byte, follower)| b" \t\n\r".contains(byte) && follower != Some(&b'$'))
 }
 
-/// Where the first keyword at or behind `at` lies that the other implementation replaces.
+/// The range of the first keyword at or after `at` that the other implementation replaces.
 fn next_whole(content: &[u8], mut at: usize) -> Option<Range<usize>> {
     loop {
         let dollar = find(b'$', content, at)?;
@@ -117,7 +118,7 @@ fn next_whole(content: &[u8], mut at: usize) -> Option<Range<usize>> {
 mod tests {
     use super::*;
 
-    /// Both expansions of `content`, with `{}` where the id went.
+    /// Both expansions of `content`, with `{}` for the id.
     fn both(content: &str) -> [String; 2] {
         let id = gix_hash::ObjectId::null(gix_hash::Kind::Sha1);
         [expand_streamed, expand_whole].map(|expand| {
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_git_stays() {
+    fn keywords_of_other_systems_stay() {
         expands(
             "$Id: file.c,v 1.2 2001/02/03 someone Exp $ and on",
             "$Id: file.c,v 1.2 2001/02/03 someone Exp $ and on",
@@ -158,9 +159,9 @@ mod tests {
         expands("$Id: without an end", "$Id: without an end");
     }
 
-    /// Each pair was written by git 2.47.3.
+    /// git 2.47.3 wrote each pair.
     #[test]
-    fn the_two_differ_where_gits_do() {
+    fn expansions_differ_where_those_of_git_do() {
         assert_eq!(both("$$Id$"), ["$$Id$", "$$Id: {} $"]);
         assert_eq!(both("$I$Id$"), ["$I$Id$", "$I$Id: {} $"]);
         assert_eq!(both("$Id: a b $Id$"), ["$Id: a b $Id$", "$Id: a b $Id: {} $"]);

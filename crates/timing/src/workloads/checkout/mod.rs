@@ -1,7 +1,8 @@
 //! `checkout` and `checkout:sink`: a revision's files, written or only decoded.
 //!
 //! Files are written as a fresh clone without configuration would: line endings, `ident` and encodings follow the
-//! revision's own `.gitattributes`; filters that git would have to be configured for do not run. Mercurial converts nothing.
+//! revision's own `.gitattributes`; filters, which git would have to be configured for, do not run. Mercurial converts
+//! nothing.
 
 mod conversion;
 mod encoding;
@@ -79,7 +80,7 @@ impl Workload for Checkout {
         label("checkout", &self.revision)
     }
 
-    /// What the kernel does for a file drifts several-fold from run to run, so it is left out.
+    /// The kernel's time for a file varies several-fold from run to run, so it is left out.
     fn compared_time(&self) -> ComparedTime {
         ComparedTime::CpuWithoutWriting
     }
@@ -105,7 +106,7 @@ impl Workload for Checkout {
     }
 }
 
-/// Reads everything below `folder` again, in the order of paths. A symbolic link's content is its target.
+/// Reads all files below `folder` again, in the order of paths. The content of a symbolic link is its target.
 fn tell_written_files(folder: &Path, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
     use std::os::unix::{ffi::OsStrExt, fs::PermissionsExt};
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {

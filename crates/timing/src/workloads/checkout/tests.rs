@@ -11,7 +11,7 @@ use repackbench_reader::{
 use super::{Checkout, Workload};
 use crate::workloads::{Counter, Digester, Observer, observer::tests::MadeUpClock};
 
-/// A history of one revision that says nothing of Git. It takes a second of the clock, if it has one, to decode a file.
+/// A history of one revision without Git objects. Decoding a file takes a second on its clock, if it has one.
 struct Files {
     files: BTreeMap<&'static str, (FileMode, &'static [u8])>,
     clock: Option<Arc<MadeUpClock>>,
@@ -86,7 +86,7 @@ impl History for Files {
 }
 
 #[test]
-fn attributes_are_git_s_alone() {
+fn only_git_has_attributes() {
     let folder = tempfile::tempdir().unwrap();
     let mut history = Files::of([
         (".gitattributes", (FileMode::Regular, &b"* text eol=crlf ident\n"[..])),
@@ -101,7 +101,7 @@ fn attributes_are_git_s_alone() {
 }
 
 #[test]
-fn no_link_is_followed() {
+fn links_are_not_followed() {
     let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let target = outside.path().to_str().unwrap().to_owned().leak();
     let mut history =
@@ -129,7 +129,7 @@ fn nothing_is_written_into_a_repository() {
 }
 
 #[test]
-fn names_that_only_git_forbids_are_written() {
+fn names_that_only_git_forbids_are_written_for_hg() {
     let folder = tempfile::tempdir().unwrap();
     let mut history = Files::of([
         (".git/config", (FileMode::Regular, &b"a file as any other\n"[..])),
@@ -143,7 +143,7 @@ fn names_that_only_git_forbids_are_written() {
 }
 
 #[test]
-fn the_clock_is_read_before_and_after_each_file_and_never_while_one_is_decoded() {
+fn clock_is_read_around_files_but_not_while_decoding() {
     let clock = Arc::new(MadeUpClock::default());
     let mut history = Files::of([
         ("a/b/c", (FileMode::Regular, &b"one"[..])),

@@ -1,4 +1,4 @@
-//! Patches in git's form: what `git diff --full-index` prints (see "Generating patch text with -p" in git-diff(1)), and
+//! Patches in git's form, as `git diff --full-index` prints (see "Generating patch text with -p" in git-diff(1)) and
 //! `git apply` reads.
 
 use gix_hash::{ObjectId, oid};
@@ -10,23 +10,24 @@ use super::{
     quote::put_quoted,
 };
 
-/// How much of a file, in bytes, git searches for a NUL byte, which text does not have (FIRST_FEW_BYTES in its xdiff-interface.c).
+/// The number of bytes of a file that git searches for a NUL byte, which text does not have (FIRST_FEW_BYTES in its
+/// xdiff-interface.c).
 const SEARCHED_FOR_NUL: usize = 8000;
 
-/// What is longer than this is not compared line by line: git's default for `core.bigFileThreshold`, in bytes.
+/// The limit of comparing line by line, in bytes: git's default for `core.bigFileThreshold`.
 const MAX_TEXT_LEN: usize = 512 << 20;
 
-/// What stands for the name of a version that does not exist.
+/// The name of a version that does not exist.
 const NO_FILE: &[u8] = b"/dev/null";
 
-/// Whose rules a patch follows.
+/// The rules of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// Those of `git log -p`: the ids of contents are shown, and a NUL byte makes content binary if it is among the first
-    /// 8000 bytes.
+    /// The rules of `git log -p`: the ids of contents are shown, and a NUL byte makes content binary if it is among the
+    /// first 8000 bytes.
     Git,
-    /// Those of `hg log -p --git`: the ids of contents are not Git's and not shown, and a NUL byte anywhere makes content
-    /// binary.
+    /// The rules of `hg log -p --git`: the ids of contents, which are not Git's, are not shown, and a NUL byte anywhere
+    /// makes content binary.
     Hg,
 }
 
@@ -47,11 +48,11 @@ pub(super) struct FileContent<'a> {
     pub(super) content: &'a [u8],
 }
 
-/// The older and the newer version of a file, of which one may not exist. Both are files, both symbolic links, or both
+/// The older and the newer version of a file, one of which may not exist. Both are files, both symbolic links, or both
 /// submodules.
 pub(super) type Versions<'a> = [Option<FileContent<'a>>; 2];
 
-/// Writes patches, in the same memory.
+/// Writes patches, reusing its buffers.
 #[derive(Debug, Default)]
 pub(super) struct PatchWriter {
     diff: LineDiff,
@@ -65,12 +66,12 @@ impl PatchWriter {
         self.patch.clear();
     }
 
-    /// What was added since then.
+    /// The text of the current patch.
     pub(super) fn patch(&self) -> &[u8] {
         &self.patch
     }
 
-    /// Adds what turns the older version of `path` into the newer one, if anything does.
+    /// Adds the patch from the older to the newer version of `path`, if they differ.
     pub(super) fn add(&mut self, path: &[u8], versions: &Versions<'_>, style: Style) {
         let (is_edited, has_other_mode) = match versions {
             [Some(old), Some(new)] => {
@@ -105,7 +106,7 @@ impl PatchWriter {
         if style.is_binary(old) || style.is_binary(new) {
             put(patch, &[b"Binary files ", old_label, b" and ", new_label, b" differ\n"]);
         } else if !old.is_empty() || !new.is_empty() {
-            // A tab tells where a name that has spaces ends.
+            // A tab marks the end of a name with spaces.
             let end = |label: &[u8]| if label.contains(&b' ') { b"\t\n".as_slice() } else { b"\n" };
             put(patch, &[b"--- ", old_label, end(old_label), b"+++ ", new_label, end(new_label)]);
             diff.compare(old, new);
@@ -120,7 +121,7 @@ fn put(patch: &mut Vec<u8>, pieces: &[&[u8]]) {
     }
 }
 
-/// The lines that say that a file is new or deleted, or what its mode was and is.
+/// The lines for a new or deleted file, or for a changed mode.
 fn put_modes(patch: &mut Vec<u8>, versions: &Versions<'_>) {
     let mode = |version: &FileContent<'_>| octal(version.version.mode);
     match versions {
@@ -133,8 +134,8 @@ fn put_modes(patch: &mut Vec<u8>, versions: &Versions<'_>) {
     }
 }
 
-/// The line of the contents' ids. A version that does not exist has the id that is all zeros, and a mode that stays the
-/// same is told here.
+/// The line with the ids of the contents. A version that does not exist has an id of zeros. An unchanged mode is part
+/// of this line.
 fn put_ids(patch: &mut Vec<u8>, versions: &Versions<'_>) {
     let ids = versions.map(|version| version.map(|version| version.version.id));
     let Some(hash) = ids.iter().flatten().next().map(|id| id.kind()) else { return };
@@ -157,7 +158,7 @@ fn put_id(patch: &mut Vec<u8>, id: &oid) {
     patch.extend_from_slice(part(&digits, 0..len));
 }
 
-/// A mode as git writes it into a patch.
+/// A mode in git's form for patches.
 fn octal(mode: FileMode) -> &'static [u8] {
     match mode {
         FileMode::Regular => b"100644",

@@ -1,4 +1,4 @@
-//! Hunks: edits with the lines around them, as a patch shows them.
+//! Hunks: edits with their context lines.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use memchr::memrchr;
 
 use super::lines::{CONTEXT, Edit, LineDiff, Lines, part};
 
-/// The most bytes of a line that a hunk's header shows, as in git (struct func_line in its xdiff/xemit.c).
+/// The limit of a function line in a hunk's header, in bytes, as in git (struct func_line in its xdiff/xemit.c).
 const MAX_HEADING: usize = 80;
 
 /// Adds the hunks of `diff`, which compared `old` with `new`, to `patch`.
@@ -32,15 +32,15 @@ pub(super) fn put_hunks(patch: &mut Vec<u8>, diff: &LineDiff, old: &[u8], new: &
     }
 }
 
-/// How many of `edits` share the first hunk: those whose context would touch or overlap.
+/// The number of `edits` in the first hunk: those whose context touches or overlaps.
 fn hunk_len(edits: &[Edit]) -> usize {
     let neighbours = edits.iter().zip(edits.iter().skip(1));
     let are_near = |(edit, next): &(&Edit, &Edit)| next.old.start - edit.old.end <= 2 * CONTEXT;
     1 + neighbours.take_while(are_near).count()
 }
 
-/// The lines from `start` to `end` and those around them that the file has. The versions are the same there, so both
-/// have as many.
+/// The lines from `start` to `end` with their context, within the file. The versions are equal around an edit, so both
+/// have the same number of context lines.
 fn with_context(start: usize, end: usize, lines: &Lines) -> Range<usize> {
     start.saturating_sub(CONTEXT).max(lines.first())..(end + CONTEXT).min(lines.end())
 }
@@ -58,8 +58,8 @@ fn put_header(patch: &mut Vec<u8>, old: &Range<usize>, new: &Range<usize>, headi
     patch.push(b'\n');
 }
 
-/// The first line, counted from 1, and the number of lines unless it is 1. No lines are said to start behind the line
-/// before them.
+/// The first line, counted from 1, and the number of lines unless it is 1. An empty range has the number of the line
+/// before it.
 fn put_range(patch: &mut Vec<u8>, lines: &Range<usize>) {
     let first = lines.start + usize::from(!lines.is_empty());
     put_number(patch, first);
@@ -69,7 +69,7 @@ fn put_range(patch: &mut Vec<u8>, lines: &Range<usize>) {
     }
 }
 
-/// Formatting by the standard library would be most of what a short hunk costs.
+/// Formatting by the standard library would take most of the time of a short hunk.
 fn put_number(patch: &mut Vec<u8>, mut number: usize) {
     let start = patch.len();
     loop {
@@ -94,20 +94,20 @@ fn put_lines(patch: &mut Vec<u8>, sign: u8, content: &[u8], lines: &Lines, numbe
     }
 }
 
-/// The line that a hunk's header shows behind its numbers: the nearest one before the hunk that starts with a letter,
+/// The line that a hunk's header shows after its numbers: the nearest line before the hunk that starts with a letter,
 /// an underscore or a dollar sign, which in most languages starts a function or the like (def_ff() in git's
 /// xdiff/xemit.c).
 #[derive(Debug, Default)]
 struct Heading {
-    /// Where it lies in the old version.
+    /// Its range in the old version.
     place: Range<usize>,
-    /// Where the lines end that were searched.
+    /// The end of the searched lines.
     searched: usize,
 }
 
 impl Heading {
-    /// Searches the lines of `content` from the last search's end up to `end`, backwards; if none is found, the
-    /// previous one stays.
+    /// Searches the lines of `content` from the end of the last search up to `end`, backwards. If none is found, the
+    /// previous line stays.
     fn search(&mut self, content: &[u8], end: usize) {
         let mut line_end = end;
         while line_end > self.searched {
@@ -124,7 +124,7 @@ impl Heading {
         self.searched = end;
     }
 
-    /// What of it is shown: not too much, no space at the end, and nothing from where it stops being UTF-8.
+    /// The shown part of it: limited, without trailing spaces, and only valid UTF-8.
     fn text<'c>(&self, content: &'c [u8]) -> &'c [u8] {
         let line = part(content, self.place.clone());
         let line = part(line, 0..line.len().min(MAX_HEADING)).trim_ascii_end();

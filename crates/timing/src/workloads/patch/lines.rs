@@ -1,9 +1,9 @@
-//! Which lines differ between two versions of a file.
+//! The lines that differ between two versions of a file.
 //!
-//! The comparison itself is the library's Myers algorithm with git's shortcuts, and its sliding of edits with git's
-//! indentation heuristic. Versions of a file are mostly the same, so what both begin and end with is found first, by
-//! comparing bytes, and where nothing else matters only the lines between and some around them are hashed. All memory is
-//! reused from one file to the next, but for what the library takes.
+//! The comparison is the library's Myers algorithm with git's shortcuts, and its sliding of edits with git's
+//! indentation heuristic. Versions of a file are mostly equal, so common leading and trailing lines are found first, by
+//! comparing bytes. In small changes only the lines in between and some around them are hashed. All memory except the
+//! library's is reused from one file to the next.
 
 use std::{hash::Hasher, ops::Range};
 
@@ -12,37 +12,37 @@ use hashbrown::HashTable;
 use memchr::{memchr, memchr_iter, memrchr};
 use rustc_hash::FxHasher;
 
-/// How many lines around an edit are shown: git's default.
+/// The number of context lines: git's default.
 pub(super) const CONTEXT: usize = 3;
 
-/// How many of the lines that both versions begin with, and how many of those that they end with, take part in the
-/// comparison of a [`SMALL`] change. An edit can slide so far up or down; git itself weighs no more than 100 places.
+/// The number of common leading lines, and of common trailing lines, that take part in the comparison of a [`SMALL`]
+/// change. An edit can slide that far up or down; git itself considers at most 100 places.
 const WINDOW: usize = 128;
 
-/// A change of fewer lines is small. In a larger one git leaves lines out of the comparison that are frequent in the
-/// whole file and have more than six lines around them that are in one version only (xdl_clean_mmatch() in its
-/// xdiff/xprepare.c): all of the file has to be counted then.
+/// A change of fewer lines is small. In a larger change, git leaves out lines that are frequent in the whole file and
+/// are surrounded by more than six lines that are only in one version (xdl_clean_mmatch() in its xdiff/xprepare.c).
+/// Then the lines of the whole file have to be counted.
 const SMALL: usize = 8;
 
-/// Columns of a tab, as git counts indentation.
+/// The columns of a tab in git's measure of indentation.
 const TAB_WIDTH: u8 = 8;
 
-/// The bytes of `range`; none if there are none.
+/// The bytes of `range`; empty if it is out of range.
 pub(super) fn part(bytes: &[u8], range: Range<usize>) -> &[u8] {
     bytes.get(range).unwrap_or_default()
 }
 
-/// Some lines of a file, one after the other.
+/// Consecutive lines of a file.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// The number of the first one in the file, from 0.
+    /// The number of the first line in the file, from 0.
     first: usize,
-    /// Where each starts in the file's content, and where the last one ends.
+    /// The start of each line in the content, and the end of the last one.
     starts: Vec<usize>,
 }
 
 impl Lines {
-    /// Splits `range` of `content` into lines, each with its newline. The line at its start has the number `first`.
+    /// Splits `range` of `content` into lines, each with its newline. The first line has the number `first`.
     fn split(&mut self, content: &[u8], range: Range<usize>, first: usize) {
         self.first = first;
         self.starts.clear();
@@ -62,12 +62,12 @@ impl Lines {
         self.first
     }
 
-    /// The number of the line behind the last of these.
+    /// The number of the line after the last of these.
     pub(super) fn end(&self) -> usize {
         self.first + self.len()
     }
 
-    /// Where the line of that number lies in the file's content.
+    /// The range of the line with that number in the content.
     pub(super) fn place(&self, number: usize) -> Range<usize> {
         let at = number.saturating_sub(self.first);
         match (self.starts.get(at), self.starts.get(at + 1)) {
@@ -78,7 +78,7 @@ impl Lines {
     }
 }
 
-/// Lines of the old version that lines of the new one stand in for; either may be none.
+/// Lines of the old version that are replaced by lines of the new one; either range may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
     /// Numbers of lines of the old version, from 0.
@@ -87,7 +87,7 @@ pub(super) struct Edit {
     pub(super) new: Range<usize>,
 }
 
-/// Compares one pair of versions after another.
+/// Compares pairs of versions, reusing its buffers.
 #[derive(Default)]
 pub(super) struct LineDiff {
     diff: Diff,
@@ -106,12 +106,12 @@ impl std::fmt::Debug for LineDiff {
 }
 
 impl LineDiff {
-    /// Finds what differs between `old` and `new`, of which neither may be longer than 2^31 bytes.
+    /// Finds the differences between `old` and `new`, neither of which may be longer than 2^31 bytes.
     pub(super) fn compare(&mut self, old: &[u8], new: &[u8]) {
         let head = common_head(old, new);
         let tail = common_tail(part(old, head..old.len()), part(new, head..new.len()));
         let changed = head..old.len() - tail;
-        // Everything outside `changed` is the same in both, and has the same length.
+        // Both are equal outside of `changed`, and have the same length there.
         let old_count = count_lines(old, changed.clone());
         let new_count = count_lines(new, head..new.len() - tail);
         let is_small = old_count.min(new_count) == 0 || old_count.max(new_count) < SMALL;
@@ -136,8 +136,8 @@ impl LineDiff {
         self.edits.extend(self.diff.hunks().map(|hunk| Edit { old: numbers(hunk.before), new: numbers(hunk.after) }));
     }
 
-    /// Gives every line of the window, which starts at the line `window`, its token. What both begin and end with is
-    /// hashed once; `shared` says how many lines that is at either end, `counts` how many are between in each version.
+    /// Assigns a token to every line of the window, which starts at the line `window`. Common lines are hashed once;
+    /// `shared` is their number at each end, `counts` the number of lines in between in each version.
     fn intern(&mut self, old: &[u8], new: &[u8], window: usize, shared: [usize; 2], counts: [usize; 2]) {
         let ([head_lines, tail_lines], [old_count, new_count]) = (shared, counts);
         let contents = [old, new];
@@ -155,12 +155,12 @@ impl LineDiff {
         self.new_tokens.extend_from_slice(self.old_tokens.get(head_lines + old_count..).unwrap_or_default());
     }
 
-    /// What differs, in the order of lines.
+    /// The edits, in the order of lines.
     pub(super) fn edits(&self) -> &[Edit] {
         &self.edits
     }
 
-    /// The lines of the old version that are edited, and those around them.
+    /// The edited lines of the old version, and those around them.
     pub(super) fn old_lines(&self) -> &Lines {
         &self.old
     }
@@ -171,7 +171,7 @@ impl LineDiff {
     }
 }
 
-/// Which of the two contents a line lies in.
+/// The version that a line is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Version {
     Old,
@@ -195,7 +195,7 @@ impl InternedLine {
     }
 }
 
-/// Numbers lines so that the same bytes have the same number. The library's own table borrows the lines, and so cannot
+/// Numbers lines, so that equal lines have the same number. The library's own table borrows the lines, so it cannot
 /// outlive a file.
 #[derive(Debug, Default)]
 struct LineTokens {
@@ -204,7 +204,7 @@ struct LineTokens {
 }
 
 impl LineTokens {
-    /// Forgets all lines, and makes room for `expected` new ones.
+    /// Removes all lines, and reserves room for `expected` new ones.
     fn clear(&mut self, expected: usize) {
         /// Clearing costs time by capacity: one large file must not slow down all others.
         const SPARSE: usize = 64;
@@ -243,7 +243,7 @@ impl LineTokens {
     }
 }
 
-/// How many bytes of whole lines both begin with.
+/// The length of the common leading lines.
 fn common_head(old: &[u8], new: &[u8]) -> usize {
     const STRIDE: usize = 64;
     let strides = old.chunks_exact(STRIDE).zip(new.chunks_exact(STRIDE));
@@ -253,7 +253,7 @@ fn common_head(old: &[u8], new: &[u8]) -> usize {
     memrchr(b'\n', part(old, 0..same)).map_or(0, |at| at + 1)
 }
 
-/// How many bytes of whole lines both end with. Both start with a line.
+/// The length of the common trailing lines. Both start with a line.
 fn common_tail(old: &[u8], new: &[u8]) -> usize {
     const STRIDE: usize = 64;
     let strides = old.rchunks_exact(STRIDE).zip(new.rchunks_exact(STRIDE));
@@ -270,7 +270,8 @@ fn common_tail(old: &[u8], new: &[u8]) -> usize {
     memchr(b'\n', part(old, old.len() - same..old.len())).map_or(0, |at| same - at - 1)
 }
 
-/// Where the line starts that is `count` lines before the one at `from`, or the first one, and how many lines before it is.
+/// The start of the line that is `count` lines before the one at `from`, or of the first line, and the number of lines
+/// in between.
 fn lines_back(content: &[u8], from: usize, count: usize) -> (usize, usize) {
     let mut start = from;
     for done in 0..count {
@@ -280,7 +281,7 @@ fn lines_back(content: &[u8], from: usize, count: usize) -> (usize, usize) {
     (start, count)
 }
 
-/// Where the line ends that is the last of `count` ones from `from`, or the last one, and how many lines that are.
+/// The end of the last of `count` lines from `from`, or of the last line, and the number of these lines.
 fn lines_ahead(content: &[u8], from: usize, count: usize) -> (usize, usize) {
     let mut end = from;
     for done in 0..count {
@@ -292,7 +293,7 @@ fn lines_ahead(content: &[u8], from: usize, count: usize) -> (usize, usize) {
     (end, count)
 }
 
-/// How many lines `range`, which starts with a line, has; the last may lack its newline.
+/// The number of lines in `range`, which starts with a line; the last may lack its newline.
 fn count_lines(content: &[u8], range: Range<usize>) -> usize {
     let lines = part(content, range);
     memchr_iter(b'\n', lines).count() + usize::from(lines.last().is_some_and(|last| *last != b'\n'))

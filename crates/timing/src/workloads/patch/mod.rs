@@ -1,8 +1,8 @@
-//! `diff:patch`: what every commit changed, line by line, newest first.
+//! `diff:patch`: the patch of every commit, newest first.
 //!
-//! What `git log -p --no-renames` prints, and `hg log -p --git`: merges are listed, and compared only where the system's
-//! own log does; roots are compared with nothing; renames are not looked for. The patch of each file is formatted in
-//! memory, since that is work that both programs do as well, and told to the observer.
+//! Like the output of `git log -p --no-renames` and `hg log -p --git`: merges are listed, and compared only if the
+//! system's own log does; roots are compared with nothing; renames are not detected. The patch of each file is
+//! formatted in memory, as both programs do, and reported to the observer.
 
 mod format;
 mod hunks;
@@ -55,7 +55,7 @@ impl Workload for PatchDiff {
     }
 }
 
-/// Makes the patches of changes, in the same memory.
+/// Makes the patches of changes, reusing its buffers.
 #[derive(Debug, Default)]
 struct FileDiffer {
     writer: PatchWriter,
@@ -64,8 +64,8 @@ struct FileDiffer {
 }
 
 impl FileDiffer {
-    /// Adds the patch of `change`. One between things of different sorts, such as a file and a symbolic link, is a
-    /// deletion and an addition.
+    /// Adds the patch of `change`. A change of type, such as from a file to a symbolic link, is a deletion and an
+    /// addition.
     fn add(
         &mut self,
         history: &mut dyn History,
@@ -84,7 +84,7 @@ impl FileDiffer {
         }
     }
 
-    /// Content that is missing in a partial clone leaves its change out.
+    /// Leaves out changes of content that a partial clone lacks.
     fn add_one(
         &mut self,
         history: &mut dyn History,
@@ -93,7 +93,7 @@ impl FileDiffer {
         style: Style,
         observer: &mut dyn Observer,
     ) -> Result<(), WorkloadError> {
-        // Where only the mode differs, git reads no content either.
+        // If only the mode differs, git reads no content either.
         let has_same_content = old.zip(new).is_some_and(|(old, new)| old.id == new.id);
         for (version, content) in [(old, &mut self.old), (new, &mut self.new)] {
             content.clear();
@@ -110,7 +110,7 @@ impl FileDiffer {
     }
 }
 
-/// What a version is, its permissions left aside.
+/// The type of a version, without its permissions.
 fn sort(mode: FileMode) -> FileMode {
     if mode == FileMode::Executable { FileMode::Regular } else { mode }
 }

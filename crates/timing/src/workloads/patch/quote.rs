@@ -1,6 +1,6 @@
 //! Paths as git prints them.
 
-/// Adds `prefix` and `path` to `text`: as they are, or in double quotes with C's escapes if some byte needs one
+/// Adds `prefix` and `path` to `text`: unchanged, or in double quotes with C's escapes if some byte needs one
 /// (quote_c_style() in git's quote.c, under the default `core.quotePath`).
 pub fn put_quoted(text: &mut Vec<u8>, prefix: &[u8], path: &[u8]) {
     let needs_escape = |byte: u8| !(b' '..0x7f).contains(&byte) || byte == b'"' || byte == b'\\';

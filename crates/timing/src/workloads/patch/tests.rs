@@ -1,4 +1,4 @@
-//! Patches against what they have to look like, and against a small program that applies them.
+//! Patches compared with their expected text, and applied by a small program.
 
 use gix_hash::{Kind, ObjectId};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use repackbench_reader::{FileVersion, traits::FileMode};
 
 use super::{FileContent, PatchWriter, Style, lines::LineDiff, lines::part};
 
-/// Two ids that differ. The patch writer does not hash.
+/// Two different ids. The patch writer does not hash.
 fn id(digit: char) -> ObjectId {
     ObjectId::from_hex(digit.to_string().repeat(40).as_bytes()).unwrap()
 }
@@ -21,7 +21,7 @@ fn written(path: &str, old: Option<FileContent<'_>>, new: Option<FileContent<'_>
     String::from_utf8_lossy(writer.patch()).into_owned()
 }
 
-/// The patch between two texts without the header, which ends with the lines of names.
+/// The patch between two texts without its header, which ends with the lines of names.
 fn hunks(old: &str, new: &str) -> String {
     let patch = written(
         "f",
@@ -32,38 +32,38 @@ fn hunks(old: &str, new: &str) -> String {
     patch.strip_prefix(&header).unwrap_or_else(|| panic!("{patch}")).to_owned()
 }
 
-/// `count` numbered lines, of which those in `changed` say so.
+/// `count` numbered lines; those in `changed` are marked.
 fn numbered(count: usize, changed: &[usize]) -> String {
     (1..=count).map(|n| format!("{}{n}\n", if changed.contains(&n) { "=" } else { "." })).collect()
 }
 
 #[test]
-fn a_text_that_begins_or_ends_to_exist_is_one_hunk() {
+fn new_and_deleted_texts_are_one_hunk() {
     assert_eq!(hunks("", "a\nb\n"), "@@ -0,0 +1,2 @@\n+a\n+b\n");
     assert_eq!(hunks("a\nb\n", ""), "@@ -1,2 +0,0 @@\n-a\n-b\n");
     assert_eq!(hunks("", "a"), "@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n");
 }
 
 #[test]
-fn a_count_of_one_is_left_out() {
+fn counts_of_one_are_left_out() {
     assert_eq!(hunks("a\n", "b\n"), "@@ -1 +1 @@\n-a\n+b\n");
     assert_eq!(hunks("a\n", "a\nb\n"), "@@ -1 +1,2 @@\n a\n+b\n");
     assert_eq!(hunks("a\nb\n", "b\n"), "@@ -1,2 +1 @@\n-a\n b\n");
 }
 
 #[test]
-fn a_missing_newline_is_told_on_the_side_that_lacks_it() {
+fn missing_newlines_are_marked_on_their_side() {
     const NONE: &str = "\\ No newline at end of file\n";
     assert_eq!(hunks("a", "b"), format!("@@ -1 +1 @@\n-a\n{NONE}+b\n{NONE}"));
     assert_eq!(hunks("a", "a\n"), format!("@@ -1 +1 @@\n-a\n{NONE}+a\n"));
     assert_eq!(hunks("a\n", "a"), format!("@@ -1 +1 @@\n-a\n+a\n{NONE}"));
     assert_eq!(hunks("a\nz", "b\nz"), format!("@@ -1,2 +1,2 @@\n-a\n+b\n z\n{NONE}"));
-    // What lacks its newline is another line than the same text in the middle.
+    // A line without a newline differs from the same text with one.
     assert_eq!(hunks("a\nb", "a\nb\nc"), format!("@@ -1,2 +1,3 @@\n a\n-b\n{NONE}+b\n+c\n{NONE}"));
 }
 
 #[test]
-fn edits_with_six_lines_between_share_a_hunk_and_with_seven_do_not() {
+fn edits_up_to_six_lines_apart_share_a_hunk() {
     let near = hunks(&numbered(30, &[]), &numbered(30, &[10, 17]));
     assert_eq!(near.matches("@@ -").count(), 1, "{near}");
     assert!(near.starts_with("@@ -7,14 +7,14 @@\n .7\n .8\n .9\n-.10\n+=10\n .11\n"), "{near}");
@@ -74,7 +74,7 @@ fn edits_with_six_lines_between_share_a_hunk_and_with_seven_do_not() {
 }
 
 #[test]
-fn context_ends_where_the_file_does() {
+fn context_ends_with_the_file() {
     let text = hunks(&numbered(9, &[]), &numbered(9, &[2]));
     assert!(text.starts_with("@@ -1,5 +1,5 @@\n .1\n-.2\n+=2\n .3\n"), "{text}");
     let text = hunks(&numbered(9, &[]), &numbered(9, &[8]));
@@ -82,14 +82,14 @@ fn context_ends_where_the_file_does() {
 }
 
 #[test]
-fn lines_are_numbered_from_the_start_of_a_long_file() {
-    // More lines on both sides than take part in the comparison.
+fn lines_of_long_files_are_numbered_from_the_start() {
+    // More common lines on both sides than take part in the comparison.
     let text = hunks(&numbered(2000, &[]), &numbered(2000, &[1000]));
     assert!(text.starts_with("@@ -997,7 +997,7 @@\n .997\n"), "{text}");
 }
 
 #[test]
-fn a_header_names_the_nearest_line_that_looks_like_a_function() {
+fn headers_show_the_nearest_function_line() {
     let body: String = (0..20).map(|n| format!("    {n};\n")).collect();
     let old = format!("fn first() {{ \t\n{body}}}\n// {}\n_second:\n{body}", "x".repeat(100));
     let heading = |at: usize| {
@@ -106,7 +106,7 @@ fn a_header_names_the_nearest_line_that_looks_like_a_function() {
 }
 
 #[test]
-fn an_edit_goes_where_its_indentation_suggests() {
+fn edits_slide_by_indentation() {
     let old = "fn a() {\n    one;\n}\n\nfn z() {\n    two;\n}\n";
     let new = "fn a() {\n    one;\n}\n\nfn m() {\n    mid;\n}\n\nfn z() {\n    two;\n}\n";
     let expected =
@@ -136,7 +136,7 @@ fn modes_and_ids_are_in_the_header() {
 }
 
 #[test]
-fn without_git_there_are_no_ids() {
+fn patches_of_hg_have_no_ids() {
     let mut writer = PatchWriter::default();
     let versions = [file('1', FileMode::Regular, b"a\n"), file('2', FileMode::Regular, b"b\n")].map(Some);
     writer.add(b"f", &versions, Style::Hg);
@@ -149,7 +149,7 @@ fn without_git_there_are_no_ids() {
 }
 
 #[test]
-fn names_are_quoted_and_their_end_is_marked() {
+fn names_are_quoted_with_marked_end() {
     let text = Some(file('1', FileMode::Regular, b"a\n"));
     let patch = written("a b", text, None);
     assert!(
@@ -179,7 +179,7 @@ fn binary_and_empty_files_have_no_hunks() {
     }
 }
 
-/// Applies the hunks of `patch` to `old`: an independent reading of the format.
+/// Applies the hunks of `patch` to `old`: an independent implementation of the format.
 fn apply(old: &[u8], patch: &str) -> Vec<u8> {
     let old: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
     let mut new = Vec::new();
@@ -227,7 +227,7 @@ fn applies(old: &str, new: &str) {
     assert_eq!(patch.is_empty(), old == new);
 }
 
-/// Lines from a small alphabet, so that many are the same, with one text in ten that lacks its last newline.
+/// Lines from a small alphabet, so that many are equal. One text in ten lacks its last newline.
 fn text(lines: impl Into<proptest::collection::SizeRange>) -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec!["", "}", "    x;", "fn f() {", "\t\ty", "a", "b", "c"]);
     (prop::collection::vec(line, lines), 0..10u8).prop_map(|(lines, end)| {
@@ -236,7 +236,7 @@ fn text(lines: impl Into<proptest::collection::SizeRange>) -> impl Strategy<Valu
     })
 }
 
-/// A text and the same after some edits: each replaces some lines at a place by others.
+/// A text, and the same text after edits that each replace some lines.
 fn edited(lines: usize) -> impl Strategy<Value = (String, String)> {
     let edits = prop::collection::vec((0..lines, 0..12usize, text(0..12)), 0..5);
     (text(lines..lines + 1), edits).prop_map(|(old, edits)| {
@@ -266,7 +266,7 @@ proptest! {
         applies(&old, &new);
     }
 
-    /// One value for many files gives what a new one gives.
+    /// A reused value gives the same patches as a new one.
     #[test]
     fn memory_of_earlier_files_does_not_show(pairs in prop::collection::vec(edited(30), 1..6)) {
         let mut reused = LineDiff::default();
@@ -278,7 +278,7 @@ proptest! {
         }
     }
 
-    /// Bytes of any sort do not disturb what is found by comparing bytes.
+    /// Comparing bytes works for arbitrary bytes.
     #[test]
     fn edits_of_bytes_leave_equal_lines(
         old in prop::collection::vec(prop::sample::select(vec![b'\n', b'a', 0, 0xff, b'\r']), 0..200),

@@ -1,4 +1,4 @@
-//! A server of packs.
+//! The server of packs.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(crate) struct PackServer {
     stores: Vec<ObjectStore>,
     hash: Kind,
     plan: Plan,
-    /// What it sends, sorted by id.
+    /// The objects that it sends, sorted by id.
     told: Vec<(ObjectKind, ObjectId)>,
     is_clone: bool,
     dictionary_bytes: u64,
@@ -40,14 +40,14 @@ pub(crate) struct PackServer {
     plain: ChunkEncoder,
     verifier: ChunkDecoder,
     buffers: Buffers,
-    /// Where each entry of the pack begins.
+    /// The start of each entry of the pack.
     offsets: Vec<u64>,
 }
 
 #[derive(Default)]
 struct Buffers {
     header: Vec<u8>,
-    /// The value of the entry that is being sent, if that lies in a B-tree; its head, and the length of the chunk at its end.
+    /// The value of the current entry, if it is in a B-tree; its head, and the length of the chunk at its end.
     value: Vec<u8>,
     value_head: Option<(ValueHead, usize)>,
     payload: Vec<u8>,
@@ -56,7 +56,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// Head and chunk of the value that was loaded last, if the entry has one.
+    /// Head and chunk of the last loaded value, if the entry has one.
     fn loaded(&self) -> Option<(&ValueHead, &[u8])> {
         let (head, len) = self.value_head.as_ref()?;
         Some((head, self.value.get(self.value.len().checked_sub(*len)?..)?))
@@ -66,20 +66,20 @@ impl Buffers {
 /// How the chunk of an entry is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sending {
-    /// As it is stored.
+    /// Its stored bytes are sent unchanged.
     Verbatim,
-    /// Its payload is compressed anew: a delta stays a delta.
+    /// Its payload is compressed again: a delta stays a delta.
     Payload,
-    /// The object is, in place of its delta.
+    /// The object is compressed, instead of its delta.
     Whole,
 }
 
 impl PackServer {
-    /// What clients that know nothing else are sent: stock zlib at git's default level.
+    /// The codec for all other clients: stock zlib at git's default level.
     pub(crate) const PLAIN: &str = encode::PLAIN;
 
-    /// Opens the repository at `place`, which is Git's, and plans what a fetch of the last commits of `range` needs, or a clone if
-    /// the range has no limit. Nothing of this is timed.
+    /// Opens the Git repository at `place`, and plans a fetch of the last commits of `range`, or a clone if the range
+    /// has no limit. None of this is timed.
     pub(crate) fn at(place: &VariantPlace, range: &HistoryRange) -> Result<Self, WorkloadError> {
         let (repository, scope) = (Repository::open(&place.folder)?, Scope::of(range));
         let git = git_of(&repository)?;
@@ -114,12 +114,12 @@ impl PackServer {
         Ok(())
     }
 
-    /// Forgets decoded objects, so that the next pack is made as the first was.
+    /// Clears caches of decoded objects, so that the next pack is made like the first one.
     pub(crate) fn forget(&mut self) {
         self.stores.iter_mut().for_each(ObjectStore::clear_caches);
     }
 
-    /// Tells of every object that is sent, by id: where objects lie differs between stores and orders.
+    /// Reports every object that is sent, by id: places of objects differ between stores and orders.
     pub(super) fn tell(&self, observer: &mut dyn Observer) {
         for (kind, id) in &self.told {
             observer.object(*kind, id);
@@ -127,12 +127,13 @@ impl PackServer {
         observer.missing(self.plan.missing);
     }
 
-    /// Makes the pack for a client that speaks the variant's codec, or for one that does not.
+    /// Makes the pack for a client that speaks the variant's codec, or for another one.
     pub(crate) fn serve_to(&mut self, is_upgraded: bool, is_checked: bool) -> Result<Served, WorkloadError> {
         self.serve(if is_upgraded { Client::Same } else { Client::Zlib }, None, is_checked)
     }
 
-    /// Makes the pack for `client`, and writes it to `file` if there is one. `is_checked` has it decode again what was encoded.
+    /// Makes the pack for `client`, and writes it to `file` if there is one. If `is_checked`, encoded chunks are
+    /// decoded again.
     pub(super) fn serve(
         &mut self,
         client: Client,
@@ -169,7 +170,7 @@ impl PackServer {
         Ok(served)
     }
 
-    /// How `entry` is sent to `client`, and whether its chunk names a dictionary.
+    /// How `entry` is sent to `client`, and whether its chunk refers to a dictionary.
     fn sending(&self, entry: &PlannedEntry, client: Client) -> Result<(Sending, bool), WorkloadError> {
         let Some(chunk) = self.chunk(entry)? else { return Ok((Sending::Whole, false)) };
         if entry.base == Base::Lacking {
@@ -191,7 +192,7 @@ impl PackServer {
         Some((self.stores.get(entry.store)?.packs().get(pack)?, offset))
     }
 
-    /// Reads the value of `entry` and the length of its payload, if it lies in a B-tree.
+    /// Reads the value of `entry` and the length of its payload, if it is in a B-tree.
     fn load_value(&mut self, entry: &mut PlannedEntry) -> Result<(), WorkloadError> {
         self.buffers.value_head = None;
         if let (Some(store), Some(place)) = (self.stores.get(entry.store), &entry.btree) {
@@ -242,7 +243,7 @@ impl PackServer {
         sink.put(&self.buffers.chunk)
     }
 
-    /// Puts what is encoded of `entry` into `payload`: its delta, which this is the answer to, or the object.
+    /// Reads what is encoded of `entry` into `payload`: its delta, or the object. Returns whether it is the delta.
     fn read_payload(
         &mut self,
         entry: &PlannedEntry,
@@ -250,7 +251,7 @@ impl PackServer {
         payload: &mut Vec<u8>,
     ) -> Result<bool, WorkloadError> {
         let Some(store) = self.stores.get_mut(entry.store) else { return Ok(false) };
-        // Its value is at hand.
+        // Its value is loaded.
         if let (Some(place), Some((head, chunk))) = (&entry.btree, self.buffers.loaded()) {
             store.decode_btree_chunk(place, head, chunk, payload)?;
             return Ok(false);
@@ -267,7 +268,7 @@ impl PackServer {
         })
     }
 
-    /// Encodes `payload` into the buffer for chunks.
+    /// Encodes `payload` to the buffer for chunks.
     fn encode_payload(&mut self, client: Client, kind: ChunkKind, payload: &[u8]) -> Result<(), WorkloadError> {
         let chunk = &mut self.buffers.chunk;
         chunk.clear();
@@ -320,7 +321,7 @@ impl PackServer {
         Ok(Recoding { program: Program::new(trace)?, encodes })
     }
 
-    /// Does what was recorded, and nothing else.
+    /// Repeats only the recorded decoding and encoding.
     pub(super) fn recode(
         &mut self,
         client: Client,
@@ -338,7 +339,8 @@ impl PackServer {
         Ok(())
     }
 
-    /// Puts the header of `entry`, with a payload of `len` bytes that may be a delta, at `offset` of the pack into the buffer.
+    /// Writes the header of `entry` to the buffer, for a payload of `len` bytes at `offset` of the pack, which may be a
+    /// delta.
     fn make_header(&mut self, entry: &PlannedEntry, len: u64, may_be_delta: bool, offset: u64) {
         let header = &mut self.buffers.header;
         header.clear();
@@ -357,16 +359,16 @@ impl PackServer {
     }
 }
 
-/// The most bytes of whole objects that a recording holds.
+/// The limit of bytes of whole objects that a recording holds.
 const MOST_HELD: usize = 1 << 30;
 
-/// Entry types as gitformat-pack(5) numbers them.
+/// The numbers of entry types in gitformat-pack(5).
 const OFFSET_DELTA: u8 = 6;
 const REF_DELTA: u8 = 7;
 
 fn type_number(kind: ObjectKind) -> u8 {
     match kind {
-        // A Git store holds none of Mercurial's kinds.
+        // A Git store holds no kinds of Mercurial.
         ObjectKind::Commit | ObjectKind::Changelog => 1,
         ObjectKind::Tree | ObjectKind::Manifest => 2,
         ObjectKind::Blob | ObjectKind::Filelog => 3,
@@ -385,7 +387,7 @@ fn refused(error: impl std::fmt::Display) -> WorkloadError {
     WorkloadError::Refused { why: error.to_string() }
 }
 
-/// The stored length of all dictionaries: what a client that clones has to be sent beside the pack.
+/// The stored length of all dictionaries, which a client that clones needs in addition to the pack.
 fn dictionary_bytes(git: &GitRepository) -> u64 {
     let folder = git
         .object_dirs()

@@ -1,7 +1,8 @@
-//! A Mercurial server: a pull, whose deltas are decoded and compressed as one stream, and a stream clone, which sends files.
+//! The Mercurial server: a pull, whose deltas are decoded and compressed as one stream, and a stream clone, which sends
+//! files.
 //!
-//! A bundle is `hg help internals.bundle2` (`HG20`, one parameter `Compression=ZS`, one part `CHANGEGROUP`) around
-//! `hg help internals.changegroups`, version 02, or 03 where revisions have flags or directories manifests of their own.
+//! A bundle is `hg help internals.bundle2` (`HG20`, one parameter `Compression=ZS`, one part `CHANGEGROUP`) around `hg
+//! help internals.changegroups`, version 02, or 03 if revisions have flags or directories have manifests of their own.
 
 use std::{
     fs::File,
@@ -26,21 +27,21 @@ use crate::workloads::{
     HistoryRange, Observer, VariantPlace, WorkloadError, files_error, floor::Program, ingest::last_changesets,
 };
 
-/// hg's default, `server.zstdlevel`.
+/// The default of hg's `server.zstdlevel`.
 const LEVEL: i32 = 3;
 
-/// How much is read of a file, or compressed, at a time, in bytes.
+/// The number of bytes that are read or compressed at a time.
 const PIECE: usize = 128 << 10;
 
 /// Serves one repository.
 pub(crate) struct BundleServer {
     repository: Box<HgRepository>,
-    /// Those that are served: the repository's own, or some of another that holds the same deltas.
+    /// The served revlogs: the repository's own, or some of another one that holds the same deltas.
     revlogs: Vec<RevlogFiles>,
     chunks: NewChunks,
     /// The numbers of the changesets that are sent.
     sent: Range<usize>,
-    /// All of them.
+    /// All changesets.
     changesets: Vec<ObjectId>,
     is_clone: bool,
     has_flags: bool,
@@ -49,7 +50,8 @@ pub(crate) struct BundleServer {
 }
 
 impl BundleServer {
-    /// Opens the repository at `place` for a pull of the last commits of `range`, or for a clone if the range has no limit.
+    /// Opens the repository at `place` for a pull of the last commits of `range`, or for a clone if the range has no
+    /// limit.
     pub(super) fn open(
         place: &VariantPlace,
         repository: Box<HgRepository>,
@@ -77,7 +79,7 @@ impl BundleServer {
         Ok(server)
     }
 
-    /// Lists what is sent.
+    /// Lists the revisions that are sent.
     fn list(&mut self) -> Result<(), ReaderError> {
         for files in &self.revlogs {
             let revlog = Revlog::open(files)?;
@@ -111,24 +113,24 @@ impl BundleServer {
         Ok(())
     }
 
-    /// Whether all of the store is sent, to who has nothing.
+    /// Whether the whole store is sent, to a client that has nothing.
     pub(super) fn is_clone(&self) -> bool {
         self.is_clone
     }
 
-    /// Forgets decoded texts, so that the next run starts as the first did.
+    /// Clears caches of decoded texts, so that the next run starts like the first one.
     pub(super) fn forget(&mut self) {
         self.chunks.clear_caches();
     }
 
-    /// Tells of every revision that is sent.
+    /// Reports every revision that is sent.
     pub(super) fn tell(&self, observer: &mut dyn Observer) {
         for (kind, node) in &self.revisions {
             observer.object(*kind, node);
         }
     }
 
-    /// Sends files as they are, or a bundle, which is written to `file` if there is one.
+    /// Sends files unchanged, or a bundle, which is written to `file` if there is one.
     pub(super) fn serve(&mut self, client: Client, file: Option<&Path>) -> Result<Served, WorkloadError> {
         let entries = self.revisions.len() as u64;
         match client {
@@ -148,8 +150,8 @@ impl BundleServer {
         }
     }
 
-    /// Records what is decoded for `client`: chunks for a bundle, which is compressed in the same way whatever the codec, so that this
-    /// is no part of it.
+    /// Records what is decoded for `client`: the chunks of a bundle. The bundle is compressed in the same way under all
+    /// codecs, so that is not recorded.
     pub(super) fn record(&mut self, client: Client) -> Result<Recoding, WorkloadError> {
         self.forget();
         self.chunks.record_accesses(Recording::WithBases);
@@ -165,7 +167,7 @@ impl BundleServer {
         Ok(Recoding { program, encodes: Vec::new() })
     }
 
-    /// Reads every file of the store; says how long they are together, and the dictionaries among them.
+    /// Reads every file of the store; returns their total length, and that of the dictionaries among them.
     fn stream_files(&mut self) -> Result<(u64, u64), WorkloadError> {
         let store = self.repository.store_dir();
         let revlogs = self.revlogs.iter().flat_map(files_of);
@@ -182,7 +184,7 @@ impl BundleServer {
         Ok((length + dictionaries, dictionaries))
     }
 
-    /// Sends what a pull needs as one bundle; says how long that is.
+    /// Sends a bundle for a pull; returns its length.
     fn send_bundle(&mut self, file: Option<&Path>) -> Result<u64, WorkloadError> {
         let version = if self.has_flags { "03" } else { "02" };
         let mut sink = BundleSink::new(file)?;
@@ -250,7 +252,7 @@ impl Section {
     }
 }
 
-/// The files of a revlog that are there.
+/// The existing files of a revlog.
 fn files_of(files: &RevlogFiles) -> impl Iterator<Item = PathBuf> {
     let data = files.has_data.then(|| files.data.clone());
     std::iter::once(files.index.clone()).chain(data)
@@ -267,10 +269,10 @@ fn read_through(path: &Path, buffer: &mut [u8]) -> Result<u64, WorkloadError> {
     }
 }
 
-/// Takes a bundle, compresses it from the first part on, and counts its bytes.
+/// Receives a bundle, compresses it from the first part on, and counts its bytes.
 struct BundleSink {
     context: CCtx<'static>,
-    /// What of the changegroup waits to become a chunk of its part.
+    /// The bytes of the changegroup that wait to become a chunk of its part.
     waiting: Vec<u8>,
     compressed: Vec<u8>,
     written: u64,
@@ -291,7 +293,7 @@ impl BundleSink {
         Ok(BundleSink { context, waiting: Vec::new(), compressed: vec![0; PIECE], written: 0, file })
     }
 
-    /// Writes what comes before the changegroup.
+    /// Writes the headers before the changegroup.
     fn begin(&mut self, version: &str, changesets: usize) -> Result<(), WorkloadError> {
         let parameters = b"Compression=ZS";
         self.put(b"HG20")?;
@@ -309,7 +311,7 @@ impl BundleSink {
         self.compress(&header)
     }
 
-    /// Writes one revision, and before the first of a file or directory its name.
+    /// Writes a revision, and before the first revision of a file or directory its name.
     fn revision(
         &mut self,
         files: &RevlogFiles,
@@ -331,7 +333,7 @@ impl BundleSink {
         let link =
             link.ok_or_else(|| revlog.corrupt(chunk.revision, "a changeset that is there", entry.link.to_string()));
         let base = match chunk.base {
-            // hg would send another delta: the client does not have what a later changeset brought.
+            // hg would send another delta: the client does not have the base, which a later changeset added.
             Some(base) if changeset_of(revlog, base).is_none_or(|changeset| changeset >= changesets.len()) => {
                 let why =
                     format!("{}: the base of revision {} is newer than --rev", revlog.files().name(), chunk.revision);
@@ -340,7 +342,7 @@ impl BundleSink {
             Some(base) => revlog.entry(base)?.node,
             None => ObjectId::null(gix_hash::Kind::Sha1),
         };
-        // A full text is sent as a delta that puts it in the place of nothing.
+        // A full text is sent as a delta against nothing.
         let full_text = [[0; 4], [0; 4], length(chunk.payload.len())?].concat();
         let lead: &[u8] = if chunk.base.is_none() { &full_text } else { &[] };
         let flags = entry.flags_of_revision().to_be_bytes();
@@ -361,7 +363,7 @@ impl BundleSink {
         if self.waiting.len() >= PIECE { self.end_chunk() } else { Ok(()) }
     }
 
-    /// Hands what waits over as one chunk of the part.
+    /// Writes the waiting bytes as one chunk of the part.
     fn end_chunk(&mut self) -> Result<(), WorkloadError> {
         let mut waiting = std::mem::take(&mut self.waiting);
         let size = length(waiting.len())?;
@@ -398,7 +400,7 @@ impl BundleSink {
         }
     }
 
-    /// Ends part, bundle and stream; says how long all of it is.
+    /// Ends part, bundle and stream; returns the total length.
     fn finish(mut self) -> Result<u64, WorkloadError> {
         if !self.waiting.is_empty() {
             self.end_chunk()?;
@@ -421,7 +423,7 @@ impl BundleSink {
     }
 }
 
-/// A length as bundles have it.
+/// A length in the form of bundles.
 fn length(bytes: usize) -> Result<[u8; 4], WorkloadError> {
     let length = i32::try_from(bytes).map(i32::to_be_bytes);
     length.map_err(|_| WorkloadError::Refused { why: format!("{bytes} bytes are too many for a chunk of a bundle") })
@@ -436,7 +438,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bundle_is_one_compressed_part() {
+    fn bundles_have_one_compressed_part() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bundle.hg");
         let mut sink = BundleSink::new(Some(&path)).unwrap();

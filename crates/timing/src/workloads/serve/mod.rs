@@ -1,7 +1,7 @@
-//! `serve`: the pack that a clone, or a fetch of the last commits, needs, made as a server makes it when it reuses what it has
-//! stored: entry by entry, no delta applied or searched for.
+//! `serve`: the pack for a clone or a fetch of the last commits, made like on a server that reuses its stored entries:
+//! entry by entry, without applying deltas or searching for them.
 //!
-//! What to send is found out before the clock starts, as a server with bitmaps knows it.
+//! The objects to send are computed before the clock starts, as a server with bitmaps knows them.
 
 mod git;
 mod hg;
@@ -22,21 +22,21 @@ use super::{
     ingest::DEFAULT_COMMITS,
 };
 
-/// What the client understands.
+/// The codec that the client reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Client {
-    /// The variant's own codec: what is stored can be sent.
+    /// The variant's own codec: stored chunks can be sent.
     Same,
-    /// zlib, and nothing else.
+    /// Only zlib.
     Zlib,
 }
 
-/// What the client wants.
+/// The objects that the client wants.
 #[derive(Debug, Clone)]
 pub(super) enum Scope {
-    /// Everything reachable; it has nothing.
+    /// Everything reachable; the client has nothing.
     Clone,
-    /// What the last commits brought; it has everything else.
+    /// The objects of the last commits; the client has all others.
     Fetch(HistoryRange),
 }
 
@@ -50,22 +50,22 @@ impl Scope {
     }
 }
 
-/// A pack that was served.
+/// The pack of one exchange.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Served {
     /// Objects that were sent.
     pub entries: u64,
-    /// Those of them whose stored bytes were sent as they are.
+    /// Objects whose stored bytes were sent unchanged.
     pub reused: u64,
     /// The others.
     pub encoded: u64,
     /// Length of the pack, and of the dictionaries.
     pub wire_bytes: u64,
-    /// Bytes of dictionaries, which a client that clones has to be sent.
+    /// Length of the dictionaries, which a client that clones needs.
     pub dictionary_bytes: u64,
 }
 
-/// Which exchange, as the user names it.
+/// An exchange by the name that users type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exchange {
     /// `serve:same`: to a client that speaks the variant's codec.
@@ -77,7 +77,7 @@ pub enum Exchange {
 }
 
 impl Exchange {
-    /// All of them.
+    /// All exchanges.
     pub(super) const ALL: [Exchange; 3] = [Exchange::Same, Exchange::Zlib, Exchange::Push];
 
     /// The workload's name.
@@ -103,12 +103,12 @@ struct Recoding {
     encodes: Vec<Encode>,
 }
 
-/// Something that is encoded.
+/// A payload that is encoded.
 struct Encode {
-    /// How many of all decodes come before it.
+    /// The number of decodes before it.
     decodes: usize,
     kind: ChunkKind,
-    /// The object; `None` for the payload that was decoded last.
+    /// The object; `None` for the last decoded payload.
     object: Option<Vec<u8>>,
 }
 
@@ -118,19 +118,19 @@ enum Server {
     Hg(Box<BundleServer>),
 }
 
-/// Which repository a server serves, who reads it, and how many decoded bytes are kept.
+/// The repository of a server, its decoders, and the limit of decoded bytes that are kept.
 type ServerKey = (PathBuf, Decoders, Option<u64>);
 
-/// Serves one variant after another.
+/// Serves variants in turn.
 pub(super) struct Serve {
     exchange: Exchange,
     range: HistoryRange,
     into: Option<PathBuf>,
-    /// The servers so far, by repository and who reads it: what they have to send is found out once.
+    /// The servers so far, by repository and decoders: the objects to send are computed once.
     servers: HashMap<ServerKey, Server>,
     current: Option<ServerKey>,
     served: Served,
-    /// What is decoded and encoded, by the same key, where nothing else is to be done.
+    /// The recorded decoding and encoding, by the same key, for the floor.
     recodings: HashMap<ServerKey, Recoding>,
     payload: Vec<u8>,
 }
@@ -142,7 +142,7 @@ impl std::fmt::Debug for Serve {
 }
 
 impl Serve {
-    /// A pack is written into the file `into`, or nowhere.
+    /// A pack is written to the file `into`, or not at all.
     pub(super) fn new(exchange: Exchange, range: &HistoryRange, into: Option<PathBuf>) -> Self {
         let mut range = range.clone();
         if exchange == Exchange::Push {

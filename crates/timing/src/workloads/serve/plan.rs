@@ -1,4 +1,4 @@
-//! What goes into a pack, and where each entry of it comes from.
+//! The entries of a pack, and where each comes from.
 
 use gix_hash::{ObjectId, oid};
 use repackbench_reader::{
@@ -21,27 +21,27 @@ use crate::workloads::{WorkloadError, ingest::last_commits};
 pub(super) struct PlannedEntry {
     pub(super) kind: ObjectKind,
     pub(super) place: ObjectPlace,
-    /// Where its value lies, if it is in a B-tree.
+    /// The place of its value, if it is in a B-tree.
     pub(super) btree: Option<BtreePlace>,
-    /// Which of the stores it is taken from.
+    /// The number of the store that it is taken from.
     pub(super) store: usize,
-    /// Length of the entry's header in bytes, and of its chunk.
+    /// The length of the entry's header, and of its chunk, in bytes.
     pub(super) header_len: u64,
     pub(super) chunk_len: u64,
     pub(super) payload_len: u64,
     pub(super) base: Base,
 }
 
-/// What the stored delta of an object is based on.
+/// The base of the stored delta of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Base {
     /// It is no delta.
     None,
-    /// On the entry with this number, which is sent before it.
+    /// The entry with this number, which is sent before it.
     Earlier(usize),
-    /// On an object that is sent later or that the client has.
+    /// An object that is sent later or that the client has.
     Named(ObjectId),
-    /// On an object that the client will not have.
+    /// An object that the client will not have.
     Lacking,
 }
 
@@ -49,12 +49,12 @@ pub(super) enum Base {
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) entries: Vec<PlannedEntry>,
-    /// Objects that are wanted and missing here, as a partial clone's may be.
+    /// Wanted objects that are missing, as in a partial clone.
     pub(super) missing: u64,
 }
 
 impl Plan {
-    /// Plans what `scope` needs of `store`, whose history is `history`.
+    /// Plans the objects of `scope` from `store`, whose history is `history`.
     pub(super) fn new(history: &mut dyn History, store: &ObjectStore, scope: &Scope) -> Result<Self, WorkloadError> {
         let (mut sent, mut had) = (Vec::new(), FxHashSet::default());
         match (scope, history.git_objects()) {
@@ -78,7 +78,7 @@ impl Plan {
     fn locate(&mut self, store: &ObjectStore, sent: Vec<(ObjectKind, ObjectId)>) -> Result<(), ReaderError> {
         for (kind, id) in sent {
             let Some(place) = store.place(&id)? else {
-                // The empty tree is an object everywhere without being stored.
+                // The empty tree exists everywhere without being stored.
                 if id != ObjectId::empty_tree(id.kind()) {
                     return Err(store.missing(&id));
                 }
@@ -102,7 +102,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Looks at the headers of all entries. The client has what is sent and what is in `had`.
+    /// Reads the headers of all entries. The client has the sent objects and those in `had`.
     fn find_bases(&mut self, store: &ObjectStore, had: &FxHashSet<ObjectId>) -> Result<(), ReaderError> {
         let numbers: FxHashMap<ObjectId, usize> = self.entries.iter().map(|entry| entry.place.id).zip(0..).collect();
         let mut open: Option<(usize, EntryTable)> = None;
@@ -127,7 +127,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes every second entry from `other` instead, the store number `number`, which holds the same deltas under another codec.
+    /// Takes every second entry from `other` instead, the store number `number`, which holds the same deltas under
+    /// another codec.
     pub(super) fn mix(&mut self, other: &ObjectStore, number: usize) -> Result<(), ReaderError> {
         let mut open: Option<(usize, EntryTable)> = None;
         for entry in self.entries.iter_mut().step_by(2) {
@@ -145,14 +146,14 @@ impl Plan {
     }
 }
 
-/// Where the value of the object at `place` lies in the B-tree of `store`, if it is there: finding it is no part of serving, as it is none
-/// for entries of packs.
+/// The place of the value of the object at `place` in the B-tree of `store`, if it is there. Finding it is not part of
+/// serving, as for entries of packs.
 fn btree_place(store: &ObjectStore, place: &ObjectPlace) -> Result<Option<BtreePlace>, ReaderError> {
     place.is_in_btree().then(|| store.expect_in_btree(&place.id)).transpose()
 }
 
 impl PlannedEntry {
-    /// Notes how long the entry at `offset` of `pack` is, and says what it is based on.
+    /// Stores the length of the entry at `offset` of `pack`, and returns its base.
     fn examine(&mut self, pack: &PackFile, table: &EntryTable, offset: u64) -> Result<Option<ObjectId>, ReaderError> {
         let (header, _) = pack.entry(offset)?;
         let end = table.position_of(offset).and_then(|position| table.extent(position)).map_or(offset, |(_, end)| end);

@@ -1,4 +1,4 @@
-//! Where a pack goes: it is hashed and counted, and written into a file where one is wanted.
+//! The destination of a pack: it is hashed and counted, and optionally written to a file.
 
 use std::{
     fs::File,
@@ -11,7 +11,7 @@ use repackbench_reader::hash::IdHasher;
 
 use crate::workloads::{WorkloadError, files_error};
 
-/// Takes the bytes of a pack.
+/// Receives the bytes of a pack.
 pub(super) struct PackSink {
     hasher: IdHasher,
     written: u64,
@@ -19,7 +19,8 @@ pub(super) struct PackSink {
 }
 
 impl PackSink {
-    /// A sink for a pack of `entries` entries, under ids of `hash`; written to `file`, which must not exist, if there is one.
+    /// A sink for a pack of `entries` entries, under ids of `hash`; written to `file`, which must not exist, if there
+    /// is one.
     pub(super) fn new(hash: Kind, entries: u32, file: Option<&Path>) -> Result<Self, WorkloadError> {
         let file = match file {
             Some(path) => {
@@ -34,7 +35,7 @@ impl PackSink {
         Ok(sink)
     }
 
-    /// How many bytes there are so far: the offset of the next one.
+    /// The number of bytes so far: the offset of the next one.
     pub(super) fn written(&self) -> u64 {
         self.written
     }
@@ -52,7 +53,7 @@ impl PackSink {
         }
     }
 
-    /// Adds the trailing checksum; returns how long the pack is.
+    /// Adds the trailing checksum; returns the length of the pack.
     pub(super) fn finish(mut self) -> Result<u64, WorkloadError> {
         let checksum = self.hasher.clone().finish();
         self.pass_on(checksum.as_bytes())?;
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pack_of_nothing_is_the_one_that_git_makes() {
+    fn empty_packs_are_those_of_git() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("empty.pack");
         let sink = PackSink::new(Kind::Sha1, 0, Some(&path)).unwrap();

@@ -1,4 +1,4 @@
-//! A server of either system, for who asks what a transition costs.
+//! The server of either system, for measuring the cost of a transition.
 
 use repackbench_reader::Repository;
 
@@ -12,11 +12,11 @@ pub(crate) enum StoreServer {
 }
 
 impl StoreServer {
-    /// Clients that know nothing else read this, and servers that do not either write it.
+    /// The spec that old clients read and old servers write.
     pub(crate) const PLAIN: &str = PackServer::PLAIN;
 
-    /// A server of the repository at `place`, for the last commits of `range` or for clones if it has no limit. Nothing of this
-    /// is timed.
+    /// A server of the repository at `place`, for the last commits of `range` or for clones if it has no limit. None of
+    /// this is timed.
     pub(crate) fn at(place: &VariantPlace, range: &HistoryRange) -> Result<Self, WorkloadError> {
         Ok(match Repository::open(&place.folder)? {
             Repository::Git(_) => StoreServer::Git(Box::new(PackServer::at(place, range)?)),
@@ -32,7 +32,7 @@ impl StoreServer {
         }
     }
 
-    /// Forgets decoded objects, so that the next exchange is as the first was.
+    /// Clears caches of decoded objects, so that the next exchange is like the first one.
     pub(crate) fn forget(&mut self) {
         match self {
             StoreServer::Git(server) => server.forget(),
@@ -40,8 +40,9 @@ impl StoreServer {
         }
     }
 
-    /// Serves a client that reads the codec, or one that does not; `is_plain` says that all is stored as both read it. Mercurial
-    /// sends whoever clones and can read them its files as they are, and a bundle to all others.
+    /// Serves a client that reads the codec, or one that does not; `is_plain` means that both can read all stored
+    /// chunks. Mercurial sends its files unchanged to a client that clones and can read them, and a bundle to all
+    /// others.
     pub(crate) fn serve(
         &mut self,
         is_upgraded: bool,

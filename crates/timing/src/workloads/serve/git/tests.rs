@@ -7,14 +7,14 @@ use super::*;
 fn git(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
     command.current_dir(folder).args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(arguments);
-    // Nothing of the user's, who may have set GIT_DIR or a folder of configuration.
+    // The user may have set GIT_DIR or a folder of configuration.
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
     assert!(command.output().unwrap().status.success(), "git {arguments:?}");
 }
 
 #[test]
-fn values_of_a_b_tree_are_found_beforehand_sent_by_id_and_decoded_where_they_were_read() {
+fn btree_values_are_found_beforehand_and_sent_by_id() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("source");
     fs::create_dir(&path).unwrap();
