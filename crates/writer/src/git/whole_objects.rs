@@ -295,7 +295,7 @@ mod tests {
         for written in [2, 4] {
             let error = check_all_written(Path::new("repo"), 3, written).unwrap_err().to_string();
             assert!(
-                error.contains(&format!("internal error: all of 3 objects were written, not {written}")),
+                error.contains(&format!("internal error: expected that all of 3 objects were written, not {written}")),
                 "{error}"
             );
         }

@@ -201,7 +201,7 @@ mod tests {
         };
         emit(2).unwrap();
         for revisions in [0, 1] {
-            let expected = format!("internal error: all of 2 revisions were written, not {revisions}");
+            let expected = format!("internal error: expected that all of 2 revisions were written, not {revisions}");
             assert!(emit(revisions).unwrap_err().contains(&expected), "{:?}", emit(revisions));
         }
     }

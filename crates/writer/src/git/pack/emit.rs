@@ -276,7 +276,7 @@ mod tests {
         let last = finished.offsets.len() - 1;
         for left_out in [0, 1, last] {
             let error = emit(|position| position != left_out).map(|finished| finished.offsets).unwrap_err();
-            let expected = format!("internal error: entry {left_out} of {} was written", last + 1);
+            let expected = format!("internal error: expected that entry {left_out} of {} was written", last + 1);
             assert!(error.to_string().contains(&expected), "{error}");
         }
     }
