@@ -38,7 +38,7 @@ pub(crate) fn open_whole(path: &Path, allow_missing: bool, quiet: bool) -> Resul
             match found {
                 Err(error @ ReaderError::Corrupt { .. }) if allow_missing => {
                     if !quiet {
-                        print_note(format!("{error}: left aside"));
+                        print_note(format!("{error}: ignored"));
                     }
                 }
                 Err(error @ ReaderError::Corrupt { .. }) => {

@@ -72,7 +72,7 @@ impl<'p> Bounds<'p> {
                 return fs::metadata(&target).map(|found| Some(found.file_type())).map_err(failed);
             }
         }
-        let what = format!("a symbolic link to {}, which lies outside of the repository,", target.display());
+        let what = format!("a symbolic link to {}, outside the repository,", target.display());
         Err(ReaderError::unsupported(link, what))
     }
 }
@@ -121,7 +121,8 @@ fn is_dangling(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(nix::errno::Errno::ELOOP as i32)
 }
 
-fn name_of(kind: FileType) -> &'static str {
+/// The name of a file type in messages.
+pub(crate) fn name_of(kind: FileType) -> &'static str {
     if kind.is_fifo() {
         "a named pipe"
     } else if kind.is_socket() {
@@ -131,7 +132,7 @@ fn name_of(kind: FileType) -> &'static str {
     } else if kind.is_dir() {
         "a folder"
     } else {
-        "something else"
+        "a file of another type"
     }
 }
 
@@ -168,8 +169,7 @@ mod tests {
         for name in ["nowhere", "round", "none", "file/below"] {
             assert_eq!(is_file(name).unwrap(), None, "{name}");
         }
-        for (name, expected) in
-            [("out", "outside of the repository"), ("device", "outside"), ("socket", "found a socket")]
+        for (name, expected) in [("out", "outside the repository"), ("device", "outside"), ("socket", "found a socket")]
         {
             let error = is_file(name).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -95,19 +95,20 @@ pub fn read_dictionaries(folder: &Path) -> Result<Dictionaries> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Dictionaries::default()),
         Err(error) => return Err(ReaderError::io("read", table, error)),
     };
-    let malformed =
-        |found: String| ReaderError::corrupt(&table, Place::Whole, "lines of number, length, SHA-256 and kinds", found);
+    let malformed = |found: String| {
+        ReaderError::corrupt(&table, Place::Whole, "lines with number, length, SHA-256 and kinds", found)
+    };
     let text = str::from_utf8(&text).map_err(|error| malformed(error.to_string()))?;
     let mut dictionaries: Vec<Dictionary> = Vec::new();
     let mut hashes: Vec<String> = Vec::new();
     let mut total = 0;
     for (number, line) in text.lines().enumerate() {
         if number >= MAX_DICTIONARIES {
-            return Err(malformed(format!("more than {MAX_DICTIONARIES} of them")));
+            return Err(malformed(format!("more than {MAX_DICTIONARIES} lines")));
         }
         let parsed = TableLine::parse(line, number).ok_or_else(|| malformed(format!("{line:?}")))?;
         if hashes.contains(&parsed.hash) {
-            return Err(malformed(format!("{} twice", parsed.hash)));
+            return Err(malformed(format!("the SHA-256 {} twice", parsed.hash)));
         }
         total += parsed.len;
         if total > MAX_BYTES {
@@ -123,14 +124,14 @@ fn read_one(path: PathBuf, line: &TableLine) -> Result<Dictionary> {
     let stored = fs::read(&path).map_err(|error| ReaderError::io("read", &path, error))?;
     let expected = || format!("a dictionary of {} bytes", line.len);
     let mut bytes = Vec::new();
-    let no_memory = |_| ReaderError::corrupt(&path, Place::Whole, expected(), "not enough memory for it");
+    let no_memory = |_| ReaderError::corrupt(&path, Place::Whole, expected(), "too little memory");
     bytes.try_reserve_exact(line.len).map_err(no_memory)?;
     bytes.resize(line.len, 0);
     let consumed = ChunkDecoder::new(ZlibReader::Stock)
         .decode(&stored, &mut bytes)
         .map_err(|error| ReaderError::corrupt(&path, Place::Whole, expected(), error.to_string()))?;
     if consumed != stored.len() {
-        let found = format!("{} bytes behind it", stored.len() - consumed);
+        let found = format!("{} trailing bytes", stored.len() - consumed);
         return Err(ReaderError::corrupt(&path, Place::Whole, expected(), found));
     }
     let found = hash(&bytes);

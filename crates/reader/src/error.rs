@@ -127,7 +127,7 @@ pub enum ReaderError {
         id: gix_hash::ObjectId,
     },
     /// A bug in this program: something that it has checked before does not hold.
-    #[error("{}: internal error: {what}; nothing that was made of it is to be used, please report this", path.display())]
+    #[error("{}: internal error: {what}; do not use any output and please report this", path.display())]
     Internal {
         /// The file in question.
         path: PathBuf,

@@ -39,7 +39,7 @@ impl Repository {
             return GitRepository::open(path).map(|git| Repository::Git(Box::new(git)));
         }
         if path.join(".git").exists() {
-            let why = "it is one of Git and one of Mercurial: name the .git or the .hg in it".to_owned();
+            let why = "it is both a Git and a Mercurial repository: name its .git or .hg folder".to_owned();
             return Err(ReaderError::NotARepository { path: path.to_owned(), why });
         }
         HgRepository::open(path).map(|hg| Repository::Hg(Box::new(hg)))

@@ -280,7 +280,7 @@ fn cycles_and_pages_beyond_the_file_are_errors() {
     // Two keys that lead to the same leaf.
     let child: [u8; 4] = victim.bytes[branch + first..branch + first + 4].try_into().unwrap();
     let message = victim.with(branch + second, &child);
-    assert!(message.contains("expected keys that ascend"), "{message}");
+    assert!(message.contains("expected ascending keys"), "{message}");
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn trailing_bytes_are_dropped_with_a_note() {
     let target = source.folder.path().join("made");
     let (conversion, made) =
         convert(&opened, &plain("zlib:6"), &ConvertJob::new(&target, JobControl::quiet(2))).unwrap();
-    let expected = format!("data/f.d: left out: 7 trailing bytes after the last chunk, at offset {}", data.len());
+    let expected = format!("data/f.d: ignored: 7 bytes after the last chunk, at offset {}", data.len());
     assert!(conversion.notes.iter().any(|note| note.ends_with(&expected)), "{:?}", conversion.notes);
     assert!(store_file(&made, "data/f.d") == data);
 }

@@ -112,7 +112,10 @@ impl<'a> Lines<'a> {
         };
         match (self.lines.next(), self.lines.next()) {
             (Some(""), None) => Ok(descriptor),
-            (rest, _) => Err(self.corrupt("the end of the file".to_owned(), rest.unwrap_or("no line feed").to_owned())),
+            (rest, _) => {
+                Err(self
+                    .corrupt("the end of the file".to_owned(), rest.unwrap_or("a line without a line feed").to_owned()))
+            }
         }
     }
 

@@ -20,6 +20,7 @@ use repackbench_codec::{CodecError, Decoders, FileDecoder};
 pub use self::descriptor::{DESCRIPTOR_FILE, Descriptor};
 use crate::{
     Place, ReaderError, Result,
+    bounds::name_of,
     memory::{self, TooLarge},
 };
 
@@ -106,8 +107,9 @@ impl FileReader<'_> {
 /// anything that is no regular file, because it might never end.
 fn read_whole(path: &Path, limit: u64, stored: &mut Vec<u8>) -> Result<()> {
     let failed = |error| ReaderError::io("read", path, error);
-    if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(ReaderError::corrupt(path, Place::Whole, "a file", "something else"));
+    let kind = fs::metadata(path).map_err(failed)?.file_type();
+    if !kind.is_file() {
+        return Err(ReaderError::corrupt(path, Place::Whole, "a file", name_of(kind)));
     }
     let file = fs::File::open(path).map_err(failed)?;
     let len = file.metadata().map_err(failed)?.len();
@@ -125,7 +127,7 @@ fn too_large(path: &Path, what: &'static str, excess: TooLarge) -> ReaderError {
 }
 
 fn damaged(path: &Path, error: &CodecError) -> ReaderError {
-    ReaderError::corrupt(path, Place::Whole, "a file of the tree's form", error.to_string())
+    ReaderError::corrupt(path, Place::Whole, "a file in the format of the tree", error.to_string())
 }
 
 #[cfg(test)]

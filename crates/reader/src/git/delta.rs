@@ -15,13 +15,13 @@ use crate::memory::{self, TooLarge};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeltaError {
     /// The delta ends within an instruction or a size.
-    #[error("a delta that ends early")]
+    #[error("a truncated delta")]
     Truncated,
     /// A size does not fit 64 bits.
     #[error("a size of more than 64 bits")]
     Overflow,
     /// The delta was made for another base.
-    #[error("a delta for a base of {claimed} bytes on a base of {actual}")]
+    #[error("a delta for a base of {claimed} bytes, but a base of {actual}")]
     BaseSize {
         /// The base's length according to the delta.
         claimed: u64,
@@ -29,7 +29,7 @@ pub enum DeltaError {
         actual: u64,
     },
     /// A copy reaches past the base.
-    #[error("a copy of {size} bytes at {offset}, past the base's end at {base_len}")]
+    #[error("a copy of {size} bytes at {offset}, past the end of the base at {base_len}")]
     CopyRange {
         /// Where the copy starts in the base.
         offset: u64,
@@ -39,7 +39,7 @@ pub enum DeltaError {
         base_len: u64,
     },
     /// The instructions produce more or fewer bytes than the delta claims.
-    #[error("a result of {actual} bytes where the delta says {claimed}")]
+    #[error("a result of {actual} bytes instead of {claimed}")]
     ResultSize {
         /// The result's length according to the delta.
         claimed: u64,
@@ -50,7 +50,7 @@ pub enum DeltaError {
     #[error("a result of {0}")]
     TooLarge(TooLarge),
     /// The result does not fit into memory.
-    #[error("a result of {0} bytes, for which there is no memory")]
+    #[error("a result of {0} bytes, for which there is too little memory")]
     NoMemory(u64),
     /// Instruction 0.
     #[error("the reserved instruction 0")]

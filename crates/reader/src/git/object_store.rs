@@ -279,7 +279,7 @@ impl ObjectStore {
     /// The only object whose id starts with the hexadecimal digits `prefix`, at least four as in git.
     pub fn find_abbreviated(&self, prefix: &str) -> Result<ObjectId> {
         let refuse = |why| ReaderError::NoSuchRevision { path: self.object_dir.clone(), name: prefix.to_owned(), why };
-        let none = "neither a reference nor the beginning of an object's id";
+        let none = "neither a reference nor an abbreviated object id";
         let parsed = gix_hash::Prefix::from_hex(prefix).map_err(|_| refuse(none))?;
         let mut found: Vec<ObjectId> = Vec::new();
         for pack in &self.packs {
@@ -295,7 +295,7 @@ impl ObjectStore {
         match found.as_slice() {
             [id] => Ok(*id),
             [] => Err(refuse(none)),
-            _ => Err(refuse("several objects' ids begin so")),
+            _ => Err(refuse("the abbreviated object id is ambiguous")),
         }
     }
 

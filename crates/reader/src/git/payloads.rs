@@ -59,7 +59,7 @@ impl<E: From<ReaderError>> Walk<'_, '_, E> {
                 continue;
             }
             if ChunkDecoder::base_use(entry.stored) != BaseUse::None {
-                let what = "payloads that were compressed with their bases: take those of the repository that it was made from";
+                let what = "reading payloads that were compressed with their bases (read those of its source)";
                 return Err(ReaderError::unsupported(pack.path(), what).into());
             }
             if chunk.payload_len > BLOCK_LEN as u64 {

@@ -100,7 +100,7 @@ pub(super) fn loose_chunk<'a>(path: &'a Path, file: &LooseFile, stored: &'a [u8]
 pub(super) fn entry_chunk<'a>(place: EntryPlace<'a>, entry: &StoredEntry<'a>) -> Result<Chunk<'a>> {
     let EntryPlace { pack, table, forest, position } = place;
     let Some(object) = forest.kind(position) else {
-        return Err(ReaderError::internal(pack.path(), format!("entry {position} has a place and a kind")));
+        return Err(ReaderError::internal(pack.path(), format!("entry {position} has no kind")));
     };
     let base = forest.base(position).and_then(|base| table.extent(base)).map(|(offset, _)| offset);
     Ok(Chunk {

@@ -27,10 +27,10 @@ pub enum DeltaError {
     #[error("a delta that replaces bytes past the end of its base of {0} bytes")]
     PastEnd(usize),
     /// The text would become longer than the index says.
-    #[error("a delta that makes a text of more than the expected {0} bytes")]
+    #[error("a delta that results in more than the expected {0} bytes")]
     TooLong(usize),
     /// There is no memory for the text.
-    #[error("deltas that make a text of {0} bytes or more, for which there is no memory")]
+    #[error("deltas that result in {0} bytes or more, for which there is too little memory")]
     NoMemory(usize),
 }
 

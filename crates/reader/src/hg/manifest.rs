@@ -44,7 +44,7 @@ impl BadLine {
     /// The content that was found, for an error.
     pub(super) fn found(self) -> &'static str {
         match self {
-            BadLine::Malformed => "another line",
+            BadLine::Malformed => "a malformed line",
             BadLine::OutOfOrder => "a line out of order",
         }
     }

@@ -46,7 +46,7 @@ pub struct Ceiling {
 
 /// The size of an object that takes more memory than it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{len} bytes, more than the {largest} that a memory ceiling of {ceiling} bytes leaves for it")]
+#[error("{len} bytes, more than the {largest} allowed by a memory ceiling of {ceiling} bytes")]
 pub struct TooLarge {
     /// Its length in bytes, as measured or claimed.
     pub len: u64,
@@ -171,7 +171,7 @@ mod tests {
         let error = ceiling.check((1 << 30) + 1).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "1073741825 bytes, more than the 1073741824 that a memory ceiling of 8589934592 bytes leaves for it"
+            "1073741825 bytes, more than the 1073741824 allowed by a memory ceiling of 8589934592 bytes"
         );
         assert_eq!(ceiling.own_share(), (8 << 30) / 64);
         assert_eq!(ceiling.cache(), 2 << 30);

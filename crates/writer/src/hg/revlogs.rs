@@ -153,7 +153,7 @@ impl Stores<'_> {
         let end = revlog.entries().last().map_or(0, |entry| entry.offset + u64::from(entry.stored_len));
         if len > end {
             let path = source.files.data.display();
-            let note = format!("{path}: left out: {} trailing bytes after the last chunk, at offset {end}", len - end);
+            let note = format!("{path}: ignored: {} bytes after the last chunk, at offset {end}", len - end);
             self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
         }
     }

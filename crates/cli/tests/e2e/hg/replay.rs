@@ -369,7 +369,7 @@ fn rejects_names_of_no_revision() {
     }
     // Some of forty nodes share their first digit.
     let digits = "abcdef".chars().map(|digit| program::replay(&repo, "diff:raw", &["--rev", &digit.to_string()]));
-    assert!(digits.filter(|outcome| outcome.stderr.contains("several nodes start so")).count() > 0);
+    assert!(digits.filter(|outcome| outcome.stderr.contains("the abbreviated node is ambiguous")).count() > 0);
     let line = program::replay(&Fixture::hg("empty").repo(), "diff:raw", &[]).exits(exit::FAILURE).error_line();
     assert!(line.contains("tip") && line.contains("no changesets"), "{line}");
 }

@@ -153,7 +153,7 @@ fn finds_a_data_file_that_is_not_listed() {
         "default",
         "zlib:9",
         change,
-        &["different file: store/fncache: 'data/", ".d', which is there, is missing in "],
+        &["different file: store/fncache: 'data/", ".d' exists but is not listed in "],
     );
 }
 

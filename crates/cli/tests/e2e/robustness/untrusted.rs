@@ -236,7 +236,7 @@ fn assert_not_followed(scratch: &Scratch, repo: &Path, name: &str) {
         let refused = run(scratch, &words, &[repo]);
         assert_eq!(refused.code, Some(exit::BAD_INPUT), "{name}: {words:?}: {}", refused.stderr);
         let line = refused.error_line();
-        assert!(line.contains(name) && line.contains("outside of the repository"), "{name}: {line}");
+        assert!(line.contains(name) && line.contains("outside the repository"), "{name}: {line}");
         assert!(!refused.stderr.contains(SECRET), "{}", refused.stderr);
     }
     assert!(!out.exists(), "{name}");
@@ -321,7 +321,7 @@ fn hg_repository_runs_no_program() {
     for words in [&stock[..], &rechoose, &["convert", "--codec", "zstd:3", "-o", text(&variant)]] {
         let outcome = run(&scratch, words, &[&repo]).exits(exit::OK);
         trap.is_untouched(&format!("{words:?}"));
-        assert!(words[0] == "bench" || outcome.text().contains("hgrc: left aside"), "{}", outcome.text());
+        assert!(words[0] == "bench" || outcome.text().contains("hgrc: ignored"), "{}", outcome.text());
     }
     for (made, name) in
         [&variant, &rechosen].into_iter().flat_map(|made| ["hgrc", "hgrc-not-shared"].map(|name| (made, name)))

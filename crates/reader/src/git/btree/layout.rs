@@ -261,12 +261,16 @@ impl Meta {
         let is_page = |root: u64| (META_PAGES..=last_page).contains(&root);
         if !tree.root.is_none_or(is_page) {
             let root = tree.root.unwrap_or(NO_PAGE);
-            return Err(BadPage::new(at + 40, format!("a root up to page {last_page}"), format!("page {root}")));
+            return Err(BadPage::new(at + 40, format!("a root page up to {last_page}"), format!("page {root}")));
         }
         let has_levels = (1..=MAX_LEVELS).contains(&tree.levels);
         if tree.root.is_some() != has_levels || (tree.root.is_none() && tree.keys != 0) {
             let found = format!("{} levels, {} keys", tree.levels, tree.keys);
-            return Err(BadPage::new(at + 6, format!("at most {MAX_LEVELS} levels, and keys only on some"), found));
+            return Err(BadPage::new(
+                at + 6,
+                format!("at most {MAX_LEVELS} levels, and no keys without levels"),
+                found,
+            ));
         }
         let pages = [tree.branch_pages, tree.leaf_pages, tree.overflow_pages];
         let sum = pages.into_iter().fold(META_PAGES, u64::saturating_add);
@@ -332,7 +336,7 @@ impl<'a> Page<'a> {
         let pointer_at = PAGE_HEADER_LEN + position * POINTER_LEN;
         let start = usize::from(field(u16_at(self.bytes, pointer_at), pointer_at)?);
         let node = self.bytes.get(start..).filter(|_| start >= self.upper).unwrap_or_default();
-        let out_of_page = || BadPage::new(pointer_at, "a node within the page", format!("one at {start}"));
+        let out_of_page = || BadPage::new(pointer_at, "a node within the page", format!("a node at {start}"));
         let header = node.get(..NODE_HEADER_LEN).ok_or_else(out_of_page)?;
         let low = u32_at(header, 0).ok_or_else(out_of_page)?;
         let flags = u16_at(header, 4).ok_or_else(out_of_page)?;

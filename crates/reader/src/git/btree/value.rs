@@ -88,7 +88,8 @@ impl BtreeFile {
         } else {
             // The place is within the file, so the value is no longer than the file.
             let whole = PAGE_HEADER_LEN.saturating_add(len);
-            let no_room = |_| ReaderError::io("hold a value of", self.path(), std::io::ErrorKind::OutOfMemory.into());
+            let no_room =
+                |_| ReaderError::io("hold a value in memory", self.path(), std::io::ErrorKind::OutOfMemory.into());
             value.try_reserve(whole).map_err(no_room)?;
             value.resize(whole, 0);
             self.read_at(value, place.offset.saturating_sub(PAGE_HEADER_LEN as u64))?;

@@ -75,8 +75,8 @@ impl BtreeFile {
                 Found::Key(id, target) => {
                     if last.is_some_and(|last| last >= id) {
                         let place = Place::Offset(number.saturating_mul(PAGE_BYTES));
-                        let found = format!("{id} behind {}", last.unwrap_or(id));
-                        return Err(ReaderError::corrupt(self.path(), place, "keys that ascend", found));
+                        let found = format!("{id} after {}", last.unwrap_or(id));
+                        return Err(ReaderError::corrupt(self.path(), place, "ascending keys", found));
                     }
                     last = Some(id);
                     if visit(id, self.place(number, target)?)?.is_break() {
@@ -108,7 +108,7 @@ impl BtreeFile {
             return Ok(());
         }
         let place = Place::Offset(number.saturating_mul(PAGE_BYTES));
-        Err(ReaderError::corrupt(self.path(), place, format!("a tree of {pages} pages"), "one page below two others"))
+        Err(ReaderError::corrupt(self.path(), place, format!("a tree of {pages} pages"), "a page below two others"))
     }
 
     fn step(&self, number: u64, level: u16, position: usize) -> Result<Found> {
@@ -127,7 +127,7 @@ impl BtreeFile {
             (target, Some(id)) => Ok(Found::Key(id, target)),
             (_, None) => {
                 let place = Place::Offset(number.saturating_mul(PAGE_BYTES));
-                Err(ReaderError::corrupt(self.path(), place, "an object's id", "another key"))
+                Err(ReaderError::corrupt(self.path(), place, "an object's id", "a key of another length"))
             }
         }
     }

@@ -57,12 +57,12 @@ pub(super) fn target_of_tag(store: &mut ObjectStore, id: ObjectId, content: &mut
 /// The tag has no object line.
 pub(super) fn tag_target(store: &ObjectStore, id: ObjectId, content: &[u8]) -> Result<ObjectId> {
     parse_tag_target(content, id.kind())
-        .ok_or_else(|| damaged(store, id, "a tag with an object line", "another beginning"))
+        .ok_or_else(|| damaged(store, id, "a tag with an object line", "a tag without one"))
 }
 
 /// The error for a tree whose content cannot be parsed.
 pub(super) fn malformed_tree(store: &ObjectStore, id: ObjectId) -> ReaderError {
-    damaged(store, id, "a tree", "content that is no list of entries")
+    damaged(store, id, "a tree", "a malformed entry")
 }
 
 /// The error for an object that is not what its place in history requires.

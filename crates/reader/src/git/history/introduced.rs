@@ -87,7 +87,12 @@ impl Walk {
         match (kind, fields) {
             (_, Some(fields)) => Ok(fields.tree),
             (None, None) => Err(store.missing(commit)),
-            _ => Err(damaged(store, commit.to_owned(), "a commit with a tree line", "another object or beginning")),
+            _ => Err(damaged(
+                store,
+                commit.to_owned(),
+                "a commit with a tree line",
+                "another object, or a commit without one",
+            )),
         }
     }
 

@@ -109,7 +109,7 @@ impl GitHistory {
             if let Some(id) = wanted.take().filter(|id| seen.insert(*id)) {
                 let content = read_tree(&mut store, id, None)?;
                 if content.is_some() && open.len() >= MAX_DEPTH {
-                    return Err(damaged(&store, id, "a tree", "one at the end of too many folders"));
+                    return Err(damaged(&store, id, &format!("at most {MAX_DEPTH} nested folders"), "more"));
                 }
                 if let Some(content) = content {
                     listing.trees.push(id);

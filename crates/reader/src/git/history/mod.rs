@@ -101,7 +101,7 @@ impl GitHistory {
         store.read_expected(id, ObjectKind::Commit, &mut content)?;
         commit::parse_commit(&content, self.hash, &mut Vec::new())
             .map(|fields| fields.tree)
-            .ok_or_else(|| damaged(&store, id.to_owned(), "a commit with a tree line", "another beginning"))
+            .ok_or_else(|| damaged(&store, id.to_owned(), "a commit with a tree line", "a commit without one"))
     }
 
     /// Visits `id` and, while it is an annotated tag, its target. Commits are queued in `walk`, trees are collected in

@@ -74,7 +74,12 @@ impl GitHistory {
                 None => return Err(store.missing(&id)),
             }
         }
-        Err(damaged(&store, first, "a tag that leads to a commit", &format!("more than {MAX_TAGS} tags in a row")))
+        Err(damaged(
+            &store,
+            first,
+            "a tag that leads to a commit",
+            &format!("more than {MAX_TAGS} tags, each naming the next"),
+        ))
     }
 
     /// The ancestor of `id` after `count` first parents.
@@ -97,6 +102,6 @@ impl GitHistory {
 
     fn no_such_revision(&self, name: &str) -> ReaderError {
         let path = self.store.lock().object_dir().to_owned();
-        ReaderError::NoSuchRevision { path, name: name.to_owned(), why: "it has no such ancestor" }
+        ReaderError::NoSuchRevision { path, name: name.to_owned(), why: "there is no such ancestor" }
     }
 }

@@ -119,7 +119,7 @@ impl TreeCursor {
             Some(entry) => Ok(Some((entry, self.at + entry.len))),
             None => {
                 let id = self.id.unwrap_or_else(|| hash.null());
-                Err(damaged(store, id, "a tree", &format!("no entry at offset {} of its content", self.at)))
+                Err(damaged(store, id, "a tree", &format!("a malformed entry at offset {}", self.at)))
             }
         }
     }
@@ -172,7 +172,7 @@ impl TreeDiff {
     fn enter(&mut self, store: &mut ObjectStore, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<()> {
         if self.levels.len() >= MAX_DEPTH {
             let id = new.or(old).unwrap_or_else(|| self.hash.null());
-            return Err(damaged(store, id, &format!("at most {MAX_DEPTH} folders in each other"), "more"));
+            return Err(damaged(store, id, &format!("at most {MAX_DEPTH} nested folders"), "more"));
         }
         let mut old = TreeCursor::open(store, old)?;
         let mut new = TreeCursor::open(store, new)?;

@@ -97,8 +97,9 @@ impl CommitWalk {
                 return Ok(None);
             }
         }
-        let fields = parse_commit(&self.content, id.kind(), &mut self.parent_ids)
-            .ok_or_else(|| damaged(store, id, "a commit with tree and parent lines", "another beginning"))?;
+        let fields = parse_commit(&self.content, id.kind(), &mut self.parent_ids).ok_or_else(|| {
+            damaged(store, id, "a commit with well-formed tree and parent lines", "another beginning")
+        })?;
         let start = self.parents.len();
         let parents = self.overrides.get(&id).unwrap_or(&self.parent_ids);
         self.parents.extend_from_slice(parents);

@@ -150,9 +150,9 @@ impl ObjectStore {
             BaseUse::None => {
                 let mut head = [0; DELTA_HEAD];
                 let filled = self.packed.decoder().decode_prefix(stored, &mut head);
-                let filled = filled.map_err(|e| pack.corrupt(offset, "a delta's head", e.to_string()))?;
+                let filled = filled.map_err(|e| pack.corrupt(offset, "the head of a delta", e.to_string()))?;
                 let sizes = DeltaSizes::parse(head.get(..filled).unwrap_or_default());
-                sizes.map_err(|e| pack.corrupt(offset, "a delta's head", e.to_string()))?.result
+                sizes.map_err(|e| pack.corrupt(offset, "the head of a delta", e.to_string()))?.result
             }
         };
         Ok((self.kinds.kind_of(pack, number, base)?, size))
@@ -198,7 +198,7 @@ impl ObjectStore {
             (BaseUse::Prefix, EntryKind::OffsetDelta { distance }) => Some(pack.base_offset(offset, distance)?),
             (BaseUse::Prefix, EntryKind::RefDelta { base }) => Some(pack.base_offset_of_id(offset, &base)?),
             (BaseUse::Prefix | BaseUse::Patch, _) => {
-                return Err(pack.corrupt(offset, "a delta", "an object in its place"));
+                return Err(pack.corrupt(offset, "a delta", "an object instead of it"));
             }
         };
         pack.check_size(offset, header.payload_len)?;

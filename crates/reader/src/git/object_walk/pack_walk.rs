@@ -127,7 +127,7 @@ impl<'a> PackWalk<'a> {
         let all = held.saturating_add(content.len() as u64);
         memory::check_bases(all).map_err(|excess| {
             let offset = self.table.extent(position as usize).map_or(0, |(offset, _)| offset);
-            self.pack.too_large(offset, "an object and bases before it that deltas need,", excess)
+            self.pack.too_large(offset, "a delta chain with bases", excess)
         })?;
         // A thread's own share has room for two large objects.
         worker.turn.reserve(all / 2);
@@ -151,7 +151,11 @@ impl<'a> PackWalk<'a> {
         worker.damage.push(error);
         if below > 0 {
             let offset = self.table.extent(position as usize).map_or(0, |(offset, _)| offset);
-            worker.damage.push(self.pack.corrupt(offset, "a base", format!("damage that hides {below} deltas on it")));
+            worker.damage.push(self.pack.corrupt(
+                offset,
+                "a base",
+                format!("damage that makes {below} deltas based on it unreadable"),
+            ));
         }
     }
 

@@ -136,7 +136,7 @@ impl PackFile {
     pub fn bytes(&self, start: u64, end: u64) -> Result<&[u8]> {
         let within = start <= end && end <= self.end;
         within.then(|| self.pack.entry_slice(start..end)).flatten().ok_or_else(|| {
-            self.corrupt(start, format!("an entry within {} bytes", self.end), format!("a reach to {end}"))
+            self.corrupt(start, format!("an entry within {} bytes", self.end), format!("an entry up to {end}"))
         })
     }
 

@@ -32,7 +32,7 @@ impl EntryTable {
         let (header, _) = pack.entry(offset)?;
         let bytes = pack.bytes(offset, end)?;
         let Some(stored) = bytes.get(header.header_len..) else {
-            let found = format!("a header of {} bytes before the next entry at {end}", header.header_len);
+            let found = format!("a header of {} bytes, which overlaps the next entry at {end}", header.header_len);
             return Err(pack.corrupt(offset, "an entry", found));
         };
         Ok(StoredEntry { offset, index_position, header, bytes, stored })

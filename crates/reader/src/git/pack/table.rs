@@ -35,7 +35,7 @@ impl EntryTable {
                     pack.index_path(),
                     Place::Object(entry.oid),
                     "ids in ascending order",
-                    "one behind a larger one",
+                    "a smaller id after a larger one",
                 ));
             }
             previous = Some(entry.oid);
@@ -95,7 +95,7 @@ impl EntryTable {
         };
         let position = self.position_of(base_offset).and_then(|p| u32::try_from(p).ok());
         position.map(DeltaBase::Position).ok_or_else(|| {
-            pack.corrupt(offset, "a base that is an entry of this pack", format!("no entry starts at {base_offset}"))
+            pack.corrupt(offset, "a base that is an entry of this pack", format!("no entry at offset {base_offset}"))
         })
     }
 }
@@ -241,7 +241,7 @@ fn check_tiling(pack: &PackFile, order: &[(u64, u32)]) -> Result<()> {
         if let [(a, _), (b, _)] = pair
             && a == b
         {
-            return found(*a, "one entry an offset".into(), "two at".into());
+            return found(*a, "one entry per offset".into(), "two at".into());
         }
     }
     match order.last() {

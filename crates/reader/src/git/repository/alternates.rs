@@ -66,7 +66,7 @@ impl Chain<'_> {
             return Ok(());
         }
         if depth > MAX_DEPTH {
-            self.notes.push(format!("{}: left aside: alternates nested too deep", file.display()));
+            self.notes.push(format!("{}: ignored: alternates nested too deeply", file.display()));
             return Ok(());
         }
         for entry in parse(&content) {

@@ -2,7 +2,10 @@
 
 use std::{fs, io, path::PathBuf};
 
-use crate::error::{Place, ReaderError, Result};
+use crate::{
+    bounds::name_of,
+    error::{Place, ReaderError, Result},
+};
 
 /// The name of a B-tree file in its object directory.
 pub const BTREE_FILE: &str = "repackbench.btree";
@@ -19,7 +22,9 @@ pub(super) fn find(object_dirs: &[PathBuf]) -> Result<Option<PathBuf>> {
         let is_there = match fs::metadata(&file) {
             Ok(metadata) if metadata.is_file() => true,
             // Opening a pipe would block until somebody writes to it.
-            Ok(_) => return Err(ReaderError::corrupt(&file, Place::Whole, "a file", "something else")),
+            Ok(metadata) => {
+                return Err(ReaderError::corrupt(&file, Place::Whole, "a file", name_of(metadata.file_type())));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(ReaderError::io("inspect", &file, error)),
         };

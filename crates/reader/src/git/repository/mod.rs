@@ -266,7 +266,7 @@ impl GitRepository {
         let folder = |objects: &PathBuf| objects.join("info").join(DICTIONARY_FOLDER);
         for alternate in self.object_dirs.iter().skip(1).map(folder) {
             if alternate.exists() {
-                return Err(ReaderError::unsupported(&alternate, "dictionaries of an alternate object directory"));
+                return Err(ReaderError::unsupported(&alternate, "an alternate object directory with dictionaries"));
             }
         }
         self.object_dirs.first().map_or_else(|| Ok(Dictionaries::default()), |own| read_dictionaries(&folder(own)))
@@ -344,20 +344,18 @@ fn note_unused(location: &Location, config: &gix_config::File, notes: &mut Vec<S
     };
     let others = if location.is_linked_work_tree() { linked.saturating_sub(1) } else { linked };
     if others > 0 {
-        notes.push(format!(
-            "{}: left aside: HEADs and reflogs of {others} other linked work tree(s)",
-            worktrees.display()
-        ));
+        notes
+            .push(format!("{}: ignored: HEADs and reflogs of {others} other linked work tree(s)", worktrees.display()));
     }
     if ["include", "includeIf"].iter().any(|name| config.sections_by_name(name).is_some()) {
         notes.push(format!(
-            "{}: left aside: the configuration files that it includes",
+            "{}: ignored: the configuration files that it includes",
             location.common_dir.join("config").display()
         ));
     }
     if config.sections_by_name("filter").is_some() {
         notes.push(format!(
-            "{}: left aside: filters, which name programs; files are compared as they are stored",
+            "{}: ignored: filters, which name programs; files are compared as stored",
             location.common_dir.join("config").display()
         ));
     }

@@ -52,10 +52,10 @@ pub(super) fn list(object_dirs: &[PathBuf], notes: &mut Vec<String>) -> Result<V
             let extension = file.extension().and_then(OsStr::to_str);
             match (extension, sibling("pack"), sibling("idx")) {
                 (Some("idx"), None, _) => {
-                    notes.push(format!("{}: left aside: an index without its pack", folder.join(name).display()));
+                    notes.push(format!("{}: ignored: an index without its pack", folder.join(name).display()));
                 }
                 (Some("pack"), _, None) => {
-                    notes.push(format!("{}: left aside: a pack without its index", folder.join(name).display()));
+                    notes.push(format!("{}: ignored: a pack without its index", folder.join(name).display()));
                 }
                 (Some("idx"), Some(pack), Some(index)) => packs.push(PackFiles {
                     pack,

@@ -86,7 +86,7 @@ impl fmt::Display for Difference {
                 write!(f, "reference {name}: {} in the first, {} in the second", Shown(first), Shown(second))
             }
             Difference::Shallow { path, commit, in_first } => {
-                write!(f, "{}: {commit}: only in that of the {}", path.display(), side(*in_first))
+                write!(f, "{}: commit {commit}: only in the {}", path.display(), side(*in_first))
             }
             Difference::Graft { path, commit, first, second } => {
                 let (path, first, second) = (path.display(), Parents(first.as_deref()), Parents(second.as_deref()));

@@ -39,13 +39,13 @@ impl HgHistory {
             return Ok(id);
         }
         let Ok(prefix) = Prefix::from_hex_nonempty(name) else {
-            return Err(unknown(self, "it is no number, node, bookmark, tag or branch"));
+            return Err(unknown(self, "there is no such number, node, bookmark, tag or branch"));
         };
         let mut found = self.nodes.with_prefix(&prefix);
         match (found.next(), found.next()) {
             (Some(revision), None) => Ok(self.changelog.entry(revision)?.node),
-            (Some(_), Some(_)) => Err(unknown(self, "several nodes start so")),
-            (None, _) => Err(unknown(self, "no node starts so")),
+            (Some(_), Some(_)) => Err(unknown(self, "the abbreviated node is ambiguous")),
+            (None, _) => Err(unknown(self, "no node starts with it")),
         }
     }
 

@@ -74,7 +74,7 @@ pub(super) fn list(store: &Path, bounds: Bounds<'_>, encoding: NameEncoding) -> 
         if path.extension().is_some_and(|extension| extension == "d") && in_revlog_folder(path) {
             listing
                 .notes
-                .push(format!("{}: copied as it is: a data file without an index", store.join(path).display()));
+                .push(format!("{}: copied unchanged: a data file without an index", store.join(path).display()));
         }
     }
     Ok(listing)
@@ -115,7 +115,7 @@ fn walk(store: &Path, bounds: Bounds<'_>, folder: Found, paths: &mut Vec<PathBuf
             let path = store.join(&found.path);
             let target = fs::metadata(&path).map_err(|e| ReaderError::io("inspect", &path, e))?;
             if !linked.insert((target.dev(), target.ino())) {
-                return Err(ReaderError::unsupported(&path, "a link to a folder that another link leads to"));
+                return Err(ReaderError::unsupported(&path, "a second symbolic link to the same folder"));
             }
         }
         let mut entries = list_folder(store, bounds, &found.path)?;

@@ -71,7 +71,7 @@ impl HgRepository {
     /// [`ReaderError::Locked`] while another program is writing to it, [`ReaderError::Io`].
     pub fn open(path: &Path) -> Result<Self> {
         let Some(hg_dir) = Self::locate(path) else {
-            let why = "there is no .hg in it".to_owned();
+            let why = "it has no .hg folder".to_owned();
             return Err(ReaderError::NotARepository { path: path.to_owned(), why });
         };
         let bounds = Bounds::of(&hg_dir);
@@ -89,15 +89,15 @@ impl HgRepository {
         for (name, what) in NOTED_NAMES {
             let path = hg_dir.join(name);
             if path.exists() {
-                notes.push(format!("{}: left aside: {what}", path.display()));
+                notes.push(format!("{}: ignored: {what}", path.display()));
             }
         }
         if listing.revlogs.iter().any(|files| files.path == b".hgsub") {
-            notes.push(format!("{}: left aside: subrepositories, which .hgsub names", hg_dir.display()));
+            notes.push(format!("{}: ignored: subrepositories, which .hgsub names", hg_dir.display()));
         }
         if fs::metadata(hg_dir.join("store/obsstore")).is_ok_and(|markers| markers.len() > 1) {
             notes.push(format!(
-                "{}: changesets that hg hides are seen as all others are; the tip may be one of them",
+                "{}: changesets that hg hides are included; the tip may be one of them",
                 hg_dir.join("store/obsstore").display()
             ));
         }
@@ -225,7 +225,7 @@ fn check_not_writing(hg_dir: &Path) -> Result<()> {
         if name == "journal" {
             return Err(ReaderError::unsupported(
                 &entry.path(),
-                "a repository with an interrupted transaction (hg recover ends it)",
+                "a repository with an interrupted transaction (run hg recover)",
             ));
         }
     }

@@ -139,7 +139,7 @@ fn check(file: &Path, requirements: &BTreeSet<String>) -> Result<()> {
         None => Ok(()),
         Some("shared" | "relshared") => Err(ReaderError::unsupported(
             file,
-            "a share, whose store lies elsewhere (name the repository that it shares with)",
+            "a share, whose store is elsewhere (use the repository with the store),",
         )),
         Some(unknown) => Err(ReaderError::unsupported(file, format!("the requirement '{unknown}'"))),
     }

@@ -62,13 +62,13 @@ fn different_content(first: &[u8], second: &[u8]) -> Option<String> {
         0 => "nothing".to_owned(),
         len => format!("{len} bytes"),
     });
-    let alike = first.iter().zip(second).take_while(|(one, other)| one == other).count();
-    Some(format!("{one} in A, {other} in B, alike up to offset {alike}"))
+    let same = first.iter().zip(second).take_while(|(one, other)| one == other).count();
+    Some(format!("{one} in A, {other} in B, the same up to offset {same}"))
 }
 
 /// The difference for a line of the file `path`, or the entry it represents, that only one repository has.
 fn entry_of(path: &str, which: char, entry: &[u8]) -> HgDifference {
-    HgDifference::File { path: path.to_owned(), what: format!("'{}' in {which} alone", entry.escape_ascii()) }
+    HgDifference::File { path: path.to_owned(), what: format!("'{}' only in {which}", entry.escape_ascii()) }
 }
 
 fn lines(content: &[u8]) -> BTreeSet<&[u8]> {
@@ -121,7 +121,7 @@ fn compare_names(
     let path = if has_file_index { "store/fileindex" } else { FNCACHE };
     only_in_one(&[one.indexes, other.indexes], |which, name| entry_of(path, which, name), on_difference);
     let unlisted = |which, name: &Vec<u8>| {
-        let what = format!("'{}', which is there, is missing in {which} alone", name.escape_ascii());
+        let what = format!("'{}' exists but is not listed in {which}", name.escape_ascii());
         HgDifference::File { path: path.to_owned(), what }
     };
     only_in_one(&[one.unlisted_data, other.unlisted_data], unlisted, on_difference);
@@ -165,10 +165,10 @@ impl ListedNames {
 fn read_fncache(path: &Path) -> Result<BTreeSet<Vec<u8>>> {
     let content = read_or_empty(path)?;
     let Some((last, rest)) = content.split_last() else { return Ok(BTreeSet::new()) };
-    let damaged = |line, found: &str| ReaderError::corrupt(path, Place::Line(line), "a name and a line feed", found);
+    let damaged = |line, found: &str| ReaderError::corrupt(path, Place::Line(line), "a name with a line feed", found);
     let count = rest.iter().filter(|byte| **byte == b'\n').count() + 1;
     if *last != b'\n' {
-        return Err(damaged(count, "a line that does not end"));
+        return Err(damaged(count, "no line feed at the end"));
     }
     let mut names = BTreeSet::new();
     for (number, line) in (1..).zip(rest.split(|byte| *byte == b'\n')) {

@@ -87,7 +87,7 @@ fn write(source: &GitRepository, spec: &CodecSpec, kind: VariantKind, out: &Path
     let mut output = Output::new(out);
     if !left_out.is_empty() && kind.remotes == Remotes::Named {
         let path = source.common_dir().join("config");
-        output.note_left_out(format!("{}: left out of its remotes: {}", path.display(), left_out.join(", ")));
+        output.note_left_out(format!("{}: ignored settings of its remotes: {}", path.display(), left_out.join(", ")));
     }
     for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
         output.create_folder(folder)?;

@@ -97,5 +97,5 @@ fn empty_hg_folder_is_not_a_repository() {
     program::replay(&repo, "traverse", &[]).exits(exit::OK);
     fs::write(repo.join(".hg/requires"), "store\n").expect("a file");
     let line = program::replay(&repo, "traverse", &[]).exits(exit::BAD_INPUT).error_line();
-    assert!(line.contains("one of Git and one of Mercurial"), "{line}");
+    assert!(line.contains("both a Git and a Mercurial repository"), "{line}");
 }
