@@ -131,7 +131,7 @@ pub enum ReaderError {
     Internal {
         /// The file in question.
         path: PathBuf,
-        /// The expectation that does not hold.
+        /// What is wrong.
         what: String,
     },
 }

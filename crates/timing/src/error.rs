@@ -47,7 +47,7 @@ pub enum BenchError {
     #[error(transparent)]
     Stock(StockError),
     /// Earlier records do not belong to the session that is resumed.
-    #[error("record {record}: the session cannot go on from it: {what}: expected {expected}, found {found}")]
+    #[error("record {record}: the session cannot resume from it: {what}: expected {expected}, found {found}")]
     Resume {
         /// Its number in the file, counted from 1.
         record: u64,
@@ -59,7 +59,7 @@ pub enum BenchError {
         found: String,
     },
     /// The user stopped the work.
-    #[error("interrupted; variants and records that were finished are kept")]
+    #[error("interrupted; finished variants and records are kept")]
     Interrupted,
     /// Two variants of one repository have different content.
     #[error("{workload}: {variant} saw {found}, {reference} saw {expected}: they are not the same repository")]

@@ -21,7 +21,7 @@ pub struct ExplainPlan {
 pub enum ExplainError {
     /// Its chunks are zlib streams.
     #[error(
-        "{codec} writes zlib streams: expected another format; bench --decoder shows what other libraries make of the same bytes"
+        "{codec} writes zlib streams: expected another format; bench --decoder measures other libraries on the same bytes"
     )]
     ZlibStreams {
         /// The spec as it was typed.

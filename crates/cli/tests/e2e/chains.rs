@@ -108,7 +108,7 @@ fn rejects_repositories_that_are_not_variants() {
     for (first, second) in of_same_kind.into_iter().chain([(&of_git, &of_hg), (&of_hg, &of_git)]) {
         let refused = chains(&[first, second]).exits(exit::FAILURE);
         let line = refused.error_line();
-        assert!(line.contains("is no variant of") && line.contains(second.to_str().expect("a path")), "{line}");
+        assert!(line.contains("is not a variant of") && line.contains(second.to_str().expect("a path")), "{line}");
         assert!(refused.stdout.is_empty(), "a table was printed");
     }
 }
@@ -127,7 +127,7 @@ fn rejects_a_variant_with_other_content() {
     pack.pack[payload] ^= 1;
     pack.reseal_and_write();
     let line = chains(&[&one, &other]).exits(exit::FAILURE).error_line();
-    assert!(line.contains("has another content"), "{line}");
+    assert!(line.contains("has different content"), "{line}");
 }
 
 #[test]

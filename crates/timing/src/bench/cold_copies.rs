@@ -35,8 +35,7 @@ impl RowCopies {
         progress: &dyn Progress,
     ) -> Result<Self, BenchError> {
         if let Some(workload) = plan.workloads.iter().find(|workload| !workload.is_traced()) {
-            let why =
-                format!("{workload} has no cold runs: it reads other files than those of the repository, or none");
+            let why = format!("{workload} has no cold runs: it reads files outside of the repository, or none");
             return Err(WorkloadError::Refused { why }.into());
         }
         let mut folders: Vec<PathBuf> = rows.iter().map(|row| row.place.folder.clone()).collect();

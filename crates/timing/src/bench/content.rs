@@ -158,7 +158,7 @@ impl BenchContext<'_> {
         Err(BenchError::Differs {
             workload: job.label.to_string(),
             variant: row.variant.label().into_owned(),
-            reference: "the replay in-process".to_owned(),
+            reference: "the in-process replay".to_owned(),
             expected: expected.describe(),
             found: seen.describe(),
         })

@@ -142,7 +142,7 @@ impl BenchPlan {
         check_payloads(&self.workloads, &self.layouts()).or_else(refused)?;
         if self.is_cold && !self.earlier.is_empty() {
             // New copies are in other places of the disk, which the statistics would take for the old ones.
-            return refused("a session of cold runs cannot go on: its copies are gone".to_owned());
+            return refused("a session of cold runs cannot be resumed: its copies are gone".to_owned());
         }
         Ok(())
     }
@@ -172,7 +172,7 @@ fn check_payloads(workloads: &[WorkloadSpec], layouts: &[Layout]) -> Result<(), 
     let Some(workload) = workloads.iter().find(|workload| workload.compresses_stored_payloads()) else { return Ok(()) };
     let Some(layout) = layouts.iter().find(|layout| layout.store != StoreKind::AsFound) else { return Ok(()) };
     Err(format!(
-        "{workload} compares how the same payloads are compressed, and --store {} holds others: expected --store pack alone, or no {workload}",
+        "{workload} compresses the same payloads under each codec, but --store {} holds others: expected only --store pack, or no {workload}",
         layout.store
     ))
 }
@@ -210,7 +210,7 @@ mod tests {
             check_payloads(&["traverse".parse().unwrap(), workload.parse().unwrap()], &layouts)
         };
         let refused = check("encode", &StoreKind::ALL).unwrap_err();
-        assert!(refused.contains("--store loose holds others: expected --store pack alone"), "{refused}");
+        assert!(refused.contains("--store loose holds others: expected only --store pack"), "{refused}");
         assert!(check("encode", &[StoreKind::Btree]).is_err(), "the source is measured beside it");
         assert_eq!(check("encode", &[StoreKind::AsFound]), Ok(()));
         assert_eq!(check("ingest", &StoreKind::ALL), Ok(()), "new objects are loose ones everywhere");

@@ -18,7 +18,7 @@ pub(super) fn warn(plan: &BenchPlan, vcs: Vcs, host: &Host, progress: &dyn Progr
     {
         if storage.is_some_and(Storage::is_slow_after_removals) {
             progress.note(&format!(
-                "{what} makes files on ext4 without a journal, which takes many times as long for minutes after others were \
+                "{what} creates files on ext4 without a journal, which takes many times as long for minutes after files were \
                  removed there: set {variable} to a folder elsewhere"
             ));
         }

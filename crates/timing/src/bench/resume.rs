@@ -128,7 +128,7 @@ fn check_turn(record: &Record, rows: &[Row], orders: &Orders) -> Result<(), Mism
     let slot = orders.0.get(&(block, position));
     let expected = slot.and_then(|slot| Some((slot, &rows.get(slot.variant())?.variant)));
     let name = |slot: &Slot, variant: &Variant| {
-        let again = if *slot == Slot::BaselineAgain { ", once more" } else { "" };
+        let again = if *slot == Slot::BaselineAgain { ", second run" } else { "" };
         format!("{} in row {}{again}", identity(variant), variant.row)
     };
     let found_slot = match record.variant.role {

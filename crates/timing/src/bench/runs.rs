@@ -101,7 +101,7 @@ impl BenchContext<'_> {
         };
         if let Some(counts) = run.counts.iter().find(|counts| **counts != reference.content.counts) {
             let seen = Content { counts: counts.clone(), digest: reference.content.digest.clone() };
-            content::check(&job.label(), row, "the run before the timed ones", &reference.content, &seen)?;
+            content::check(&job.label(), row, "the untimed run", &reference.content, &seen)?;
         }
         Ok(run)
     }

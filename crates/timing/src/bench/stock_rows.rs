@@ -179,7 +179,7 @@ fn note_left_out(context: &BenchContext<'_>, group: &RowGroup<'_>) {
         let names: Vec<String> = left_out.map(|row| row.variant.label().into_owned()).collect();
         if !names.is_empty() {
             context.progress.note(&format!(
-                "{}: no row of {}: it works on copies, which are of variants only, and clients write with no codec that takes more than a payload",
+                "{}: left out for {}: it works on copies, which only variants have, and clients cannot write with codecs that take more than a payload",
                 job.label(),
                 names.join(", ")
             ));

@@ -166,7 +166,7 @@ fn window(file: &FileExtent, page: usize, len: usize) -> Range<usize> {
 
 /// Why a device cannot be modelled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{found}: expected hdd, sata-ssd, nvme, or latency=8ms,bandwidth=200MB/s and perhaps readahead=128k")]
+#[error("{found}: expected hdd, sata-ssd, nvme, or latency=8ms,bandwidth=200MB/s, optionally with readahead=128k")]
 pub struct BadDevice {
     /// The typed text.
     found: String,

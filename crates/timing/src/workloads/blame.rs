@@ -61,10 +61,7 @@ impl Workload for Blame {
         if versions == 0 {
             let HistoryRange { revision, commits } = &self.range;
             let among = commits.map_or_else(|| "no commit".to_owned(), |commits| format!("none of {commits} commits"));
-            let why = format!(
-                "{among} of {revision} brings a version of {}: expected the path of a file from the root",
-                self.path
-            );
+            let why = format!("{among} of {revision} changes {}: expected the path of a file from the root", self.path);
             return Err(WorkloadError::Refused { why });
         }
         Ok(())

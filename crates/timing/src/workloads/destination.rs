@@ -29,7 +29,7 @@ impl Destination {
             }
             Destination::Scratch(folder) => {
                 let place = std::env::temp_dir();
-                *folder = Some(WorkFolder::create(&place).map_err(|e| files_error("make a folder in", &place, e))?);
+                *folder = Some(WorkFolder::create(&place).map_err(|e| files_error("create a folder in", &place, e))?);
                 Ok(())
             }
         }

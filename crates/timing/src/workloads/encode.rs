@@ -217,7 +217,7 @@ impl Workload for Encode {
             let base = base.as_ref().and_then(|base| sample.contents.get(base));
             self.stored_bytes += encoders.encode(*kind, *is_loose, payload, base.as_ref(), &mut self.stored)? as u64;
             if is_checked && !encoders.is_faithful(&self.stored, payload, base.as_ref(), &mut again) {
-                let why = format!("a {kind} of {} bytes was encoded into what decodes to other bytes", payload.len());
+                let why = format!("a {kind} of {} bytes decodes to other bytes after encoding", payload.len());
                 return Err(WorkloadError::Refused { why });
             }
         }

@@ -369,7 +369,7 @@ impl Encoding<'_> {
         let length = self.encoders.encode(item.kind, true, payload, base.as_ref(), self.stored)?;
         self.stored_bytes += length as u64;
         if self.is_checked && !self.encoders.is_faithful(self.stored, payload, base.as_ref(), &mut Vec::new()) {
-            let why = format!("{}: was encoded into what decodes to other bytes", item.id);
+            let why = format!("{}: decodes to other bytes after encoding", item.id);
             return Err(WorkloadError::Refused { why });
         }
         Ok(())

@@ -54,7 +54,7 @@ pub enum UnknownWorkload {
     /// An unknown name.
     #[error(
         "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, sizes, \
-         cat-all, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of those but sizes and encode"
+         cat-all, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of these except sizes and encode"
     )]
     Name(String),
     /// A workload without a meaningful floor.
@@ -116,9 +116,9 @@ impl WorkloadSpec {
     /// Its floor.
     fn with_floor(self) -> Result<WorkloadSpec, UnknownWorkload> {
         let why = match &self {
-            WorkloadSpec::Encode => "it is its own, as it does nothing but encode payloads that lie in memory",
-            WorkloadSpec::Sizes => "it decodes the first bytes of payloads at most, and a floor decodes whole chunks",
-            WorkloadSpec::Floor(_) => "it is one",
+            WorkloadSpec::Encode => "it only encodes payloads in memory, which is a floor already",
+            WorkloadSpec::Sizes => "it decodes at most the first bytes of payloads, but a floor decodes whole chunks",
+            WorkloadSpec::Floor(_) => "it is a floor itself",
             _ => return Ok(WorkloadSpec::Floor(Box::new(self))),
         };
         Err(UnknownWorkload::NoFloor { workload: self.to_string(), why })
@@ -228,9 +228,9 @@ mod tests {
         for (name, why) in [
             ("floor:", "unknown workload 'floor:'"),
             ("floor:nothing", "unknown workload 'floor:nothing'"),
-            ("floor:encode", "encode has no floor: it is its own"),
-            ("floor:sizes", "sizes has no floor: it decodes the first bytes"),
-            ("floor:floor:checkout", "floor:checkout has no floor: it is one"),
+            ("floor:encode", "encode has no floor: it only encodes"),
+            ("floor:sizes", "sizes has no floor: it decodes at most the first bytes"),
+            ("floor:floor:checkout", "floor:checkout has no floor: it is a floor itself"),
         ] {
             let error = name.parse::<WorkloadSpec>().unwrap_err().to_string();
             assert!(error.starts_with(why), "{error}");

@@ -168,9 +168,13 @@ fn rejects_unsupported_jobs_before_converting() {
         assert!(!listed.text().contains("zlib:6"), "{options:?}: {}", listed.text());
     };
     refused(&["--codec", "zstd:5,prefix"], exit::FAILURE, "zstd:5,prefix: stock git cannot read it");
-    refused(&["--codec", "lz4", "--baseline", "zstd:5"], exit::FAILURE, "zstd:5: git without the library");
-    refused(&["--codec", "lz4", "--cache", "cold"], exit::FAILURE, "cold runs: in-process only");
-    refused(&["--codec", "lz4", "--workload", "encode"], exit::USAGE, "encode: no command of git");
+    refused(
+        &["--codec", "lz4", "--baseline", "zstd:5"],
+        exit::FAILURE,
+        "zstd:5: expected a baseline that git reads without the library",
+    );
+    refused(&["--codec", "lz4", "--cache", "cold"], exit::FAILURE, "cold runs: only in-process");
+    refused(&["--codec", "lz4", "--workload", "encode"], exit::USAGE, "encode: git");
     refused(&["--codec", "lz4", "--git", "no-such-git"], exit::FAILURE, "no-such-git: not found");
 }
 

@@ -80,13 +80,13 @@ impl ChainStore for PackedChains {
     }
 
     fn find(&mut self, name: &ObjectName, chain: u32) -> Result<Result<Location, String>, ReaderError> {
-        let ObjectName::Packed(id) = name else { return Ok(Err("it is Git's".to_owned())) };
+        let ObjectName::Packed(id) = name else { return Ok(Err("it is a Git repository".to_owned())) };
         let entries = self.entries_of(*id);
         let found = entries.iter().find(|(_, found)| *found == chain);
         Ok(match (found, entries.first()) {
             (Some((location, _)), _) => Ok(*location),
             (None, Some((_, found))) => Err(format!("{name} is at the end of {found} deltas instead of {chain}")),
-            (None, None) => Err(format!("{name} is in none of its packs")),
+            (None, None) => Err(format!("{name} is not in its packs")),
         })
     }
 

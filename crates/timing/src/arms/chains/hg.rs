@@ -68,7 +68,7 @@ impl ChainStore for RevlogChains<'_> {
 
     fn find(&mut self, name: &ObjectName, chain: u32) -> Result<Result<Location, String>, ReaderError> {
         let ObjectName::Revision { kind, path, revision, node } = name else {
-            return Ok(Err("it is Mercurial's".to_owned()));
+            return Ok(Err("it is a Mercurial repository".to_owned()));
         };
         let absent = || Ok(Err(format!("it has no {name}")));
         let Some(file) = self.numbers.get(&(*kind, path.as_slice())).copied() else { return absent() };

@@ -54,7 +54,7 @@ pub enum ChainError {
     #[error("interrupted")]
     Interrupted,
     /// A repository does not hold the same objects in the same chains as the first one.
-    #[error("{repository} is no variant of {first} with the same deltas: {why}")]
+    #[error("{repository} is not a variant of {first} with the same deltas: {why}")]
     NotAVariant {
         /// The repository.
         repository: String,
@@ -299,7 +299,7 @@ fn check_tallies(repositories: &[ChainRepository<'_>]) -> Result<(), ChainError>
         for ((expected, found), (least, most)) in first.tallies.iter().zip(&other.tallies).zip(BUCKETS) {
             if expected.objects != found.objects {
                 let (chain, expected, found) = (chain_range(least, most), expected.objects, found.objects);
-                let why = format!("of chains with {chain} deltas there are {found} instead of {expected}");
+                let why = format!("it has {found} chains with {chain} deltas instead of {expected}");
                 return Err(not_a_variant(first, other, why));
             }
         }
@@ -391,7 +391,7 @@ impl Arms for ObjectReads<'_, '_> {
         } else if self.content != self.expected
             && let (Some(first), Some(other)) = (self.repositories.first(), self.repositories.get(arm))
         {
-            return Err(not_a_variant(first, other, format!("{} has another content", self.object.name)));
+            return Err(not_a_variant(first, other, format!("{} has different content", self.object.name)));
         }
         Ok(())
     }
@@ -502,10 +502,10 @@ mod tests {
         let drawn = survey(&mut Flat { objects: 10 }).unwrap().1;
         assert_eq!(locate(&mut [repository("one")], &drawn).unwrap().len(), 5, "names of several objects are left out");
         let error = locate(&mut [repository("one"), repository("two")], &drawn).map(|_| ()).unwrap_err().to_string();
-        assert_eq!(error, "two is no variant of one with the same deltas: nothing is found");
+        assert_eq!(error, "two is not a variant of one with the same deltas: nothing is found");
         let mut fewer = repository("fewer");
         fewer.tallies[2].objects += 1;
         let error = check_tallies(&[repository("one"), fewer]).unwrap_err().to_string();
-        assert!(error.ends_with("of chains with 2-4 deltas there are 1 instead of 0"), "{error}");
+        assert!(error.ends_with("it has 1 chains with 2-4 deltas instead of 0"), "{error}");
     }
 }

@@ -116,8 +116,8 @@ fn limit(percent: u32, store_bytes: u64) -> Result<(u32, u64), WorkloadError> {
         return Ok((percent, bytes));
     }
     let why = format!(
-        "{percent}% of this repository's packs or revlogs are {bytes} bytes: expected at least {LEAST_LIMIT} for a memory cgroup; a \
-         larger share or a larger repository has that"
+        "{percent}% of this repository's packs or revlogs are {bytes} bytes: expected at least {LEAST_LIMIT} for a memory cgroup: \
+         use a larger share or a larger repository"
     );
     Err(WorkloadError::Refused { why })
 }

@@ -45,7 +45,7 @@ pub enum ColdError {
     },
     /// Pages stay in memory.
     #[error(
-        "{}: {} of {} pages stay in the page cache: another process may map the file, or its file system lies in memory; \
+        "{}: {} of {} pages stay in the page cache: another process may map the file, or its file system is in memory; \
          a run on it would not be cold",
         path.display(), left.resident, left.pages
     )]
@@ -104,7 +104,7 @@ impl ColdCopies {
             }
         }
         let folder = tempfile::Builder::new().prefix("cold-copies-").tempdir_in(place);
-        let folder = folder.map_err(io_error("make a folder in", place))?;
+        let folder = folder.map_err(io_error("create a folder in", place))?;
         let mut copies = vec![Vec::new(); repositories.len()];
         announce(repositories, count, place, progress)?;
         let mut copier = Copier { buffer: vec![0; BUFFER], progress };
@@ -145,7 +145,7 @@ fn announce(repositories: &[&Path], count: usize, place: &Path, progress: &dyn P
         rows => format!("each of {rows} rows"),
     };
     progress.note(&format!(
-        "cold runs: writing {count} copies of {repositories} below {}, {:.1} MB in all; they are removed again",
+        "cold runs: writing {count} copies of {repositories} below {}, {:.1} MB in total; they are removed afterwards",
         place.display(),
         bytes as f64 / 1e6,
     ));
@@ -166,7 +166,7 @@ impl Copier<'_> {
             let entry = entry.map_err(|error| io_error("list", from)(error.into()))?;
             let target = to.join(entry.path().strip_prefix(from).unwrap_or(Path::new("")));
             if entry.file_type().is_dir() {
-                fs::create_dir_all(&target).map_err(io_error("make", &target))?;
+                fs::create_dir_all(&target).map_err(io_error("create", &target))?;
             } else if entry.file_type().is_file() {
                 self.copy_file(entry.path(), &target)?;
             }
@@ -177,7 +177,7 @@ impl Copier<'_> {
     /// Not [`fs::copy`], which lets some file systems share the bytes: then all copies would be in the same place.
     fn copy_file(&mut self, from: &Path, to: &Path) -> Result<(), ColdError> {
         let mut source = File::open(from).map_err(io_error("open", from))?;
-        let mut target = File::create(to).map_err(io_error("make", to))?;
+        let mut target = File::create(to).map_err(io_error("create", to))?;
         loop {
             if self.progress.is_cancelled() {
                 return Err(ColdError::Interrupted);
@@ -205,7 +205,7 @@ pub fn make_cold(folder: &Path) -> Result<Residency, ColdError> {
     // All files again: reading one may have brought in another.
     let mut all = Residency::default();
     for file in files {
-        let left = residency(&file).map_err(io_error("look up the pages of", &file))?;
+        let left = residency(&file).map_err(io_error("inspect the pages of", &file))?;
         if !left.is_cold() {
             return Err(ColdError::NotCold { path: file, left });
         }
@@ -310,7 +310,7 @@ mod tests {
         let copies = ColdCopies::make(&[&repository, &repository], 4, place.path(), &progress).unwrap();
         let notes = progress.notes.into_inner().unwrap();
         let [note, total] = notes.as_slice() else { panic!("{notes:?}") };
-        assert!(note.contains("4 copies of each of 2 rows") && note.contains("0.4 MB in all"), "{note}");
+        assert!(note.contains("4 copies of each of 2 rows") && note.contains("0.4 MB in total"), "{note}");
         assert_eq!((total.as_str(), progress.copied.into_inner()), ("400048 bytes", 8 * 50_006));
         drop(copies);
 

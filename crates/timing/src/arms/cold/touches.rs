@@ -72,7 +72,7 @@ pub fn touch_pages(
     for file in &trace.files {
         // Files elsewhere are not in the copy, and would not be cold.
         let below = file.path.strip_prefix(traced).map_err(|_| {
-            let why = "it reads files that lie elsewhere";
+            let why = "it reads files elsewhere";
             ColdError::NotOneFolder { path: traced.to_owned(), why }
         })?;
         paths.push(file.role.is_mapped().then(|| copy.join(below)));
@@ -97,7 +97,7 @@ pub fn touch_pages(
     let again = time_again(&files, &touches, clock).map_err(io_error("read", copy))?;
     let look = |path: &Option<_>| {
         let path: &std::path::PathBuf = path.as_ref()?;
-        Some(residency(path).map_err(io_error("look up the pages of", path)))
+        Some(residency(path).map_err(io_error("inspect the pages of", path)))
     };
     let resident = paths.iter().map(|path| look(path).transpose()).collect::<Result<_, _>>()?;
     Ok(FirstTouches { touches, resident, again })
@@ -168,6 +168,6 @@ mod tests {
         let trace = trace(&[PAGE_LEN], vec![chunk(0, 0, 1)]);
         let clock = SystemClock::new();
         let error = touch_pages(Path::new("/repository"), scratch.path(), &trace, &clock).unwrap_err();
-        assert!(error.to_string().contains("lie elsewhere"), "{error}");
+        assert!(error.to_string().contains("it reads files elsewhere"), "{error}");
     }
 }

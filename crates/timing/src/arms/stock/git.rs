@@ -230,7 +230,7 @@ impl GitRow {
             if names.filter_map(Result::ok).any(|entry| is_bitmap(entry.file_name())) {
                 return Ok(());
             }
-            let why = "wrote no bitmap: not everything that is reachable lies in packs; repack the repository first";
+            let why = "wrote no bitmap, as some reachable objects are not in packs; repack the repository first";
             return Err(StockError::failed(&command, why));
         }
         Ok(())
@@ -243,7 +243,7 @@ impl GitRow {
         let name = format!("{revision}~{commits}^{{commit}}");
         let said = output(command.args(["rev-parse", "--verify", &name])).map_err(|_| {
             StockError::refused(format!(
-                "{}: {revision} has fewer than {commits} commits before it; --commits names fewer",
+                "{}: {revision} has fewer than {commits} commits before it; use a smaller --commits",
                 job.label.name
             ))
         })?;
@@ -361,7 +361,7 @@ impl GitRow {
                 command.args(["cat-file", "--batch", "--batch-all-objects", "--unordered"]);
                 form = OutputForm::Objects;
             }
-            other => return Err(StockError::refused(format!("{other}: no command of git does that"))),
+            other => return Err(StockError::refused(format!("{other}: git has no command for that"))),
         }
         Ok(Prepared { command, input, form, made: Made::Nothing })
     }

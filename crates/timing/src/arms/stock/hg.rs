@@ -278,7 +278,7 @@ impl StockClient for HgRow {
                 command.args(["pull", "-q", "-r", revision(job)?]).arg(self.copy_for(job)?);
                 Ok(Prepared { command, input: None, form, made: self.changesets_of(&place) })
             }
-            other => Err(StockError::refused(format!("{other}: no command of hg does that"))),
+            other => Err(StockError::refused(format!("{other}: hg has no command for that"))),
         }
     }
 }

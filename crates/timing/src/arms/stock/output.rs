@@ -88,7 +88,7 @@ impl OutputDigester {
             });
         }
         if self.is_broken || self.left > 0 || !self.part.is_empty() {
-            return Err("its output is not as expected".to_owned());
+            return Err("its output has an unexpected form".to_owned());
         }
         let hex = self.sum.iter().map(|word| format!("{word:016x}")).collect();
         self.part.clear();

@@ -138,8 +138,9 @@ impl<'a> StockRunner<'a> {
                 Ok((Counts::from([("objects".to_owned(), lines)]), is_hashed.then_some(digest)))
             }
             Made::Changesets { root, list } => {
-                let changesets = changesets(root)
-                    .map_err(|error| StockError::failed(&prepared.command, &format!("what it made: {error}")))?;
+                let changesets = changesets(root).map_err(|error| {
+                    StockError::failed(&prepared.command, &format!("the repository that it made: {error}"))
+                })?;
                 let digest = if is_hashed { Some(self.list(list)?.1) } else { None };
                 Ok((Counts::from([("objects".to_owned(), changesets)]), digest))
             }

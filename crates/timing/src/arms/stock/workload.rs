@@ -52,10 +52,10 @@ pub enum NoStockWorkload {
     #[error("{0}, fsck, repack, repack:incremental, clone:zlib, clone:same, fetch:zlib, fetch:same")]
     Unknown(String),
     /// No command does exactly that.
-    #[error("{0}: no command of git or hg does that and nothing else; it is replayed in-process only")]
+    #[error("{0}: git and hg have no command for exactly that; it is only replayed in-process")]
     NoCommand(WorkloadSpec),
     /// The job of another client.
-    #[error("{0}: no command of {client} does that", client = if *.1 == Vcs::Git { "git" } else { "hg" })]
+    #[error("{0}: {client} has no command for that", client = if *.1 == Vcs::Git { "git" } else { "hg" })]
     NotOf(StockWorkload, Vcs),
 }
 
@@ -199,7 +199,7 @@ impl FromStr for StockWorkload {
             return Ok(own.clone());
         }
         let spec: WorkloadSpec =
-            text.parse().map_err(|error| NoStockWorkload::Unknown(format!("{error}; of stock git also")))?;
+            text.parse().map_err(|error| NoStockWorkload::Unknown(format!("{error}; for stock git also")))?;
         spec.try_into()
     }
 }
@@ -227,7 +227,7 @@ mod tests {
         }
         let error = |name: &str| name.parse::<StockWorkload>().unwrap_err().to_string();
         assert!(
-            error("floor:traverse").starts_with("floor:traverse: no command of git or hg"),
+            error("floor:traverse").starts_with("floor:traverse: git and hg have no command"),
             "{}",
             error("floor:traverse")
         );

@@ -27,7 +27,7 @@ pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchEr
         (plan.workloads.is_empty() && !plan.devices.is_empty(), "modelled devices"),
     ];
     match only_in_process.into_iter().find(|(is_asked, _)| *is_asked) {
-        Some((_, what)) => refused(format!("{what}: in-process only, not by commands of stock git or hg")),
+        Some((_, what)) => refused(format!("{what}: only in-process, not by commands of stock git or hg")),
         None => Ok(()),
     }
 }
@@ -41,18 +41,18 @@ fn check_git(plan: &BenchPlan, source: &Repository, specs: &[CodecSpec]) -> Resu
     }
     if plan.layouts().iter().any(|layout| layout.store == StoreKind::Btree) {
         return refused(
-            "stock git reads packs and loose objects, and no B-tree: expected --store pack or loose".into(),
+            "stock git reads packs and loose objects, but no B-trees: expected --store pack or loose".into(),
         );
     }
     let recorded = source.recorded_spec();
     if let Some(spec) = specs.iter().chain(&recorded).find(|spec| spec.uses_bases()) {
         return refused(format!(
-            "{spec}: stock git cannot read it, as its deltas need their base's content, which git does not tell zlib"
+            "{spec}: stock git cannot read it, since its deltas need the content of their base, which git does not pass to zlib"
         ));
     }
     if !is_read_by_plain_git(&plan.baseline) {
         let baseline = &plan.baseline;
-        return refused(format!("{baseline}: git without the library has to read the baseline, such as zlib:6"));
+        return refused(format!("{baseline}: expected a baseline that git reads without the library, such as zlib:6"));
     }
     Ok(())
 }
@@ -67,12 +67,12 @@ fn check_hg(plan: &BenchPlan, specs: &[CodecSpec]) -> Result<(), BenchError> {
     let has_extension = stock.hg_extension.is_some();
     let refused = |why: String| Err(WorkloadError::Refused { why }.into());
     if !stock.zlibs.is_empty() {
-        return refused("--zlib: hg has its own zlib, and that of the extension's codec".to_owned());
+        return refused("--zlib: hg only has its own zlib and that of the extension".to_owned());
     }
     let is_plain = |spec: &CodecSpec| ENGINES.contains(&spec.revlog_engine().name());
     for spec in specs {
         if spec.uses_bases() || !spec.is_uniform() {
-            return refused(format!("{spec}: stock hg reads no dictionaries, bases and codecs by kind"));
+            return refused(format!("{spec}: stock hg reads no dictionaries, bases or codecs by kind"));
         }
         if !is_plain(spec) && !has_extension {
             return refused(format!(
@@ -83,7 +83,7 @@ fn check_hg(plan: &BenchPlan, specs: &[CodecSpec]) -> Result<(), BenchError> {
     }
     match specs.first().filter(|baseline| !is_plain(baseline)) {
         Some(baseline) => {
-            refused(format!("{baseline}: hg without the extension has to read the baseline, such as zlib:6"))
+            refused(format!("{baseline}: expected a baseline that hg reads without the extension, such as zlib:6"))
         }
         None => Ok(()),
     }

@@ -210,7 +210,7 @@ impl Find for OutsideOfWriting<'_> {
 /// Why one file cannot be written.
 #[derive(Debug, thiserror::Error)]
 enum FileError {
-    #[error("another path of the revision is in its way")]
+    #[error("another path of the revision conflicts with it")]
     Collision,
     #[error(transparent)]
     Forbidden(#[from] super::folders::ForbiddenPath),

@@ -234,7 +234,7 @@ impl PackServer {
         let is_delta = self.read_payload(entry, sending, &mut payload)?;
         self.encode_payload(client, ChunkKind { object: entry.kind, is_delta }, &payload)?;
         if is_checked && !self.is_faithful(client, &payload) {
-            let why = format!("{}: was encoded into what decodes to other bytes", entry.place.id);
+            let why = format!("{}: decodes to other bytes after encoding", entry.place.id);
             return Err(WorkloadError::Refused { why });
         }
         self.make_header(entry, payload.len() as u64, is_delta, sink.written());
@@ -311,7 +311,7 @@ impl PackServer {
             };
             held += object.as_ref().map_or(0, Vec::len);
             if held > MOST_HELD {
-                return Err(refused("the objects that are sent in place of their deltas take too much memory"));
+                return Err(refused("the objects that are sent instead of their deltas take too much memory"));
             }
             let decodes = self.stores.first().map_or(0, ObjectStore::decodes_recorded);
             encodes.push(Encode { decodes, kind: ChunkKind { object: entry.kind, is_delta }, object });

@@ -100,9 +100,7 @@ impl BundleServer {
     /// Takes every second revlog from the repository at `place` instead, which holds the same deltas.
     pub(super) fn mix(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
         let Repository::Hg(other) = Repository::open(&place.folder)? else {
-            return Err(WorkloadError::Refused {
-                why: "a Mercurial repository is mixed with another of those".to_owned(),
-            });
+            return Err(WorkloadError::Refused { why: "expected two Mercurial repositories to mix".to_owned() });
         };
         for files in self.revlogs.iter_mut().step_by(2) {
             let is_it = |other: &&RevlogFiles| other.kind == files.kind && other.path == files.path;
@@ -330,8 +328,7 @@ impl BundleSink {
         } else {
             usize::try_from(entry.link).ok().and_then(|link| changesets.get(link).copied())
         };
-        let link =
-            link.ok_or_else(|| revlog.corrupt(chunk.revision, "a changeset that is there", entry.link.to_string()));
+        let link = link.ok_or_else(|| revlog.corrupt(chunk.revision, "an existing changeset", entry.link.to_string()));
         let base = match chunk.base {
             // hg would send another delta: the client does not have the base, which a later changeset added.
             Some(base) if changeset_of(revlog, base).is_none_or(|changeset| changeset >= changesets.len()) => {
