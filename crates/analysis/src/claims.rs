@@ -17,13 +17,13 @@ use crate::arm::Ratio;
 
 /// A time ratio is the published one if that lies no further than this beyond its interval, as a part of 1, nor further than
 /// [`EFFECT_TOLERANCE`].
-pub const TIME_TOLERANCE: f64 = 0.02;
+const TIME_TOLERANCE: f64 = 0.02;
 /// The same as a part of the published effect: a small one has a small tolerance.
 const EFFECT_TOLERANCE: f64 = 0.25;
 /// An interval confirms a figure if it holds neither this many times the published effect nor that effect divided by it.
 const CONFIRMING: f64 = 2.0;
 /// The tolerance of sizes, which have no interval; [`EFFECT_TOLERANCE`] applies to them, too.
-pub const SIZE_TOLERANCE: f64 = 0.02;
+const SIZE_TOLERANCE: f64 = 0.02;
 /// Two times are about the same if their ratio is no further from 1.
 pub const SAME: f64 = 0.05;
 /// Nor further than this part of the smallest effect that was published beside it.

@@ -34,8 +34,8 @@ pub use arm::{
 pub use chains::{ChainBucket, ChainComparison, ChainCost, chain_comparisons};
 pub use change::compare_results;
 pub use claims::{
-    Judgement, SAME, SIZE_TOLERANCE, Side, TIME_TOLERANCE, claim_outcomes, is_as_large, measured_ratio, measured_size,
-    named_ratio, side, takes, takes_the_same, takes_the_same_beside, undecided,
+    Judgement, SAME, Side, claim_outcomes, is_as_large, measured_ratio, measured_size, named_ratio, side, takes,
+    takes_the_same, takes_the_same_beside, undecided,
 };
 pub use client_pair::{ClientPair, client_pairs};
 pub use compare::{compare_records, unify_spellings, widest_half_width};

@@ -45,8 +45,8 @@ impl RunLength {
         u32::try_from(wanted).unwrap_or(self.most_jobs).clamp(1, self.most_jobs)
     }
 
-    /// Does `job` the `planned` number of times, or until the run [is long enough](Self::is_long_enough) before, or as
-    /// often again while it [needs more jobs](Self::needs_more_jobs). Returns the sum of the times and the number of
+    /// Does `job` the `planned` number of times, or until the run is long enough before, or as
+    /// often again while it needs more jobs. Returns the sum of the times and the number of
     /// jobs.
     ///
     /// # Errors
