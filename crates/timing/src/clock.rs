@@ -16,8 +16,6 @@ use nix::{
 };
 use repackbench_records::SampleRecord;
 
-use crate::session::Stop;
-
 /// A reading of a clock. Only differences between two readings of the same clock mean anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReading {
@@ -193,20 +191,6 @@ where
     let result = work();
     let end = clock.read()?;
     Ok((result, Sample::between(start, end)))
-}
-
-/// Runs `work` and measures only the elapsed time.
-///
-/// # Errors
-/// The error of `work`, or `clock` cannot be read.
-pub(crate) fn elapsed<T, E: From<Stop>>(
-    clock: &dyn Clock,
-    work: impl FnOnce() -> Result<T, E>,
-) -> Result<(T, Duration), E> {
-    let start = clock.read_wall().map_err(Stop::Clock)?;
-    let result = work()?;
-    let end = clock.read_wall().map_err(Stop::Clock)?;
-    Ok((result, end.saturating_sub(start)))
 }
 
 #[cfg(test)]

@@ -182,5 +182,19 @@ impl Watch {
     }
 }
 
+/// Runs `work` and measures only the elapsed time.
+///
+/// # Errors
+/// The error of `work`, or `clock` cannot be read.
+pub(crate) fn elapsed<T, E: From<Stop>>(
+    clock: &dyn Clock,
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<(T, Duration), E> {
+    let start = clock.read_wall().map_err(Stop::Clock)?;
+    let result = work()?;
+    let end = clock.read_wall().map_err(Stop::Clock)?;
+    Ok((result, end.saturating_sub(start)))
+}
+
 #[cfg(test)]
 pub(crate) mod tests;

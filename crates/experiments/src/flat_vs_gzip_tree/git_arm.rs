@@ -24,8 +24,8 @@ use repackbench_writer::{
 
 use super::{
     copies::by_copy,
-    figures::Readings,
     reading::{chill, measure_children},
+    readings::Readings,
     trees::COPIES,
 };
 use crate::{

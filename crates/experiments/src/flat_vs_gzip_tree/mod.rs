@@ -4,7 +4,7 @@
 //! - [`reading`]: the published reading, which decompresses nothing, and one that decompresses;
 //! - [`git_arm`]: loose objects of a real checkout, flat and compressed;
 //! - [`seeks`]: the places of the files, and their modelled reading time;
-//! - [`figures`]: all measured figures and the ratios of them; [`copies`]: ratios over several copies;
+//! - [`readings`]: the times of one arm; [`figures`]: all measured figures and the ratios of them; [`copies`]: ratios over several copies;
 //! - [`verdicts`]: the verdict on each claim;
 //! - [`tables`]: the figures beside the published ones.
 
@@ -12,6 +12,7 @@ mod copies;
 mod figures;
 mod git_arm;
 mod reading;
+mod readings;
 mod seeks;
 mod tables;
 mod trees;

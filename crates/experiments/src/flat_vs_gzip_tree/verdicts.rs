@@ -22,10 +22,9 @@ use repackbench_analysis::{
 use repackbench_records::{ClaimOutcome, Estimate, Figure, Outcome, Published, Statement};
 
 use super::{
-    figures::{
-        Figures, LayoutError, Readings, copy_label, fair_ratio, layout_errors, ratio_between, ratio_over_copies,
-    },
+    figures::{Figures, LayoutError, copy_label, fair_ratio, layout_errors, ratio_between, ratio_over_copies},
     git_arm::DECIDING,
+    readings::Readings,
     seeks::DiskReads,
     trees::{ALONE, COPIES, Kind},
 };

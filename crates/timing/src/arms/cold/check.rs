@@ -23,8 +23,8 @@ use repackbench_writer::{Progress, ProgressUnit};
 use super::{ColdCopies, ColdError, FEWEST_COPIES, io_error, make_cold, readahead::kernel_readahead};
 use crate::{
     BenchError,
-    clock::{Clock, elapsed},
-    session::{Arms, Schedule, Session, Turn},
+    clock::Clock,
+    session::{Arms, Schedule, Session, Turn, elapsed},
     trace::{
         Device,
         device::COMMON_READAHEAD,
