@@ -106,7 +106,7 @@ mod tests {
         };
         assert_eq!(blame("src/a", None), Ok(()));
         let error = blame("src/A", None).unwrap_err();
-        assert!(error.starts_with("no commit of HEAD brings a version of src/A: expected"), "{error}");
+        assert!(error.starts_with("no commit of HEAD changes src/A: expected"), "{error}");
         let error = blame("src/a", Some(1)).unwrap_err();
         assert!(error.starts_with("none of 1 commits of HEAD"), "{error}");
         assert!(blame("src", None).is_err(), "a folder has no lines");
