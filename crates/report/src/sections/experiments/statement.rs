@@ -137,9 +137,17 @@ fn write_unknown(text: &mut String, statement: &Statement) {
     }
 }
 
+/// Names of programs and codecs, which keep their small letter at the beginning of a sentence.
+const NAMES: [&str; 12] =
+    ["bzip2", "find", "git", "gzip", "hg", "libdeflate", "lz4", "lz4hc", "lzo", "rev-list", "zlib", "zstd"];
+
 fn capitalized(words: &str) -> String {
+    let first_word = words.split([' ', ',', '\'', ':']).next().unwrap_or_default();
     let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    match letters.next() {
+        Some(first) if !NAMES.contains(&first_word) => first.to_uppercase().chain(letters).collect(),
+        _ => words.to_owned(),
+    }
 }
 
 fn figure_text(of: &Figure, style: &str) -> String {
@@ -212,6 +220,7 @@ mod tests {
             Statement::new("not-measured").with("what", Statement::new("full-repack").with("spec", "zstd:3"));
         assert_eq!(sentence(&statement), "A full repack under zstd:3 was not measured.");
         assert_eq!(wording_problems(&statement), [""; 0]);
+        assert_eq!(sentence(&Statement::new("own-lzo")), "lzo is this project's own encoder at lzop's levels.");
         let list = Statement::new("not-measured").with("what", vec!["zstd:1", "zstd:5", "zstd:7"]);
         assert_eq!(sentence(&list), "zstd:1, zstd:5 and zstd:7 was not measured.");
     }
