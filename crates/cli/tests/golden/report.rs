@@ -76,6 +76,7 @@ macro_rules! reports {
 reports! {
     checkout_page_trace: ["checkout_page_trace.jsonl"];
     compressors_by_level: ["compressors_by_level.jsonl"];
+    experiments_version_2: ["experiments_version_2.jsonl"];
     flat_vs_gzip_tree: ["flat_vs_gzip_tree.jsonl"];
     git_alternatives: ["git_alternatives.jsonl"];
     git_axes: ["git_axes.jsonl"];
