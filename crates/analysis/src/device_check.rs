@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_has_the_bandwidth_of_long_reads_and_the_latency_of_single_ones() {
+    fn device_has_the_bandwidth_of_long_reads() {
         let calibration = DeviceCalibration {
             single_reads: 100,
             single_time: Duration::from_millis(500),

@@ -32,7 +32,7 @@ impl Recorder for KeepsNothing {
     }
 }
 
-/// So many files with names and contents that shrink.
+/// `count` files whose contents compress.
 pub(crate) fn files_of(count: usize) -> Vec<(String, Vec<u8>)> {
     let line =
         |number: usize, line: usize| format!("int function_{number}_{line}(void) {{ return {}; }}\n", number * line);
@@ -189,7 +189,7 @@ pub(crate) fn reason(reasons: &[Statement]) -> String {
     reasons.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }
 
-/// A run that took so many milliseconds.
+/// A run that took `ms` milliseconds.
 pub(crate) fn run(workload: &str, role: &str, spec: &str, client: Option<bool>, block: u32, ms: u64) -> Record {
     let canonical = spec.parse::<CodecSpec>().unwrap().for_revlogs().canonical();
     let mut record = json!({

@@ -16,9 +16,9 @@ pub const EXPERIMENT_SCHEMA_VERSION: u32 = 2;
 pub struct Experiment {
     /// The version of this form: [`EXPERIMENT_SCHEMA_VERSION`].
     pub experiment_schema: u32,
-    /// The name that it goes by, as in `flat-vs-gzip-tree`; that of its [`Published`](crate::Published) figures.
+    /// The name, as in `flat-vs-gzip-tree`; that of its [`Published`](crate::Published) figures.
     pub name: String,
-    /// The command that asked for it, as a shell reads it.
+    /// The command line, quoted for a shell.
     pub command: Option<String>,
     /// When it began, in milliseconds since 1970-01-01 UTC.
     pub began_unix_ms: u64,
@@ -28,9 +28,9 @@ pub struct Experiment {
     pub repository: RepositoryState,
     /// Where the set-up differs from the published one.
     pub differences: Vec<StoredStatement>,
-    /// What was measured, beside what was published.
+    /// Measured figures beside the published ones.
     pub tables: Vec<ExperimentTable>,
-    /// What is read line by line, all quantities of a line together, such as a trace: its rows are not held against a first one.
+    /// Tables that are read line by line, such as traces: their rows are not multiples of a first one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listings: Vec<ExperimentTable>,
     /// The verdict on each claim.
@@ -56,11 +56,11 @@ pub struct ExperimentTable {
 pub struct ExperimentColumn {
     /// What it is called.
     pub name: String,
-    /// What its figures are in.
+    /// The unit of its figures.
     pub unit: Unit,
 }
 
-/// What a figure is in.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -68,9 +68,9 @@ pub enum Unit {
     Seconds,
     /// Bytes.
     Bytes,
-    /// How many.
+    /// A number of things.
     Count,
-    /// A number that names something, such as a page: no multiple of another.
+    /// A number that identifies something, such as a page.
     Identifier,
     /// One quantity as a multiple of another.
     Ratio,

@@ -213,7 +213,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn every_published_claim_has_an_outcome_and_none_without_figures() {
+    fn claims_without_figures_are_undecided() {
         let published = published_experiment(NAME).unwrap();
         let none = [LayoutFindings::of(AsFound, published, &[], vec![])];
         assert_all_are_undecided(published, &claims(published, &none));

@@ -1,5 +1,5 @@
-//! Published figures beside measured ones: two bars for each arm, each a multiple of its own baseline, since a second of then is
-//! none of now.
+//! Published figures beside measured ones: two bars for each arm, each a multiple of its own baseline, because seconds on different machines
+//! do not compare.
 
 use repackbench_records::{Experiment, ExperimentTable, Unit};
 
@@ -37,7 +37,7 @@ struct Pair<'a> {
     published: Option<f64>,
     measured: Option<f64>,
     interval: Option<[f64; 2]>,
-    /// The figures as they are.
+    /// The figures in their unit.
     published_text: String,
     measured_text: String,
 }
@@ -48,7 +48,7 @@ struct Quantity<'a> {
     pairs: Vec<Pair<'a>>,
 }
 
-/// The chart of a table; none where nothing was published that was measured, too.
+/// The chart of a table; `None` unless some quantity was both published and measured.
 fn figure(experiment: &Experiment, table: &ExperimentTable, is_alone: bool) -> Option<Figure> {
     let quantities: Vec<Quantity<'_>> = (0..table.columns.len()).filter_map(|at| quantity(table, at)).collect();
     if quantities.is_empty() {
@@ -86,7 +86,7 @@ const AXIS: Axis = Axis {
 };
 
 fn quantity(table: &ExperimentTable, at: usize) -> Option<Quantity<'_>> {
-    // Names are no lengths.
+    // Identifiers have no length.
     let column = table.columns.get(at).filter(|column| column.unit != Unit::Identifier)?;
     let of = baseline(table, at);
     let pairs: Vec<Pair<'_>> = table
@@ -108,7 +108,7 @@ fn quantity(table: &ExperimentTable, at: usize) -> Option<Quantity<'_>> {
             })
         })
         .collect();
-    // The baseline alone compares nothing.
+    // A baseline without another arm compares nothing.
     let both = pairs.iter().filter(|pair| pair.published.is_some() && pair.measured.is_some()).count();
     let least = if of.measured.is_some() { 2 } else { 1 };
     (both >= least).then_some(Quantity { name: &column.name, pairs })

@@ -25,13 +25,12 @@ use self::{
 use super::names::short_name;
 use crate::document::{Article, Block, plain_text};
 
-/// Each experiment: what was asked, the tables, the verdicts and their reasons, where the set-up differs, and notes.
+/// An article for each experiment: its question, tables, verdicts with their reasons, differences of the set-up, and notes.
 pub fn experiments(experiments: &[Experiment]) -> Vec<Article> {
     experiments.iter().map(article).collect()
 }
 
-/// The experiments that were published: what each asked and found, and what running it again needs. `is_there` says which of them
-/// can be run.
+/// The published experiments: the question, the findings, and what running it again needs. `is_there` says which of them can be run.
 pub fn experiment_list(all: &[Published], is_there: impl Fn(&str) -> bool) -> Vec<Article> {
     let article = |published: &Published| {
         let state = if is_there(&published.name) { "" } else { " (only its figures are here)" };
@@ -47,12 +46,12 @@ pub fn experiment_list(all: &[Published], is_there: impl Fn(&str) -> bool) -> Ve
     all.iter().map(article).collect()
 }
 
-/// What it is called: its name, and the repository.
+/// The name of the experiment and its repository.
 pub(crate) fn title(experiment: &Experiment) -> String {
     format!("{} on {}", experiment.name, short_name(&experiment.repository.name))
 }
 
-/// Who published it, where, and what was asked; empty for what this program does not know.
+/// The question, the author and the source; empty for an unknown experiment.
 pub(crate) fn origin(experiment: &Experiment) -> String {
     published_experiment(&experiment.name)
         .map(|published| {

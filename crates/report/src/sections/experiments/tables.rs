@@ -5,14 +5,14 @@ use repackbench_records::{ExperimentColumn, ExperimentRow, ExperimentTable, Unit
 use super::words::{estimate, figure, ratio};
 use crate::document::{Align, Table};
 
-/// What a quantity's figures are multiples of.
+/// The figures of a quantity that are 1 as multiples.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Baseline {
     pub(crate) published: Option<f64>,
     pub(crate) measured: Option<f64>,
 }
 
-/// The figures of the first arm that has both, or the first of each where none has. None for what is a multiple already, or names something.
+/// The figures of the first arm that has both, or the first of each where none has both. None for multiples and identifiers.
 pub(crate) fn baseline(table: &ExperimentTable, at: usize) -> Baseline {
     if !has_multiples(table, at) {
         return Baseline::default();
@@ -29,7 +29,7 @@ pub(crate) fn baseline(table: &ExperimentTable, at: usize) -> Baseline {
     }
 }
 
-/// Whether figures of the quantity can be multiples of one another: not where they are multiples or shares already, or name something.
+/// Whether figures of the quantity are shown as multiples of one another, unlike ratios, shares and identifiers.
 pub(crate) fn has_multiples(table: &ExperimentTable, at: usize) -> bool {
     table.columns.get(at).is_some_and(|column| matches!(column.unit, Unit::Seconds | Unit::Bytes | Unit::Count))
 }
@@ -84,7 +84,7 @@ fn grid(table: &ExperimentTable, column: &ExperimentColumn, at: usize) -> Option
     Some(grid)
 }
 
-/// A line for each row with all its quantities; `None` if there is not one figure.
+/// A line for each row with all its quantities; `None` without any figure.
 pub(crate) fn listing(table: &ExperimentTable) -> Option<Table> {
     let has = |of: fn(&ExperimentRow, usize) -> Option<f64>, at| table.rows.iter().any(|row| of(row, at).is_some());
     let mut columns = vec![(String::new(), Align::Words)];

@@ -11,7 +11,7 @@ fn row(label: &str, published: [Option<f64>; 2], measured: [Option<Estimate>; 2]
     ExperimentRow { label: label.to_owned(), published: published.to_vec(), measured: measured.to_vec() }
 }
 
-/// An experiment on a repository of this name, which also stands in every other text.
+/// An experiment on a repository of this name, which is part of every other text, too.
 pub(crate) fn experiment(name: &str) -> Experiment {
     let found = |value: f64| {
         Some(Estimate {
@@ -66,7 +66,7 @@ fn results() -> Results {
 }
 
 #[test]
-fn published_figures_stand_beside_measured_ones_each_as_a_multiple_of_its_own_baseline() {
+fn figures_are_multiples_of_their_own_baseline() {
     let text = crate::fixtures::plain(&experiments(&[experiment("sample")]));
     let (_, from) = text.split_once("commands of sample\n").unwrap();
     let expected = "
@@ -95,7 +95,7 @@ Notes:
 }
 
 #[test]
-fn markdown_and_csv_hold_the_same() {
+fn markdown_and_csv_have_the_same_figures() {
     let text = markdown(&results());
     for line in [
         "### zlib-vs-zstd-pack on sample",
@@ -112,7 +112,7 @@ fn markdown_and_csv_hold_the_same() {
 }
 
 #[test]
-fn the_page_has_verdicts_a_chart_and_every_figure() {
+fn page_has_verdicts_a_chart_and_every_figure() {
     let page = html_report(&results());
     for text in [
         "<title>zlib-vs-zstd-pack on sample</title>",
@@ -140,7 +140,7 @@ fn the_page_has_verdicts_a_chart_and_every_figure() {
 }
 
 #[test]
-fn a_listing_has_all_quantities_of_a_line_in_it_and_no_multiples() {
+fn listings_have_all_quantities_and_no_multiples() {
     let mut listed = experiment("sample");
     listed.listings.extend(listed.tables.pop());
     let text = crate::fixtures::plain(&experiments(std::slice::from_ref(&listed)));
@@ -160,7 +160,7 @@ lz4     10.0 s               -                        -                 -
 }
 
 #[test]
-fn what_names_something_has_no_multiple_and_no_bar() {
+fn identifiers_have_no_multiple_and_no_bar() {
     let mut named = experiment("sample");
     named.tables[0].columns[0] = ExperimentColumn { name: "page".to_owned(), unit: Unit::Identifier };
     for (row, page) in named.tables[0].rows.iter_mut().zip([6810.0, 6811.0, 6812.0]) {
@@ -177,7 +177,7 @@ fn what_names_something_has_no_multiple_and_no_bar() {
 }
 
 #[test]
-fn a_table_with_too_few_cells_is_shown_as_far_as_it_goes() {
+fn tables_with_missing_cells_are_shown() {
     let mut odd = experiment("sample");
     odd.tables[0].rows[1].published.clear();
     odd.tables[0].rows[0].measured.truncate(1);
@@ -188,13 +188,13 @@ fn a_table_with_too_few_cells_is_shown_as_far_as_it_goes() {
 }
 
 #[test]
-fn names_from_a_file_do_not_move_the_cursor() {
+fn names_are_escaped_for_terminals() {
     let text = crate::fixtures::plain(&experiments(&[experiment("evil\u{1b}[2J")]));
     assert!(!text.contains('\u{1b}') && text.contains("\\u{1b}"), "{text}");
 }
 
 #[test]
-fn the_list_tells_of_each_what_it_asked_found_and_needs() {
+fn list_shows_question_findings_and_needs() {
     let all = repackbench_records::published();
     let text = crate::fixtures::plain(&experiment_list(all, |name| name == "zlib-vs-zstd-pack"));
     assert!(text.contains("\nzlib-vs-zstd-pack\n  published: Jeff King, 2016-10-23: "), "{text}");

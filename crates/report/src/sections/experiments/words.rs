@@ -6,7 +6,7 @@ use repackbench_records::{Estimate, Experiment, Outcome, Unit};
 
 use crate::number::{megabytes, share, single_time, thousands};
 
-/// All verdicts, the best news first.
+/// All verdicts, reproduced claims first.
 const OUTCOMES: [Outcome; 5] =
     [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced, Outcome::NotComparable, Outcome::Undecided];
 
@@ -21,7 +21,7 @@ pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
     }
 }
 
-/// How many claims have which verdict.
+/// The number of claims with each verdict.
 pub(crate) fn summary(experiment: &Experiment) -> String {
     let counts = OUTCOMES.iter().filter_map(|outcome| {
         let count = experiment.claims.iter().filter(|claim| claim.outcome() == *outcome).count();
@@ -55,7 +55,7 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Bytes in MB, and in kB where they are fewer: of averages of small files MB would say little.
+/// Bytes in MB, or in kB for fewer: averages of small files would have no digits in MB.
 fn bytes(bytes: u64) -> String {
     let kilobytes = bytes as f64 / 1e3;
     match kilobytes {
