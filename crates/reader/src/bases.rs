@@ -12,10 +12,10 @@ use crate::{
 
 /// The place of a chunk in its pack or revlog.
 #[derive(Debug, Clone, Copy)]
-pub struct ChunkPlace<'a>(Place<'a>);
+pub struct ChunkPlace<'a>(BasePlace<'a>);
 
 #[derive(Debug, Clone, Copy)]
-enum Place<'a> {
+enum BasePlace<'a> {
     Entry(EntryPlace<'a>),
     /// A loose object, or a value of a B-tree: never a delta.
     Alone,
@@ -25,20 +25,20 @@ enum Place<'a> {
 impl<'a> ChunkPlace<'a> {
     /// The place of `revision` of `revlog`.
     pub fn of_revision(revlog: &'a Revlog, revision: usize) -> Self {
-        ChunkPlace(Place::Revision(RevisionPlace { revlog, revision }))
+        ChunkPlace(BasePlace::Revision(RevisionPlace { revlog, revision }))
     }
 
     /// The place of a chunk in a Git repository; `None` for one that is in no pack.
     pub(crate) fn of_entry(entry: Option<EntryPlace<'a>>) -> Self {
-        ChunkPlace(entry.map_or(Place::Alone, Place::Entry))
+        ChunkPlace(entry.map_or(BasePlace::Alone, BasePlace::Entry))
     }
 
     /// The chunk's base; `None` if the chunk is no delta, or if no hash guards the delta's result.
     pub fn links(&self) -> Result<Option<DeltaLinks>> {
         match self.0 {
-            Place::Alone => Ok(None),
-            Place::Entry(entry) => Ok(entry.links()),
-            Place::Revision(revision) => revision.links(),
+            BasePlace::Alone => Ok(None),
+            BasePlace::Entry(entry) => Ok(entry.links()),
+            BasePlace::Revision(revision) => revision.links(),
         }
     }
 
@@ -48,9 +48,9 @@ impl<'a> ChunkPlace<'a> {
     /// The delta is damaged.
     pub fn content_lens(&self, payload: &[u8]) -> Result<(u64, u64)> {
         match self.0 {
-            Place::Alone => Ok((0, payload.len() as u64)),
-            Place::Entry(entry) => entry.content_lens(payload),
-            Place::Revision(revision) => revision.content_lens(),
+            BasePlace::Alone => Ok((0, payload.len() as u64)),
+            BasePlace::Entry(entry) => entry.content_lens(payload),
+            BasePlace::Revision(revision) => revision.content_lens(),
         }
     }
 }
@@ -94,14 +94,14 @@ impl BaseReader {
     pub fn read_base(&mut self, place: ChunkPlace<'_>, base: &mut Vec<u8>) -> Result<()> {
         let Some(links) = place.links()? else { return Ok(()) };
         match (&mut self.contents, place.0) {
-            (Contents::Git(objects), Place::Entry(EntryPlace { pack, .. })) => {
+            (Contents::Git(objects), BasePlace::Entry(EntryPlace { pack, .. })) => {
                 if self.file != pack.path() {
                     objects.clear_caches();
                     pack.path().clone_into(&mut self.file);
                 }
                 objects.read(pack, 0, links.base, base).map(drop)
             }
-            (Contents::Hg(texts), Place::Revision(RevisionPlace { revlog, revision })) => {
+            (Contents::Hg(texts), BasePlace::Revision(RevisionPlace { revlog, revision })) => {
                 if self.file != revlog.files().index {
                     texts.clear_caches();
                     self.file.clone_from(&revlog.files().index);
@@ -126,10 +126,10 @@ impl BaseReader {
         object: &mut Vec<u8>,
     ) -> Result<()> {
         match (&mut self.contents, place.0) {
-            (Contents::Hg(texts), Place::Revision(RevisionPlace { revlog, revision })) => {
+            (Contents::Hg(texts), BasePlace::Revision(RevisionPlace { revlog, revision })) => {
                 texts.read(revlog, 0, revision, object)
             }
-            (_, Place::Entry(entry)) => entry.apply(base, payload, object),
+            (_, BasePlace::Entry(entry)) => entry.apply(base, payload, object),
             _ => Ok(()),
         }
     }

@@ -15,7 +15,7 @@ const MIN_DICTIONARY: usize = crate::training::MIN_DICTIONARY_LEN;
 const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=crate::codecs::zstd::frame::MAX_WINDOW_LOG;
 
 /// A part of a spec whose options are being read.
-struct Part {
+struct SpecPart {
     kind: Option<SpecKind>,
     choice: CodecChoice,
     loose: Option<i32>,
@@ -24,7 +24,7 @@ struct Part {
 
 /// Parses a spec that is not the name of one.
 pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<SpecPart> = Vec::new();
     let mut max_chain = None;
     let mut at = 0;
     for token in typed.split(',') {
@@ -32,8 +32,8 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
         let is_repeated = kind.is_some_and(|(kind, _)| parts.iter().any(|part| part.kind == Some(kind)));
         let result = match (kind, parts.last_mut()) {
             (Some((kind, _)), _) if is_repeated => Err(SpecErrorKind::RepeatedKind { kind: kind.name() }),
-            (Some((kind, codec)), _) => Part::new(Some(kind), codec).map(|part| parts.push(part)),
-            (None, None) => Part::new(None, token).map(|part| parts.push(part)),
+            (Some((kind, codec)), _) => SpecPart::new(Some(kind), codec).map(|part| parts.push(part)),
+            (None, None) => SpecPart::new(None, token).map(|part| parts.push(part)),
             (None, Some(part)) => part.option(token, &mut max_chain),
         };
         // An error in the codec of a part is after the name of the kind.
@@ -68,7 +68,7 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
     Ok(Meaning::new(default, kinds, max_chain))
 }
 
-impl Part {
+impl SpecPart {
     fn new(kind: Option<SpecKind>, codec: &str) -> Result<Self, SpecErrorKind> {
         let (name, level) = match codec.split_once(':') {
             Some((name, level)) => (name, Some(level)),
@@ -89,7 +89,7 @@ impl Part {
             }
             (None, None) => None,
         };
-        Ok(Part { kind, choice: CodecChoice::at(algorithm, level), loose: None, seen: Vec::new() })
+        Ok(SpecPart { kind, choice: CodecChoice::at(algorithm, level), loose: None, seen: Vec::new() })
     }
 
     /// Takes an option.

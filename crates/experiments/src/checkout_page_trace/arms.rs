@@ -97,7 +97,7 @@ fn label(layout: Layout) -> String {
 }
 
 /// A variant of the repository.
-pub(super) struct Arm {
+pub(super) struct VariantArm {
     /// Its name in tables.
     pub(super) label: String,
     pub(super) layout: Layout,
@@ -130,7 +130,7 @@ pub(super) struct JobReads {
     pub(super) counts: Counts,
 }
 
-impl Arm {
+impl VariantArm {
     /// The number of files that hold one object each, among what `job` reads.
     pub(super) fn loose_files(&self, job: usize) -> u64 {
         let files = self.reads.get(job).map(|reads| reads.trace.files.as_slice()).unwrap_or_default();
@@ -140,7 +140,10 @@ impl Arm {
 
 /// The repository in every layout, the source's order first, and as git repacks it if the user wants that; and the
 /// layouts that are left out, because not every repository can have every layout.
-pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<(Vec<Arm>, Vec<Statement>), ExperimentError> {
+pub(super) fn make(
+    context: &Context<'_>,
+    jobs: &mut Jobs,
+) -> Result<(Vec<VariantArm>, Vec<Statement>), ExperimentError> {
     let refuse = |why: String| ExperimentError::Refused { experiment: super::NAME, why };
     let spec: CodecSpec = SPEC.parse().map_err(|error| refuse(format!("{SPEC}: {error}")))?;
     let (mut arms, mut left_out) = (Vec::new(), Vec::new());
@@ -166,7 +169,7 @@ pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<(Vec<Arm>, 
 }
 
 /// Adds an arm, which has to count the same as the first one: otherwise they are not the same repository.
-fn add(arms: &mut Vec<Arm>, arm: Arm, jobs: &Jobs) -> Result<(), ExperimentError> {
+fn add(arms: &mut Vec<VariantArm>, arm: VariantArm, jobs: &Jobs) -> Result<(), ExperimentError> {
     if let Some(first) = arms.first() {
         check_counts(first, &arm, jobs)?;
     }
@@ -174,7 +177,7 @@ fn add(arms: &mut Vec<Arm>, arm: Arm, jobs: &Jobs) -> Result<(), ExperimentError
     Ok(())
 }
 
-fn check_counts(first: &Arm, arm: &Arm, jobs: &Jobs) -> Result<(), ExperimentError> {
+fn check_counts(first: &VariantArm, arm: &VariantArm, jobs: &Jobs) -> Result<(), ExperimentError> {
     for (number, (expected, found)) in first.reads.iter().zip(&arm.reads).enumerate() {
         if expected.counts != found.counts {
             return Err(differs(jobs.name(number), (&first.label, &expected.counts), (&arm.label, &found.counts)));
@@ -206,7 +209,7 @@ fn arm(
     made: VariantDir,
     spec: &CodecSpec,
     jobs: &mut Jobs,
-) -> Result<Arm, ExperimentError> {
+) -> Result<VariantArm, ExperimentError> {
     let decoders = Decoders::for_spec(spec);
     let repository = Repository::open(made.path())?;
     let place = VariantPlace::of(&repository, decoders);
@@ -224,7 +227,7 @@ fn arm(
     }
     let folder = repository.own_folder().to_owned();
     let packs = pack_sizes(&repository, &folder)?;
-    Ok(Arm { label, layout, folder, decoders, packs, reads, _in_use: made })
+    Ok(VariantArm { label, layout, folder, decoders, packs, reads, _in_use: made })
 }
 
 /// The sizes of the packs of `repository`, which is in `folder`.
@@ -261,7 +264,7 @@ fn file_lengths(folder: &Path, extension: &str) -> Result<u64, ExperimentError> 
 /// The accesses of job `number` to `arm` as git would read its files, without those of opening them: git reads the head
 /// and the end of a pack by calls, which are no page faults. The fan-out of an index stays, and ids are searched for by
 /// git's rule, which reads far more of the index than this program's reader.
-pub(super) fn faulting(arm: &Arm, jobs: &mut Jobs, number: usize) -> Result<AccessTrace, ExperimentError> {
+pub(super) fn faulting(arm: &VariantArm, jobs: &mut Jobs, number: usize) -> Result<AccessTrace, ExperimentError> {
     let name = jobs.name(number).to_owned();
     let (Some(reads), Some(job)) = (arm.reads.get(number), jobs.get(number)) else {
         return Ok(AccessTrace::default());
@@ -283,7 +286,7 @@ pub(super) fn faulting(arm: &Arm, jobs: &mut Jobs, number: usize) -> Result<Acce
 }
 
 /// A copy of `arm` as a place for workloads.
-pub(super) fn place_of(copy: &Path, arm: &Arm) -> VariantPlace {
+pub(super) fn place_of(copy: &Path, arm: &VariantArm) -> VariantPlace {
     VariantPlace {
         folder: copy.to_owned(),
         payloads: copy.to_owned(),

@@ -7,7 +7,7 @@ use repackbench_timing::trace::{Device, pages::file_pages};
 use repackbench_writer::{Layout, Order};
 
 use super::{
-    arms::{Arm, CHECKOUT, REPACKED, TREES},
+    arms::{CHECKOUT, REPACKED, TREES, VariantArm},
     figures::{TreePlaces, median_only, modelled_hits},
     findings::Findings,
     published::ClaimedCosts,
@@ -77,10 +77,10 @@ pub(super) fn claims(found: &Findings<'_>) -> Vec<ClaimOutcome> {
 
 /// The order of touches in packs as git would write them, and in the checkout with its files.
 fn other_orders(found: &Findings<'_>) -> Vec<(Statement, TouchOrder)> {
-    let of_arm = |arm: &Arm| {
+    let of_arm = |arm: &VariantArm| {
         let id = match arm {
-            Arm { label, .. } if label == REPACKED => "in-repacked-pack",
-            Arm { layout, .. } if *layout == Layout::in_order(Order::Recency) => "in-recency-order",
+            VariantArm { label, .. } if label == REPACKED => "in-repacked-pack",
+            VariantArm { layout, .. } if *layout == Layout::in_order(Order::Recency) => "in-recency-order",
             _ => return None,
         };
         Some((Statement::new(id), store_order(&file_pages(&arm.reads.get(TREES)?.trace))?))

@@ -5,7 +5,7 @@ use repackbench_records::{Published, Statement};
 use repackbench_timing::trace::Device;
 
 use super::{
-    arms::{Arm, CHECKOUT, Jobs, REPACKED},
+    arms::{CHECKOUT, Jobs, REPACKED, VariantArm},
     figures::{OrderGain, RoleFigures, TreePlaces},
     history::MostChanged,
     lookups::Folders,
@@ -18,7 +18,7 @@ use super::{
 pub(super) struct Findings<'a> {
     pub(super) published: &'a Published,
     /// The first one is in the source's order.
-    pub(super) arms: &'a [Arm],
+    pub(super) arms: &'a [VariantArm],
     /// The arm with a file for each object.
     pub(super) loose: Option<usize>,
     pub(super) jobs: &'a Jobs,
@@ -62,13 +62,13 @@ impl Findings<'_> {
     }
 
     /// The other orders that `is_wanted`, each compared with the source's by the time of `job`.
-    pub(super) fn gains(&self, job: usize, is_wanted: impl Fn(&Arm) -> bool) -> Vec<OrderGain> {
+    pub(super) fn gains(&self, job: usize, is_wanted: impl Fn(&VariantArm) -> bool) -> Vec<OrderGain> {
         let disk = Device::hdd();
-        let modelled = |arm: &Arm| Some(disk.replay(&arm.reads.get(job)?.trace, usize::MAX).time.as_secs_f64());
+        let modelled = |arm: &VariantArm| Some(disk.replay(&arm.reads.get(job)?.trace, usize::MAX).time.as_secs_f64());
         let source = self.arms.first().and_then(modelled);
         // A pack that git has repacked differs in its deltas, too.
-        let is_order = |(number, arm): &(usize, &Arm)| Some(*number) != self.loose && arm.label != REPACKED;
-        let gain = |(number, arm): (usize, &Arm)| {
+        let is_order = |(number, arm): &(usize, &VariantArm)| Some(*number) != self.loose && arm.label != REPACKED;
+        let gain = |(number, arm): (usize, &VariantArm)| {
             Some(OrderGain {
                 label: arm.label.clone(),
                 trees: TreePlaces::of(&arm.reads.get(CHECKOUT)?.trace),

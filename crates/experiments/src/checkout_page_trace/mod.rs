@@ -29,7 +29,7 @@ use repackbench_timing::{BenchError, workloads::HistoryRange};
 use repackbench_writer::StoreKind;
 
 use self::{
-    arms::{Arm, CHECKOUT, Jobs, TREES},
+    arms::{CHECKOUT, Jobs, TREES, VariantArm},
     findings::Findings,
     history::MostChanged,
     lookups::Folders,
@@ -100,7 +100,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
 }
 
 /// The two ways to count the changes of a file have to agree.
-fn check_blame(arms: &[Arm], jobs: &Jobs, most_changed: Option<&MostChanged>) -> Result<(), ExperimentError> {
+fn check_blame(arms: &[VariantArm], jobs: &Jobs, most_changed: Option<&MostChanged>) -> Result<(), ExperimentError> {
     let (Some(arm), Some(expected)) = (arms.first(), most_changed) else { return Ok(()) };
     let last = jobs.len() - 1;
     let found = arm.reads.get(last).and_then(|reads| reads.counts.get("changes")).copied().unwrap_or_default();

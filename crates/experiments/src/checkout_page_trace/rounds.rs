@@ -24,7 +24,7 @@ use repackbench_timing::{
 use repackbench_writer::{ProgressUnit, cache::GetOrMakeError};
 
 use super::{
-    arms::{Arm, CHECKOUT, Jobs, TREES, differs, place_of},
+    arms::{CHECKOUT, Jobs, TREES, VariantArm, differs, place_of},
     lookups::{Folders, open_missing},
 };
 use crate::{Context, ExperimentError, budget::now};
@@ -39,7 +39,7 @@ pub(super) const LOOKED_FOR: [&[&str]; 2] = [&[".gitignore"], &[".gitignore", ".
 /// What is measured.
 pub(super) struct Plan<'a> {
     /// The arms; the first one is in the source's order.
-    pub(super) arms: &'a [Arm],
+    pub(super) arms: &'a [VariantArm],
     /// The arm with a file for each object.
     pub(super) loose: Option<usize>,
     /// Every access of the first arm's checkout, with ids searched for as git does it.

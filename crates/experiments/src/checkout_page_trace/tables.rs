@@ -11,7 +11,7 @@ use repackbench_timing::trace::{
 };
 
 use super::{
-    arms::{Arm, CHECKOUT},
+    arms::{CHECKOUT, VariantArm},
     figures::{self, Line, RoleFigures, TreePlaces, median_only},
     findings::Findings,
     published::PublishedLines,
@@ -209,7 +209,7 @@ fn lookups(found: &Findings<'_>) -> ExperimentTable {
 fn cold(found: &Findings<'_>) -> ExperimentTable {
     let jobs = || 0..found.jobs.len();
     let columns = jobs().map(|job| column(found.jobs.name(job), Unit::Seconds)).collect();
-    let row = |(number, arm): (usize, &Arm)| {
+    let row = |(number, arm): (usize, &VariantArm)| {
         unpublished(arm.label.as_str(), jobs().map(|job| estimate(found.measured.cold(number, job))).collect())
     };
     table("cold-in-each-order", columns, found.arms.iter().enumerate().map(row).collect())
@@ -266,7 +266,7 @@ pub(super) fn store_order(files: &[FilePages]) -> Option<TouchOrder> {
 }
 
 /// The places of the trees that the checkout reads.
-fn trees(arms: &[Arm]) -> ExperimentTable {
+fn trees(arms: &[VariantArm]) -> ExperimentTable {
     let columns = vec![
         column("trees", Unit::Count),
         column("deltas", Unit::Count),
@@ -274,7 +274,7 @@ fn trees(arms: &[Arm]) -> ExperimentTable {
         column("pages", Unit::Count),
         column("stretches", Unit::Count),
     ];
-    let row = |arm: &Arm| {
+    let row = |arm: &VariantArm| {
         let places = TreePlaces::of(&arm.reads.get(CHECKOUT)?.trace);
         let counts = [places.trees, places.deltas, places.bytes, places.pages, places.runs];
         let measured = counts.map(|count| exact(count as f64)).to_vec();
@@ -284,7 +284,7 @@ fn trees(arms: &[Arm]) -> ExperimentTable {
 }
 
 /// The sizes of the packs in each order.
-fn sizes(arms: &[Arm]) -> ExperimentTable {
+fn sizes(arms: &[VariantArm]) -> ExperimentTable {
     let columns = vec![
         column("packs", Unit::Bytes),
         column("of the source order's", Unit::Ratio),
@@ -292,7 +292,7 @@ fn sizes(arms: &[Arm]) -> ExperimentTable {
         column("deltas that name bases by id", Unit::Count),
     ];
     let source = arms.first().map_or(0, |arm| arm.packs.bytes);
-    let row = |arm: &Arm| {
+    let row = |arm: &VariantArm| {
         let measured = vec![
             exact(arm.packs.bytes as f64),
             if source > 0 { exact(arm.packs.bytes as f64 / source as f64) } else { None },

@@ -35,7 +35,7 @@ pub(super) struct ZlibShare {
 
 /// A part of the time, compared with [`ABOUT_HALF`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum CodecShare {
     Less,
     AboutHalf,
     More,
@@ -58,14 +58,14 @@ impl ZlibShare {
         self.start.is_some_and(|start| start > MOSTLY_START)
     }
 
-    fn part(&self) -> Part {
+    fn part(&self) -> CodecShare {
         let [least, most] = ABOUT_HALF;
         match (self.saved_interval(), self.alone) {
-            (_, Some(alone)) if alone > most => Part::More,
-            (Some([low, _]), _) if low > most => Part::More,
-            (Some([low, high]), _) if low >= least && high <= most => Part::AboutHalf,
-            (Some([_, high]), Some(alone)) if high < least - BYTES && alone < least => Part::Less,
-            _ => Part::Unknown,
+            (_, Some(alone)) if alone > most => CodecShare::More,
+            (Some([low, _]), _) if low > most => CodecShare::More,
+            (Some([low, high]), _) if low >= least && high <= most => CodecShare::AboutHalf,
+            (Some([_, high]), Some(alone)) if high < least - BYTES && alone < least => CodecShare::Less,
+            _ => CodecShare::Unknown,
         }
     }
 
@@ -77,7 +77,7 @@ impl ZlibShare {
     /// The lower bound of a part that has no upper bound.
     fn bound(&self) -> Option<Statement> {
         let [least, _] = ABOUT_HALF;
-        let alone = self.alone.filter(|alone| self.part() == Part::Unknown && *alone >= least)?;
+        let alone = self.alone.filter(|alone| self.part() == CodecShare::Unknown && *alone >= least)?;
         Some(self.says("zlib-takes-at-least", alone))
     }
 
@@ -135,17 +135,17 @@ pub(super) fn half_the_cpu(layouts: &[LayoutFindings<'_>]) -> Judgement {
 }
 
 /// The verdict on those commands that say something about codecs.
-fn verdict(parts: &[Part]) -> (Outcome, Statement) {
-    let are_most = |wanted: &[Part]| 2 * parts.iter().filter(|part| wanted.contains(part)).count() > parts.len();
+fn verdict(parts: &[CodecShare]) -> (Outcome, Statement) {
+    let are_most = |wanted: &[CodecShare]| 2 * parts.iter().filter(|part| wanted.contains(part)).count() > parts.len();
     let [least, most] = ABOUT_HALF.map(Figure::share);
     let from_least = |id: &str| Statement::new(id).with("least", least);
     if parts.is_empty() {
         (Outcome::Undecided, Statement::new("repository-too-small"))
-    } else if are_most(&[Part::AboutHalf]) {
+    } else if are_most(&[CodecShare::AboutHalf]) {
         (Outcome::Reproduced, from_least("zlib-takes-about-half").with("most", most))
-    } else if are_most(&[Part::AboutHalf, Part::More]) {
+    } else if are_most(&[CodecShare::AboutHalf, CodecShare::More]) {
         (Outcome::Changed, from_least("zlib-takes-half-or-more").with("most", most))
-    } else if are_most(&[Part::Less]) {
+    } else if are_most(&[CodecShare::Less]) {
         (Outcome::NotReproduced, from_least("zlib-takes-less").with("bytes", Figure::share(BYTES)))
     } else {
         let unknown = from_least("zlib-share-unknown").with("most", most);

@@ -42,7 +42,7 @@ impl Area {
 
 /// A place for a name.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Place {
+pub(super) struct LabelPlace {
     /// The area of the name.
     pub(super) area: Area,
     /// A line from the point to a distant name.
@@ -75,7 +75,7 @@ impl Room {
     }
 
     /// Takes the best free place for a name of this size beside `point`, at most `reach` away, if there is one.
-    pub(super) fn place(&mut self, point: [f64; 2], size: [f64; 2], radius: f64, reach: f64) -> Option<Place> {
+    pub(super) fn place(&mut self, point: [f64; 2], size: [f64; 2], radius: f64, reach: f64) -> Option<LabelPlace> {
         let rings = RINGS.into_iter().filter(|distance| *distance <= reach);
         let distances = [0.0].into_iter().chain(rings);
         let found =
@@ -84,7 +84,7 @@ impl Room {
         Some(found)
     }
 
-    fn is_free(&self, place: &Place) -> bool {
+    fn is_free(&self, place: &LabelPlace) -> bool {
         self.bounds.holds(&place.area)
             && !self.taken.iter().any(|taken| taken.overlaps(&place.area))
             && place.leader.is_none_or(|line| !self.is_crossed(line))
@@ -101,7 +101,7 @@ impl Room {
 }
 
 /// Places around a point, the best first: right of it, left, above, below, then between these.
-fn places(point: [f64; 2], [width, height]: [f64; 2], radius: f64, distance: f64) -> impl Iterator<Item = Place> {
+fn places(point: [f64; 2], [width, height]: [f64; 2], radius: f64, distance: f64) -> impl Iterator<Item = LabelPlace> {
     // Sixteenths of a turn, counter-clockwise from the right.
     [0, 8, 4, 12, 2, 14, 6, 10, 1, 15, 7, 9, 3, 13, 5, 11].into_iter().map(move |sixteenth: u32| {
         let (sine, cosine) = (std::f64::consts::TAU * f64::from(sixteenth) / 16.0).sin_cos();
@@ -113,7 +113,7 @@ fn places(point: [f64; 2], [width, height]: [f64; 2], radius: f64, distance: f64
             Area { x: anchor[0] - width * (1.0 - part(cosine)), y: anchor[1] - height * part(sine), width, height };
         let [x, y] = area.nearest(point);
         let leader = (distance >= LEADER_FROM).then(|| [point[0] + radius * cosine, point[1] - radius * sine, x, y]);
-        Place { area, leader }
+        LabelPlace { area, leader }
     })
 }
 
@@ -148,7 +148,7 @@ mod tests {
         for point in &points {
             room.take(Area::about(*point, 5.0));
         }
-        let places: Vec<Place> =
+        let places: Vec<LabelPlace> =
             points.iter().filter_map(|point| room.place(*point, [60.0, 14.0], 5.0, 150.0)).collect();
         assert!(places.len() >= 20, "{}", places.len());
         for (number, place) in places.iter().enumerate() {

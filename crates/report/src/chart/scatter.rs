@@ -108,7 +108,11 @@ impl Scatter {
 
     /// Each point in reading order with the place of its name, if there is one. Points of the front get their places
     /// first.
-    fn place_labels(&self, plane: &Plane, front: &[&Point]) -> Vec<(&Point, Option<(super::labels::Place, String)>)> {
+    fn place_labels(
+        &self,
+        plane: &Plane,
+        front: &[&Point],
+    ) -> Vec<(&Point, Option<(super::labels::LabelPlace, String)>)> {
         let is_front = |point: &Point| front.iter().any(|of_front| std::ptr::eq(*of_front, point));
         let mut room = Room::new(Area { x: plane.area.x + 2.0, width: plane.area.width + 8.0, ..plane.area });
         self.points.iter().for_each(|point| room.take(Area::about(plane.at(point), RADIUS + 1.0)));

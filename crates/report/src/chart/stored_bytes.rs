@@ -21,7 +21,7 @@ struct Sized<'a> {
 }
 
 /// One part of the bytes.
-struct Part {
+struct BarPart {
     name: String,
     /// A name for short bars.
     short_name: &'static str,
@@ -119,17 +119,17 @@ fn class(kind: ObjectKind) -> &'static str {
     }
 }
 
-impl Part {
+impl BarPart {
     fn of_chunks(kind: ObjectKind, form: ChunkForm, bytes: u64) -> Self {
         let look = if form == ChunkForm::Whole { "fill" } else { "pale" };
-        Part { name: kind.with_form(form), short_name: kind.name(), class: class(kind), look, bytes }
+        BarPart { name: kind.with_form(form), short_name: kind.name(), class: class(kind), look, bytes }
     }
 }
 
 /// The non-empty parts of the stored bytes, in the order of a bar.
-fn parts(size: &SizeRecord) -> Vec<Part> {
-    let mut parts: Vec<Part> =
-        size.objects.iter().map(|(kind, form, sizes)| Part::of_chunks(kind, form, sizes.stored_bytes)).collect();
+fn parts(size: &SizeRecord) -> Vec<BarPart> {
+    let mut parts: Vec<BarPart> =
+        size.objects.iter().map(|(kind, form, sizes)| BarPart::of_chunks(kind, form, sizes.stored_bytes)).collect();
     let indexes = [size.index_bytes, size.reverse_index_bytes, size.revlog_index_bytes, size.btree_bytes];
     let indexes = indexes.into_iter().fold(0, u64::saturating_add);
     for (name, class, bytes) in [
@@ -138,23 +138,23 @@ fn parts(size: &SizeRecord) -> Vec<Part> {
         ("dictionaries", "k6", size.dictionary_bytes),
         ("other files", "k7", size.other_bytes.saturating_add(size.fncache_bytes)),
     ] {
-        parts.push(Part { name: name.to_owned(), short_name: name, class, look: "fill", bytes });
+        parts.push(BarPart { name: name.to_owned(), short_name: name, class, look: "fill", bytes });
     }
     let (name, short_name) = ("B-tree, unused".to_owned(), "B-tree");
-    parts.push(Part { name, short_name, class: "k7", look: "pale", bytes: size.btree_unused_bytes });
+    parts.push(BarPart { name, short_name, class: "k7", look: "pale", bytes: size.btree_unused_bytes });
     parts.retain(|part| part.bytes > 0);
     parts
 }
 
-fn payload_parts(size: &SizeRecord) -> Vec<Part> {
-    let parts = size.objects.iter().map(|(kind, form, sizes)| Part::of_chunks(kind, form, sizes.payload_bytes));
+fn payload_parts(size: &SizeRecord) -> Vec<BarPart> {
+    let parts = size.objects.iter().map(|(kind, form, sizes)| BarPart::of_chunks(kind, form, sizes.payload_bytes));
     parts.filter(|part| part.bytes > 0).collect()
 }
 
 /// The parts of a bar as adjacent marks.
-fn marks(label: &str, what: &str, parts: Vec<Part>, total: u64, is_thin: bool) -> Vec<RowMark> {
+fn marks(label: &str, what: &str, parts: Vec<BarPart>, total: u64, is_thin: bool) -> Vec<RowMark> {
     let mut from = 0_u64;
-    let mut mark = |part: Part| {
+    let mut mark = |part: BarPart| {
         let to = from.saturating_add(part.bytes);
         let ends = [from, to].map(|bytes| bytes as f64 / 1e6);
         from = to;

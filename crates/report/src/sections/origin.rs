@@ -184,7 +184,7 @@ fn storage(storage: &Storage) -> Option<String> {
 
 /// The runs of one session on one repository.
 #[derive(Default)]
-struct Session<'a> {
+struct RecordedSession<'a> {
     began: u64,
     seeds: BTreeSet<u64>,
     workloads: BTreeMap<&'a WorkloadLabel, BTreeSet<u32>>,
@@ -192,7 +192,7 @@ struct Session<'a> {
 }
 
 fn sessions(runs: &[Record]) -> Table {
-    let mut sessions: BTreeMap<(u64, &str), Session<'_>> = BTreeMap::new();
+    let mut sessions: BTreeMap<(u64, &str), RecordedSession<'_>> = BTreeMap::new();
     for run in runs {
         let session = sessions.entry((run.place.session, &run.repository.name)).or_default();
         let began = if run.place.session > 0 { run.place.session } else { run.started_unix_ms };

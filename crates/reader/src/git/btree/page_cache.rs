@@ -11,20 +11,20 @@ const SETS: usize = 512;
 
 /// A cache of 2048 pages, 8 MiB.
 pub(super) struct PageCache {
-    places: Vec<Place>,
+    places: Vec<CacheSlot>,
     bytes: Vec<u8>,
     clock: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct CacheSlot {
     page: u64,
     /// When it was last used; 0 if it is empty.
     used: u64,
 }
 
 impl PageCache {
-    const EMPTY: Place = Place { page: 0, used: 0 };
+    const EMPTY: CacheSlot = CacheSlot { page: 0, used: 0 };
 
     pub(super) fn new() -> Self {
         PageCache { places: vec![Self::EMPTY; WAYS * SETS], bytes: vec![0; WAYS * SETS * PAGE_LEN], clock: 0 }
@@ -41,7 +41,7 @@ impl PageCache {
         self.clock += 1;
         let set = usize::try_from(number % SETS as u64).unwrap_or(0) * WAYS;
         let places = self.places.get_mut(set..set + WAYS).unwrap_or_default();
-        let is_known = |place: &Place| place.page == number && place.used != 0;
+        let is_known = |place: &CacheSlot| place.page == number && place.used != 0;
         let known = places.iter().position(is_known);
         let oldest = || places.iter().enumerate().min_by_key(|(_, place)| place.used).map_or(0, |(way, _)| way);
         let way = known.unwrap_or_else(oldest);
@@ -52,7 +52,7 @@ impl PageCache {
             *place = Self::EMPTY;
             file.read_exact_at(bytes, number.saturating_mul(PAGE_BYTES))?;
         }
-        *place = Place { page: number, used: self.clock };
+        *place = CacheSlot { page: number, used: self.clock };
         Ok((bytes, known.is_none()))
     }
 }
