@@ -15,7 +15,7 @@ mod chart;
 mod document;
 #[cfg(test)]
 mod fixtures;
-pub mod number;
+mod number;
 mod render;
 pub mod sections;
 

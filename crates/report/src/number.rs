@@ -14,7 +14,7 @@ use std::time::Duration;
 use repackbench_records::RatioEstimate;
 
 /// A whole number with a comma between thousands: `1,234`.
-pub fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -27,12 +27,12 @@ pub fn thousands(number: u64) -> String {
 }
 
 /// A count with its noun: `1 block`, `1,234 blocks`.
-pub fn counted(number: u64, one: &str, many: &str) -> String {
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
 /// Bytes as MB (10^6 bytes), without the unit: three significant digits, at most three decimals.
-pub fn megabytes(bytes: u64) -> String {
+pub(crate) fn megabytes(bytes: u64) -> String {
     let megabytes = bytes as f64 / 1e6;
     match megabytes {
         0.0 => "0".to_owned(),
@@ -45,7 +45,7 @@ pub fn megabytes(bytes: u64) -> String {
 }
 
 /// Bytes with their unit, three significant digits: `512 B`, `5.90 kB` (10^3 bytes), `246 MB` (10^6 bytes).
-pub fn bytes(bytes: u64) -> String {
+pub(crate) fn bytes(bytes: u64) -> String {
     let kilobytes = bytes as f64 / 1e3;
     match kilobytes {
         999.5.. => format!("{} MB", megabytes(bytes)),
@@ -57,7 +57,7 @@ pub fn bytes(bytes: u64) -> String {
 /// A unit of time with the decimals that show three significant digits of the smallest time of a group, so that all
 /// times of the group can be compared digit by digit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TimeScale {
+pub(crate) struct TimeScale {
     unit: &'static str,
     units_per_second: f64,
     decimals: usize,
@@ -65,7 +65,7 @@ pub struct TimeScale {
 
 impl TimeScale {
     /// The scale for a group whose smallest time that is not zero is `smallest`.
-    pub fn for_smallest(smallest: Duration) -> Self {
+    pub(crate) fn for_smallest(smallest: Duration) -> Self {
         Self::for_seconds(smallest.as_secs_f64())
     }
 
@@ -79,7 +79,7 @@ impl TimeScale {
     }
 
     /// `time` in this scale, with its unit.
-    pub fn show(self, time: Duration) -> String {
+    pub(crate) fn show(self, time: Duration) -> String {
         self.show_seconds(time.as_secs_f64())
     }
 
@@ -90,12 +90,12 @@ impl TimeScale {
 }
 
 /// One time by itself, three significant digits with the unit: `2.88 s`, `85.0 ms`, `45.7 us`.
-pub fn single_time(time: Duration) -> String {
+pub(crate) fn single_time(time: Duration) -> String {
     seconds(time.as_secs_f64())
 }
 
 /// [`single_time`] of seconds.
-pub fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         1e15.. => format!("{seconds:e} s"),
         _ => TimeScale::for_seconds(seconds).show_seconds(seconds),
@@ -103,7 +103,7 @@ pub fn seconds(seconds: f64) -> String {
 }
 
 /// A ratio of times: two decimals, or as many as two significant digits need.
-pub fn time_ratio(ratio: f64) -> String {
+pub(crate) fn time_ratio(ratio: f64) -> String {
     match ratio {
         0.0995.. => format!("{ratio:.2}"),
         0.00995.. => format!("{ratio:.3}"),
@@ -112,7 +112,7 @@ pub fn time_ratio(ratio: f64) -> String {
 }
 
 /// A ratio of times with its interval: `0.72 [0.70, 0.74]`.
-pub fn ratio_cell(estimate: &RatioEstimate) -> String {
+pub(crate) fn ratio_cell(estimate: &RatioEstimate) -> String {
     let ratio = time_ratio(estimate.ratio);
     match &estimate.interval {
         Some(interval) => format!("{ratio} [{}, {}]", time_ratio(interval.low), time_ratio(interval.high)),
@@ -121,22 +121,22 @@ pub fn ratio_cell(estimate: &RatioEstimate) -> String {
 }
 
 /// A ratio of sizes, three decimals; `-` where there is nothing to divide by.
-pub fn size_ratio(bytes: u64, of: u64) -> String {
+pub(crate) fn size_ratio(bytes: u64, of: u64) -> String {
     if of == 0 { "-".to_owned() } else { three_decimals(bytes as f64 / of as f64) }
 }
 
 /// A ratio of sizes that is known: three decimals, as sizes are exact.
-pub fn three_decimals(ratio: f64) -> String {
+pub(crate) fn three_decimals(ratio: f64) -> String {
     format!("{ratio:.3}")
 }
 
 /// A ratio for readers who compute with it: four decimals.
-pub fn four_decimals(ratio: f64) -> String {
+pub(crate) fn four_decimals(ratio: f64) -> String {
     format!("{ratio:.4}")
 }
 
 /// A multiple of any quantity: three significant digits, three decimals near 1, where sizes differ by little, and at most four.
-pub fn multiple(multiple: f64) -> String {
+pub(crate) fn multiple(multiple: f64) -> String {
     match multiple {
         0.9..1.1 => format!("{multiple:.3}"),
         0.0995.. => three_digits(multiple),
@@ -145,25 +145,25 @@ pub fn multiple(multiple: f64) -> String {
 }
 
 /// A part of 1 in percent, with its unit.
-pub fn percent(part: f64, decimals: usize) -> String {
+pub(crate) fn percent(part: f64, decimals: usize) -> String {
     format!("{:.decimals$} %", part * 100.0)
 }
 
 /// A part of 1 in percent with one decimal and its sign, without the unit: `-1.2`.
-pub fn signed_percent(part: f64) -> String {
+pub(crate) fn signed_percent(part: f64) -> String {
     let text = format!("{:+.1}", part * 100.0);
     // No difference has no direction.
     if text == "-0.0" { "+0.0".to_owned() } else { text }
 }
 
 /// A share in percent: one decimal below 10, none above.
-pub fn share(part: f64) -> String {
+pub(crate) fn share(part: f64) -> String {
     percent(part, if part < 0.0995 { 1 } else { 0 })
 }
 
 /// A share in percent where nearly all and nearly none matter: one decimal, three within 0.1 % of the ends. Only all is 100 %,
 /// and only none is 0 %.
-pub fn exact_share(part: f64) -> String {
+pub(crate) fn exact_share(part: f64) -> String {
     let is_near_end = !(0.001..=0.999).contains(&part);
     percent(
         part,
@@ -178,12 +178,12 @@ pub fn exact_share(part: f64) -> String {
 }
 
 /// A rate, three significant digits and at most two decimals.
-pub fn rate(rate: f64) -> String {
+pub(crate) fn rate(rate: f64) -> String {
     three_digits(rate)
 }
 
 /// `value` as `show` writes it; a dash where there is none.
-pub fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+pub(crate) fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), show)
 }
 

@@ -10,10 +10,11 @@ use super::{
     slug,
 };
 use crate::document::Table;
+use crate::number::{four_decimals, multiple, or_dash};
 use crate::sections::experiments::{
     statement::stored_sentence,
     tables::{baseline, measured_at, published_at},
-    words::{estimate, figure as figure_text, ratio},
+    words::{estimate, figure as figure_text},
 };
 use crate::sections::names::short_name;
 
@@ -124,7 +125,7 @@ fn row(quantity: &Quantity<'_>, pair: &Pair<'_>) -> Row {
         variant: pair.label.to_owned(),
         tip: vec![
             format!("{}, {}: {what}", pair.label, quantity.name),
-            format!("{text}, a multiple of {}", ratio(value)),
+            format!("{text}, a multiple of {}", multiple(value)),
         ],
         class,
         shapes: vec![shape],
@@ -147,7 +148,7 @@ fn row(quantity: &Quantity<'_>, pair: &Pair<'_>) -> Row {
 
 /// Both multiples, published first.
 fn right(pair: &Pair<'_>) -> String {
-    let text = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), ratio);
+    let text = |value: Option<f64>| or_dash(value, multiple);
     format!("{} / {}", text(pair.published), text(pair.measured))
 }
 
@@ -167,7 +168,12 @@ fn description(quantities: &[Quantity<'_>]) -> String {
             .pairs
             .iter()
             .filter_map(|pair| {
-                Some(format!("{} {} published, {} measured", pair.label, ratio(pair.published?), ratio(pair.measured?)))
+                Some(format!(
+                    "{} {} published, {} measured",
+                    pair.label,
+                    multiple(pair.published?),
+                    multiple(pair.measured?)
+                ))
             })
             .collect();
         text.push_str(&format!(" {}: {}.", quantity.name, pairs.join("; ")));
@@ -180,7 +186,7 @@ fn data(quantities: &[Quantity<'_>]) -> Table {
         Table::with_columns(&["quantity", "arm", "published", "#published multiple", "measured", "#measured multiple"]);
     for quantity in quantities {
         for pair in &quantity.pairs {
-            let multiple = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"));
+            let multiple = |value: Option<f64>| or_dash(value, four_decimals);
             let text = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
             table.row([
                 quantity.name.to_owned(),

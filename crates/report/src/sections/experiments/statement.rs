@@ -13,11 +13,8 @@
 
 use repackbench_records::{Figure, Statement, StatementValue, StoredStatement, Unit};
 
-use super::{
-    wording::wording,
-    words::{figure, ratio},
-};
-use crate::number::{percent, thousands, three_decimals};
+use super::{wording::wording, words::figure};
+use crate::number;
 
 /// A statement as a sentence that begins with a capital letter, unless it begins with a name.
 pub fn sentence(statement: &Statement) -> String {
@@ -152,13 +149,13 @@ fn capitalized(words: &str) -> String {
 
 fn figure_text(of: &Figure, style: &str) -> String {
     let show = |value: f64| match (style, of.unit) {
-        ("size", Unit::Ratio) => three_decimals(value),
-        ("part", Unit::Share) => part(value),
+        ("size", Unit::Ratio) => number::three_decimals(value),
+        ("part", Unit::Share) => number::exact_share(value),
         // Units of tables end at microseconds.
         (_, Unit::Seconds) if (0.5e-9..1e-7).contains(&value) => format!("{:.0} ns", value * 1e9),
-        ("kib", Unit::Bytes) => format!("{} KiB", thousands(value as u64 >> 10)),
+        ("kib", Unit::Bytes) => format!("{} KiB", number::thousands(value as u64 >> 10)),
         (nouns, Unit::Count) if nouns.contains('/') => counted(value, nouns),
-        (_, Unit::Ratio) => ratio(value),
+        (_, Unit::Ratio) => number::multiple(value),
         (_, unit) => signed(value, unit),
     };
     match of.interval.filter(|_| style != "value") {
@@ -174,16 +171,7 @@ fn signed(value: f64, unit: Unit) -> String {
 
 fn counted(value: f64, nouns: &str) -> String {
     let (one, many) = nouns.split_once('/').unwrap_or((nouns, nouns));
-    format!("{} {}", thousands(value as u64), if value == 1.0 { one } else { many })
-}
-
-/// A share, with as many decimals as keep nearly all apart from all and nearly none from none.
-fn part(value: f64) -> String {
-    match value {
-        0.0 | 1.0 => percent(value, 0),
-        0.001..=0.999 => percent(value, 1),
-        _ => percent(value, 3),
-    }
+    number::counted(value as u64, one, many)
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use repackbench_records::{ExperimentColumn, ExperimentRow, ExperimentTable, Unit};
 
-use super::words::{estimate, figure, ratio};
+use super::words::{estimate, figure};
 use crate::document::{Align, Table};
+use crate::number;
 
 /// The figures of a quantity that are 1 as multiples.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -116,7 +117,7 @@ pub(crate) fn listing(table: &ExperimentTable) -> Option<Table> {
 fn multiple(value: Option<f64>, of: Option<f64>) -> String {
     match (value, of) {
         (Some(value), Some(of)) if value == of => "1".to_owned(),
-        (Some(value), Some(of)) => ratio(value / of),
+        (Some(value), Some(of)) => number::multiple(value / of),
         _ => "-".to_owned(),
     }
 }

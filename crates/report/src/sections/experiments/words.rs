@@ -1,10 +1,8 @@
 //! Verdicts and figures as text.
 
-use std::time::Duration;
-
 use repackbench_records::{Estimate, Experiment, Outcome, Unit};
 
-use crate::number::{megabytes, share, single_time, thousands};
+use crate::number::{bytes, multiple, seconds, share, thousands};
 
 /// All verdicts, reproduced claims first.
 const OUTCOMES: [Outcome; 5] =
@@ -41,29 +39,14 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
         return "-".to_owned();
     }
     match unit {
-        Unit::Seconds => match Duration::try_from_secs_f64(value) {
-            Ok(time) => single_time(time),
-            Err(_) => format!("{value:e} s"),
-        },
+        Unit::Seconds => seconds(value),
         Unit::Bytes => bytes(value.round() as u64),
         // Without commas between thousands, as others print it.
         Unit::Identifier => format!("{value:.0}"),
         Unit::Count if value.fract() == 0.0 => thousands(value as u64),
         Unit::Count => format!("{value:.1}"),
-        Unit::Ratio => ratio(value),
+        Unit::Ratio => multiple(value),
         Unit::Share => share(value),
-    }
-}
-
-/// Bytes in MB, or in kB for fewer: averages of small files would have no digits in MB.
-fn bytes(bytes: u64) -> String {
-    let kilobytes = bytes as f64 / 1e3;
-    match kilobytes {
-        999.5.. => format!("{} MB", megabytes(bytes)),
-        99.95.. => format!("{kilobytes:.0} kB"),
-        9.995.. => format!("{kilobytes:.1} kB"),
-        0.9995.. => format!("{kilobytes:.2} kB"),
-        _ => format!("{bytes} B"),
     }
 }
 
@@ -73,16 +56,6 @@ pub(crate) fn estimate(estimate: &Estimate, unit: Unit) -> String {
     match estimate.interval {
         Some([low, high]) => format!("{value} [{}, {}]", figure(low, unit), figure(high, unit)),
         None => value,
-    }
-}
-
-/// A multiple: three decimals near 1, where sizes differ by little.
-pub(crate) fn ratio(ratio: f64) -> String {
-    match ratio {
-        0.9..1.1 => format!("{ratio:.3}"),
-        0.0995..9.995 => format!("{ratio:.2}"),
-        9.995.. => format!("{ratio:.1}"),
-        _ => format!("{ratio:.4}"),
     }
 }
 
