@@ -21,7 +21,7 @@ use crate::{
 ///
 /// git is not patched: a preloaded library replaces the functions of zlib, and reads every codec whose
 /// chunks can be decoded on their own, with dictionaries too. The command works on the directory of
-/// the variant, where plain git stops at the guard and this git does not. Nothing is left behind, and
+/// the variant, where plain git stops at the guard and this git does not. No temporary files remain, and
 /// any number of commands may run at once. git writes zlib, unless --codec, or repackbench.codec in
 /// the configuration of the variant, names another codec for packs and loose objects. What leaves a
 /// variant by push, fetch, clone or bundle is always zlib.

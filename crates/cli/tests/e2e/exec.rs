@@ -191,7 +191,7 @@ fn passes_on_exit_status_and_signals() {
         program::run(Command::new("kill").args(["-TERM", &running.id().to_string()])).exits(exit::OK);
         assert_eq!((said.as_str(), running.wait().unwrap().code()), ("ready\n", Some(9)));
     }
-    // Nothing is left behind, not even by a command that a signal ended.
+    // No temporary files remain, not even after a command that a signal ended.
     let folder = scratch.join("temporary");
     fs::create_dir(&folder).unwrap();
     for repo in [variant.clone(), Fixture::get("history").repo()] {

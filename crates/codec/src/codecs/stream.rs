@@ -58,15 +58,15 @@ impl<M: Machine> Codec for StreamCodec<M> {
         deflater.restart(payload.len() as u64)?;
         let mut rest = payload;
         loop {
-            let (piece, behind) = rest.split_at_checked(PIECE_LEN).unwrap_or((rest, &[]));
-            deflate_piece(deflater, piece, behind.is_empty(), pieces, &mut |stored| {
+            let (piece, following) = rest.split_at_checked(PIECE_LEN).unwrap_or((rest, &[]));
+            deflate_piece(deflater, piece, following.is_empty(), pieces, &mut |stored| {
                 out.extend_from_slice(stored);
                 Ok(())
             })?;
-            if behind.is_empty() {
+            if following.is_empty() {
                 break;
             }
-            rest = behind;
+            rest = following;
         }
         if self.checksum {
             out.extend_from_slice(&checksum::of(payload).to_le_bytes());

@@ -252,7 +252,7 @@ fn read_to_vec(mut file: &File, len: u64, stored: &mut Vec<u8>) -> std::io::Resu
 fn expect_whole_file(path: &Path, stored_len: u64, consumed: u64) -> Result<()> {
     match stored_len.checked_sub(consumed) {
         Some(0) => Ok(()),
-        rest => Err(damaged(path, format!("{} bytes behind it", rest.unwrap_or_default()))),
+        rest => Err(damaged(path, format!("{} trailing bytes", rest.unwrap_or_default()))),
     }
 }
 

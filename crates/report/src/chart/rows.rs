@@ -205,7 +205,7 @@ impl Columns {
 
     /// Draws the texts of a row and returns the middle of its marks.
     fn texts(&self, drawing: &mut Drawing, row: &Row, top: f64) -> f64 {
-        // On a phone, grid lines are behind texts.
+        // On a phone, texts are drawn over grid lines.
         let class = match (self.width, row.is_muted) {
             (Width::Wide, false) => "",
             (Width::Wide, true) => "muted",

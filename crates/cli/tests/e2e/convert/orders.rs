@@ -298,7 +298,7 @@ fn damage_gives_the_same_error_in_every_order() {
             }
             let refused = |options: &[&str]| {
                 let outcome = converted(&repo, options, &scratch.join("out")).exits(exit::BAD_INPUT);
-                assert_eq!(scratch.names(), [""; 0], "{options:?}: nothing is left behind");
+                assert_eq!(scratch.names(), [""; 0], "{options:?}: no files remain");
                 outcome.error_line()
             };
             let expected = refused(&[]);

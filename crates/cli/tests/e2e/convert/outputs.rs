@@ -1,4 +1,4 @@
-//! Where `convert` puts its output, and what it never overwrites or leaves behind.
+//! The place of the output of `convert`: it overwrites nothing unasked, and failed runs leave no files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

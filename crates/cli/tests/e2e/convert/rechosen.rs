@@ -29,7 +29,7 @@ fn keeps_all_objects_reachable_or_not() {
         repackbench([Path::new("verify"), &source, &out]).exits(exit::OK);
         git::assert_refuses_plainly(&out);
     }
-    assert_eq!(scratch.names().len(), 8, "nothing else is left behind");
+    assert_eq!(scratch.names().len(), 8, "no other files remain");
 }
 
 #[test]

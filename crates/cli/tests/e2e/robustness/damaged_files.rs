@@ -16,7 +16,7 @@ fn refuses(repo: &Path, file: &Path, what: &str) {
     assert_eq!(outcome.code, Some(exit::BAD_INPUT), "{what}: {}{}", outcome.text(), outcome.stderr);
     let name = file.file_name().expect("a name").to_string_lossy();
     assert!(outcome.error_line().contains(&*name), "{what}: {name} is not named: {}", outcome.stderr);
-    assert_eq!(scratch.names(), [""; 0], "{what}: nothing is left behind");
+    assert_eq!(scratch.names(), [""; 0], "{what}: no files remain");
 }
 
 /// Damages the loose object of `HEAD:loose.txt` in a copy of the fixture `work-tree`.

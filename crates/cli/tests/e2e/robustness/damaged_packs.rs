@@ -20,7 +20,7 @@ fn refuses(repo: &Path, pack: &Path, what: &str) -> String {
         convert.args(["convert", "--quiet", "--codec", "zstd:5"]).args(options);
         let outcome = program::run(convert.arg(repo).arg("-o").arg(scratch.join("variant")));
         assert_refused(&outcome, pack, what);
-        assert_eq!(scratch.names(), [""; 0], "{what}: nothing is left behind");
+        assert_eq!(scratch.names(), [""; 0], "{what}: no files remain");
         outcome.error_line()
     };
     let line = refused(&[]);

@@ -12,7 +12,7 @@ fn refusal(name: &str) -> String {
         command().args(["convert", "--codec", "zstd:5"]).arg(source).arg("-o").arg(scratch.join("variant")),
     );
     let line = outcome.exits(exit::BAD_INPUT).error_line();
-    assert_eq!(scratch.names(), [""; 0], "nothing is left behind");
+    assert_eq!(scratch.names(), [""; 0], "no files remain");
     line
 }
 

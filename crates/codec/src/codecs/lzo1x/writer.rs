@@ -58,19 +58,19 @@ impl<'a> Writer<'a> {
         self.literals(literals);
         let Match { distance, length } = found;
         if length <= MAX_NEAR_LEN && distance <= NEAR_DISTANCE {
-            let behind = distance - 1;
-            self.put2((length - 1) << 5 | (behind & 7) << 2, behind >> 3);
+            let code = distance - 1;
+            self.put2((length - 1) << 5 | (code & 7) << 2, code >> 3);
         } else if length == 3 && count >= 4 && distance <= AFTER_LITERALS_DISTANCE {
-            let behind = distance - NEAR_DISTANCE - 1;
-            self.put2((behind & 3) << 2, behind >> 2);
+            let code = distance - NEAR_DISTANCE - 1;
+            self.put2((code & 3) << 2, code >> 2);
         } else if distance <= MIDDLE_DISTANCE {
             self.length_code(0x20, length, MAX_MIDDLE_LEN);
-            let behind = (distance - 1) << 2;
-            self.put2(behind, behind >> 8);
+            let code = (distance - 1) << 2;
+            self.put2(code, code >> 8);
         } else {
-            let behind = distance - MIDDLE_DISTANCE;
-            self.length_code(0x10 | behind >> 11 & 8, length, MAX_FAR_LEN);
-            self.put2(behind << 2, behind >> 6 & 0xff);
+            let code = distance - MIDDLE_DISTANCE;
+            self.length_code(0x10 | code >> 11 & 8, length, MAX_FAR_LEN);
+            self.put2(code << 2, code >> 6 & 0xff);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The object store behind the interface that libraries expect.
+//! Implements the object-store interface of the gix crates.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -55,26 +55,26 @@ fn next_streamed(content: &[u8], mut at: usize) -> Option<Range<usize>> {
     loop {
         let dollar = find(b'$', content, at)?;
         let matched = matched(content.get(dollar..)?);
-        let behind = dollar + matched;
+        let after = dollar + matched;
         let before = pending.take().filter(|pending| pending.end == dollar);
         if matched < b"$Id".len() {
-            at = behind + 1;
+            at = after + 1;
             continue;
         }
-        match content.get(behind)? {
-            b'$' => return Some(dollar..behind + 1),
+        match content.get(after)? {
+            b'$' => return Some(dollar..after + 1),
             b':' => {
                 let start = before.map_or(dollar, |before| before.start);
-                let end = behind + 1 + memchr2(b'$', b'\n', content.get(behind + 1..)?)?;
+                let end = after + 1 + memchr2(b'$', b'\n', content.get(after + 1..)?)?;
                 at = end + 1;
                 if content.get(end) == Some(&b'$') && !is_foreign(content.get(start..at)?) {
                     return Some(start..at);
                 }
             }
             // In git's comparison the NUL ends the searched word, and so is matched as well.
-            0 => at = behind + 2,
+            0 => at = after + 2,
             _ => {
-                at = behind + 1;
+                at = after + 1;
                 pending = Some(before.map_or(dollar, |before| before.start)..at);
             }
         }
@@ -97,12 +97,12 @@ fn next_whole(content: &[u8], mut at: usize) -> Option<Range<usize>> {
         if matched(content.get(dollar..)?) < b"$Id".len() {
             continue;
         }
-        let behind = dollar + b"$Id".len();
-        match content.get(behind)? {
-            b'$' => return Some(dollar..behind + 1),
+        let after = dollar + b"$Id".len();
+        match content.get(after)? {
+            b'$' => return Some(dollar..after + 1),
             b':' => {
-                let end = find(b'$', content, behind + 1)?;
-                let value = content.get(behind + 1..end)?;
+                let end = find(b'$', content, after + 1)?;
+                let value = content.get(after + 1..end)?;
                 // The value's first byte may be a space, and so may its last.
                 let space = find(b' ', value, 1).filter(|space| space + 1 < value.len());
                 if memchr(b'\n', value).is_none() && space.is_none() {

@@ -23,7 +23,7 @@ fn keeps_the_same_history() {
         repackbench([Path::new("verify"), &source, &out]).exits(exit::OK);
         std::fs::remove_dir_all(&fixture.folder).expect("the copy");
     }
-    assert_eq!(scratch.names(), ["zlib:9", "zstd:3"], "nothing is left behind");
+    assert_eq!(scratch.names(), ["zlib:9", "zstd:3"], "no files remain");
 }
 
 #[test]

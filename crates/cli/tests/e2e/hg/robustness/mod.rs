@@ -30,6 +30,6 @@ fn are_refused(commands: &[&[&str]], repo: &Path, what: &str, words: &[&str]) {
         for word in words {
             assert!(line.contains(word), "{what}: {word} is not in: {line}");
         }
-        assert_eq!(scratch.names(), [""; 0], "{what}: nothing is left behind");
+        assert_eq!(scratch.names(), [""; 0], "{what}: no files remain");
     }
 }

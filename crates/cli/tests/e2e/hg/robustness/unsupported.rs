@@ -46,7 +46,7 @@ fn every_command_rejects_by_name_and_writes_nothing() {
             for word in words {
                 assert!(line.contains(word), "{name}: {word} is not in: {line}");
             }
-            assert_eq!(results.names(), [""; 0], "{name}, {arguments:?}: nothing is left behind");
+            assert_eq!(results.names(), [""; 0], "{name}, {arguments:?}: no files remain");
         }
         assert_eq!(snapshot::state(&fixture.folder), before, "{name} was written to");
     }
