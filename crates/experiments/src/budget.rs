@@ -22,8 +22,7 @@ pub(crate) fn time_to_look(budget: &Budget<'_>, weight: u32) -> Result<Option<Du
 
 /// Elapsed time on `clock`.
 pub(crate) fn now(clock: &(dyn Clock + Sync)) -> Result<Duration, ExperimentError> {
-    let reading = clock.read().map_err(Stop::Clock)?;
-    Ok(reading.wall)
+    Ok(clock.read_wall().map_err(Stop::Clock)?)
 }
 
 /// The part of a job that is measured.

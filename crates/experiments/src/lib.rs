@@ -25,6 +25,7 @@ mod on_disk;
 mod probe;
 mod registry;
 mod revision_alone;
+mod samples;
 mod setting;
 mod tables;
 #[cfg(test)]

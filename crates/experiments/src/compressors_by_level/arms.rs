@@ -17,6 +17,7 @@ use super::corpus::Corpus;
 use crate::{
     Context, ExperimentError,
     interleaved::{Runs, interleaved},
+    samples::Samples,
 };
 
 /// The arms of the published table in its order, each with its codec here.
@@ -33,6 +34,17 @@ pub(super) const ARMS: [(&str, &str); 10] = [
     ("lzop 3", "lzo:3"),
 ];
 
+/// Elapsed time: each file is read, compressed and written beside the old one, which is then removed.
+pub(super) const COMPRESS: &str = "compress";
+/// Elapsed time of the way back.
+pub(super) const UNCOMPRESS: &str = "uncompress";
+/// CPU time: all files are compressed from memory to memory.
+pub(super) const COMPRESS_CPU: &str = "compress, CPU";
+/// CPU time of the way back.
+pub(super) const UNCOMPRESS_CPU: &str = "uncompress, CPU";
+/// Elapsed time of writing the compressed files from memory.
+pub(super) const WRITE: &str = "write";
+
 /// The figures of one arm: sizes, and times in seconds, one for each run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Timings {
@@ -40,34 +52,14 @@ pub(super) struct Timings {
     pub(super) allocated: Option<u64>,
     /// Their lengths.
     pub(super) stored: Option<u64>,
-    /// Elapsed time: each file is read, compressed and written beside the old one, which is then removed.
-    pub(super) compress: Vec<f64>,
-    /// Elapsed time of the way back.
-    pub(super) uncompress: Vec<f64>,
-    /// CPU time: all files are compressed from memory to memory.
-    pub(super) compress_cpu: Vec<f64>,
-    /// CPU time of the way back.
-    pub(super) uncompress_cpu: Vec<f64>,
-    /// Elapsed time of writing the compressed files from memory.
-    pub(super) write: Vec<f64>,
+    /// Seconds of [`COMPRESS`] and the quantities that follow it.
+    pub(super) samples: Samples,
 }
 
 impl Timings {
     /// Whether there is no complete run.
     pub(super) fn is_empty(&self) -> bool {
-        self.compress.is_empty()
-    }
-
-    fn truncate(&mut self, runs: u32) {
-        let runs = usize::try_from(runs).unwrap_or(usize::MAX);
-        let all = [
-            &mut self.compress,
-            &mut self.uncompress,
-            &mut self.compress_cpu,
-            &mut self.uncompress_cpu,
-            &mut self.write,
-        ];
-        all.into_iter().for_each(|values| values.truncate(runs));
+        self.samples.get(COMPRESS).is_empty()
     }
 }
 
@@ -96,7 +88,7 @@ pub(super) fn time_compressors(
         bench.in_place(coder, timings)?;
         bench.in_memory(Coder::new(spec)?, timings)
     })?;
-    timings.iter_mut().for_each(|timings| timings.truncate(runs.done));
+    timings.iter_mut().for_each(|timings| timings.samples.truncate(runs.done));
     fs::remove_dir_all(folder).map_err(|error| ExperimentError::io("remove", folder, error))?;
     Ok((timings, runs))
 }
@@ -176,7 +168,7 @@ impl Bench<'_> {
             measure(clock, || in_place::compress(root, names, &mut coder.encoder, self.context.progress))
                 .map_err(clock_error)?;
         timings.stored = Some(stored?);
-        timings.compress.push(sample.wall.as_secs_f64());
+        timings.samples.push(COMPRESS, sample.wall.as_secs_f64());
         // A file system may allocate blocks only when it writes files out.
         sync_file_system(root).map_err(|error| ExperimentError::io("write out", root, error))?;
         timings.allocated = Some(self.allocated(coder.form)?);
@@ -186,12 +178,12 @@ impl Bench<'_> {
             in_place::uncompress(root, names, &mut coder.decoder, limit, &NoProgress)
         })
         .map_err(clock_error)?;
-        let is_first = timings.uncompress.is_empty();
+        let is_first = timings.samples.get(UNCOMPRESS).is_empty();
         if content? != self.corpus.bytes() || is_first && !self.is_as_it_was()? {
             let why = format!("{:?} files do not uncompress to what they were", coder.form.name());
             return Err(ExperimentError::Refused { experiment: super::NAME, why });
         }
-        timings.uncompress.push(sample.wall.as_secs_f64());
+        timings.samples.push(UNCOMPRESS, sample.wall.as_secs_f64());
         Ok(())
     }
 
@@ -232,7 +224,7 @@ impl Bench<'_> {
         })
         .map_err(clock_error)?;
         encoded.map_err(failed)?;
-        timings.compress_cpu.push(cpu(sample));
+        timings.samples.push(COMPRESS_CPU, cpu(sample));
         let mut is_same = true;
         let (decoded, sample) = measure(clock, || {
             pieces(stored, lengths).zip(files).try_for_each(|(stored, (_, expected))| {
@@ -244,7 +236,7 @@ impl Bench<'_> {
         })
         .map_err(clock_error)?;
         decoded.map_err(failed)?;
-        if timings.uncompress_cpu.is_empty() {
+        if timings.samples.get(UNCOMPRESS_CPU).is_empty() {
             // Checked once, while no clock runs.
             for (stored, (_, expected)) in pieces(stored, lengths).zip(files) {
                 content.clear();
@@ -256,8 +248,8 @@ impl Bench<'_> {
             let why = format!("{:?} files do not decode to what they were", coder.form.name());
             return Err(ExperimentError::Refused { experiment: super::NAME, why });
         }
-        timings.uncompress_cpu.push(cpu(sample));
-        timings.write.push(self.write()?);
+        timings.samples.push(UNCOMPRESS_CPU, cpu(sample));
+        timings.samples.push(WRITE, self.write()?);
         Ok(())
     }
 

@@ -27,6 +27,7 @@ use super::{
 use crate::{
     Context, ExperimentError,
     interleaved::{Runs, interleaved},
+    samples::Samples,
 };
 
 /// The name of this part in messages.
@@ -57,53 +58,31 @@ pub(super) const ARMS: [(&str, &str, bool); 4] = [
     ("gzip 6, little memory", "zlib:6", true),
 ];
 
-/// The figures of one arm, one for each run: seconds, and the kernel's counters.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct MemoryTimes {
-    pub(super) write: Vec<f64>,
-    pub(super) read: Vec<f64>,
-    pub(super) read_again: Vec<f64>,
-    /// The bytes read from the device.
-    pub(super) from_device: Vec<f64>,
-    /// The part of the files' pages that was cached at the end.
-    pub(super) cached: Vec<f64>,
-    /// The most that the group held, in bytes.
-    pub(super) peak: Vec<f64>,
-    /// The number of times that the limit was reached.
-    pub(super) limit_hits: Vec<u64>,
-}
+/// The seconds of the passes of an arm.
+pub(super) const WRITE: &str = "write";
+pub(super) const READ: &str = "read";
+pub(super) const READ_AGAIN: &str = "read again";
+/// All passes.
+pub(super) const PASSES: [&str; 3] = [WRITE, READ, READ_AGAIN];
+/// The bytes read from the device.
+pub(super) const FROM_DEVICE: &str = "from device";
+/// The part of the files' pages that was cached at the end.
+pub(super) const CACHED: &str = "cached";
+/// The most that the group held, in bytes.
+pub(super) const PEAK: &str = "peak";
+/// The number of times that the limit was reached.
+pub(super) const LIMIT_HITS: &str = "limit hits";
 
-impl MemoryTimes {
-    /// The sum of all three passes.
-    pub(super) fn total(&self) -> Vec<f64> {
-        let reads = self.read.iter().zip(&self.read_again);
-        self.write.iter().zip(reads).map(|(write, (read, again))| write + read + again).collect()
+/// Adds a run. The kernel does not report all counters everywhere.
+fn push(samples: &mut Samples, passes: &Passes, cached: f64, usage: GroupUsage) {
+    for (pass, time) in [WRITE, READ, READ_AGAIN].into_iter().zip(passes.times) {
+        samples.push(pass, time.as_secs_f64());
     }
-
-    fn push(&mut self, passes: &Passes, cached: f64, usage: GroupUsage) {
-        let [write, read, read_again] = passes.times;
-        self.write.push(write.as_secs_f64());
-        self.read.push(read.as_secs_f64());
-        self.read_again.push(read_again.as_secs_f64());
-        self.from_device.extend(passes.from_device.map(|bytes| bytes as f64));
-        self.cached.push(cached);
-        self.peak.extend(usage.peak_bytes.map(|bytes| bytes as f64));
-        self.limit_hits.extend(usage.limit_hits);
+    let counters = [(FROM_DEVICE, passes.from_device), (PEAK, usage.peak_bytes), (LIMIT_HITS, usage.limit_hits)];
+    for (counter, value) in counters {
+        value.into_iter().for_each(|value| samples.push(counter, value as f64));
     }
-
-    fn truncate(&mut self, runs: u32) {
-        let runs = usize::try_from(runs).unwrap_or(usize::MAX);
-        let all = [
-            &mut self.write,
-            &mut self.read,
-            &mut self.read_again,
-            &mut self.from_device,
-            &mut self.cached,
-            &mut self.peak,
-        ];
-        all.into_iter().for_each(|values| values.truncate(runs));
-        self.limit_hits.truncate(runs);
-    }
+    samples.push(CACHED, cached);
 }
 
 /// The measured figures.
@@ -118,7 +97,7 @@ pub(super) struct LittleMemory {
     /// The limit of the limited groups, in bytes.
     pub(super) limit: u64,
     /// One for each of [`ARMS`]; empty if nothing was measured.
-    pub(super) arms: Vec<MemoryTimes>,
+    pub(super) arms: Vec<Samples>,
     /// Why nothing could be measured.
     pub(super) refused: Option<StatementValue>,
 }
@@ -160,7 +139,7 @@ pub(super) fn measure_little_memory(
         copies: set.copies,
         set_bytes: set.bytes,
         limit: set.limit(),
-        arms: vec![MemoryTimes::default(); ARMS.len()],
+        arms: vec![Samples::default(); ARMS.len()],
         refused: None,
     };
     let limit = found.limit;
@@ -173,7 +152,7 @@ pub(super) fn measure_little_memory(
         let entered = groups.limited(is_limited.then_some(limit), || set.passes(context, &mut coder));
         let (passes, usage) =
             entered.map_err(|error| ExperimentError::Refused { experiment: super::NAME, why: error.to_string() })?;
-        times.push(&passes?, set.cached()?, usage);
+        push(times, &passes?, set.cached()?, usage);
         set.remove()
     })?;
     found.arms.iter_mut().for_each(|times| times.truncate(runs.done));
@@ -402,7 +381,7 @@ mod tests {
             let root = scratch.path().join("set");
             let mut set = Set::new(&corpora.all[0], &root, 1 << 18, 4096).unwrap();
             assert!(set.copies > 1 && set.names.len() as u64 == 30 * set.copies);
-            let mut times = MemoryTimes::default();
+            let mut times = Samples::default();
             for (_, spec, _) in &ARMS[1..3] {
                 let mut coder = Coder::new(spec)?;
                 set.prepare(&mut coder)?;
@@ -410,7 +389,7 @@ mod tests {
                 // All of it as a rule; a machine that is short of memory may evict some.
                 assert!(set.cached()? > 0.0);
                 let usage = GroupUsage { peak_bytes: Some(9), ..GroupUsage::default() };
-                times.push(&passes, 1.0, usage);
+                push(&mut times, &passes, 1.0, usage);
                 // Compares contents as well as lengths.
                 for (name, (_, content)) in set.names.iter().zip(corpora.all[0].files.iter().cycle()) {
                     let mut back = Vec::new();
@@ -420,11 +399,12 @@ mod tests {
                 set.remove()?;
                 assert!(!root.exists());
             }
-            assert_eq!((times.total().len(), times.peak.len(), times.limit_hits.len()), (2, 2, 0));
-            let parts = times.write.iter().zip(&times.read).zip(&times.read_again);
-            assert!(times.total().iter().zip(parts).all(|(all, ((a, b), c))| *all == a + b + c));
+            let runs = |times: &Samples, quantity: &str| times.get(quantity).len();
+            assert_eq!((times.sum(&PASSES).len(), runs(&times, PEAK), runs(&times, LIMIT_HITS)), (2, 2, 0));
+            let parts = times.get(WRITE).iter().zip(times.get(READ)).zip(times.get(READ_AGAIN));
+            assert!(times.sum(&PASSES).iter().zip(parts).all(|(all, ((a, b), c))| *all == a + b + c));
             times.truncate(1);
-            assert_eq!((times.total().len(), times.cached.len()), (1, 1));
+            assert_eq!((times.sum(&PASSES).len(), runs(&times, CACHED)), (1, 1));
             Err(ExperimentError::Interrupted)
         });
         assert!(outcome.is_err_and(|error| error.is_interruption()));

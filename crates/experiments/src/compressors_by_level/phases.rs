@@ -4,14 +4,17 @@ use std::{
     fs::{self, File},
     io::Write,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use repackbench_records::{Figure, Statement};
+use repackbench_timing::clock::Clock;
 
 use crate::{
     Context, ExperimentError,
+    budget::now,
     interleaved::{Runs, interleaved},
+    samples::Samples,
 };
 
 /// The name of this part in messages.
@@ -24,36 +27,33 @@ pub(super) const FEW: u32 = 1_000;
 /// The published length of a file.
 pub(super) const LENGTH: usize = 10_000;
 
+/// The phases of a file.
+pub(super) const OPEN: &str = "open";
+pub(super) const WRITE: &str = "write";
+pub(super) const CLOSE: &str = "close";
+
 /// The files of an arm and their times. The number of files is [`MANY`], or fewer where the budget is short, or [`FEW`].
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PhaseTimes {
     pub(super) files: u32,
     pub(super) length: usize,
-    /// Seconds, one for each run.
-    pub(super) open: Vec<f64>,
-    pub(super) write: Vec<f64>,
-    pub(super) close: Vec<f64>,
+    /// Seconds of [`OPEN`], [`WRITE`] and [`CLOSE`].
+    pub(super) samples: Samples,
 }
 
 impl PhaseTimes {
     fn new(files: u32, length: usize) -> Self {
-        PhaseTimes { files, length, open: Vec::new(), write: Vec::new(), close: Vec::new() }
+        PhaseTimes { files, length, samples: Samples::default() }
     }
 
     /// The sum of all three.
     pub(super) fn total(&self) -> Vec<f64> {
-        let opened_and_closed = self.open_and_close();
-        opened_and_closed.iter().zip(&self.write).map(|(rest, write)| rest + write).collect()
+        self.samples.sum(&[OPEN, CLOSE, WRITE])
     }
 
     /// The sum of opening and closing.
     pub(super) fn open_and_close(&self) -> Vec<f64> {
-        self.open.iter().zip(&self.close).map(|(open, close)| open + close).collect()
-    }
-
-    fn truncate(&mut self, runs: u32) {
-        let runs = usize::try_from(runs).unwrap_or(usize::MAX);
-        [&mut self.open, &mut self.write, &mut self.close].into_iter().for_each(|values| values.truncate(runs));
+        self.samples.sum(&[OPEN, CLOSE])
     }
 }
 
@@ -78,16 +78,17 @@ pub(super) fn time_phases(
 ) -> Result<(Phases, Runs), ExperimentError> {
     let what = WHAT;
     let content = vec![b'x'; LENGTH];
-    let began = Instant::now();
-    write_files(&folder.join("phases"), &mut PhaseTimes::new(FEW, LENGTH), &content)?;
-    let many = fitting(began.elapsed(), wanted, share).min(many);
+    let began = now(context.clock)?;
+    write_files(context.clock, &folder.join("phases"), &mut PhaseTimes::new(FEW, LENGTH), &content)?;
+    let few = now(context.clock)?.saturating_sub(began);
+    let many = fitting(few, wanted, share).min(many);
     let arms = [(many, LENGTH), (many, 0), (FEW, LENGTH), (FEW, 0)];
     let mut phases: Vec<PhaseTimes> = arms.iter().map(|(files, length)| PhaseTimes::new(*files, *length)).collect();
     let mut runs = interleaved(context, what, arms.len(), wanted, share, &mut |_, arm| {
         let Some(times) = phases.get_mut(arm) else { return Ok(()) };
-        write_files(&folder.join("phases"), times, &content)
+        write_files(context.clock, &folder.join("phases"), times, &content)
     })?;
-    phases.iter_mut().for_each(|times| times.truncate(runs.done));
+    phases.iter_mut().for_each(|times| times.samples.truncate(runs.done));
     if many < MANY && runs.left_out.is_empty() {
         let fewer = Statement::new("fewer-files").with("what", what);
         let fewer = fewer.with("files", Figure::count(many)).with("wanted", Figure::count(MANY));
@@ -108,31 +109,39 @@ fn fitting(few: Duration, wanted: u32, share: Option<Duration>) -> u32 {
 }
 
 /// Writes the files of `times` into the new folder `folder`, which is removed again, and adds the times. Removing is not timed.
-fn write_files(folder: &Path, times: &mut PhaseTimes, content: &[u8]) -> Result<(), ExperimentError> {
+fn write_files(
+    clock: &(dyn Clock + Sync),
+    folder: &Path,
+    times: &mut PhaseTimes,
+    content: &[u8],
+) -> Result<(), ExperimentError> {
     fs::create_dir_all(folder).map_err(|error| ExperimentError::io("make", folder, error))?;
     let names: Vec<PathBuf> = (0..times.files).map(|number| folder.join(format!("file{number}"))).collect();
     let content = content.get(..times.length).unwrap_or(content);
     let (mut open, mut write, mut close) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     for name in &names {
         let failed = |error| ExperimentError::io("write", name, error);
-        let start = Instant::now();
+        let start = now(clock)?;
         let mut file = File::create_new(name).map_err(failed)?;
-        let opened = Instant::now();
+        let opened = now(clock)?;
         file.write_all(content).map_err(failed)?;
-        let written = Instant::now();
+        let written = now(clock)?;
         drop(file);
-        open += opened - start;
-        write += written - opened;
-        close += written.elapsed();
+        let closed = now(clock)?;
+        open += opened.saturating_sub(start);
+        write += written.saturating_sub(opened);
+        close += closed.saturating_sub(written);
     }
-    times.open.push(open.as_secs_f64());
-    times.write.push(write.as_secs_f64());
-    times.close.push(close.as_secs_f64());
+    times.samples.push(OPEN, open.as_secs_f64());
+    times.samples.push(WRITE, write.as_secs_f64());
+    times.samples.push(CLOSE, close.as_secs_f64());
     fs::remove_dir_all(folder).map_err(|error| ExperimentError::io("remove", folder, error))
 }
 
 #[cfg(test)]
 mod tests {
+    use repackbench_timing::clock::SystemClock;
+
     use super::*;
 
     #[test]
@@ -151,10 +160,10 @@ mod tests {
         let target = folder.path().join("phases");
         let mut times = PhaseTimes::new(20, 100);
         for _ in 0..2 {
-            write_files(&target, &mut times, &[1; 300]).unwrap();
+            write_files(&SystemClock::new(), &target, &mut times, &[1; 300]).unwrap();
             assert!(!target.exists());
         }
-        assert_eq!((times.open.len(), times.write.len(), times.close.len(), times.total().len()), (2, 2, 2, 2));
+        assert_eq!([OPEN, WRITE, CLOSE].map(|phase| times.samples.get(phase).len()), [2; 3]);
         assert!(times.total().iter().zip(times.open_and_close()).all(|(all, part)| *all >= part && part > 0.0));
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     Context, ExperimentError,
     interleaved::{Runs, interleaved},
     revision_alone::{DiskUse, disk_use, fetch_alone},
+    samples::Samples,
 };
 
 /// The name of this part in messages.
@@ -25,20 +26,23 @@ const SPEC: &str = "store";
 /// The stores.
 pub(super) const STORES: [(&str, StoreKind); 2] = [("files", StoreKind::Loose), ("B-tree", StoreKind::Btree)];
 
+/// Reading, decoding, encoding, verifying and writing.
+pub(super) const MAKE: &str = "make";
+/// The time until all of it was on the disk.
+pub(super) const SYNC: &str = "sync";
+
 /// The figures of one store.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct StoreTimes {
     pub(super) size: Option<DiskUse>,
-    /// Seconds of reading, decoding, encoding, verifying and writing; one for each run.
-    pub(super) make: Vec<f64>,
-    /// Seconds until all of it was on the disk.
-    pub(super) sync: Vec<f64>,
+    /// Seconds of [`MAKE`] and [`SYNC`].
+    pub(super) samples: Samples,
 }
 
 impl StoreTimes {
     /// The sum of both: a store that leaves its writing to the sync gains nothing.
     pub(super) fn make_and_sync(&self) -> Vec<f64> {
-        self.make.iter().zip(&self.sync).map(|(make, sync)| make + sync).collect()
+        self.samples.sum(&[MAKE, SYNC])
     }
 }
 
@@ -110,11 +114,7 @@ pub(super) fn measure_stores(
         Err(error) => return Err(error),
     };
     runs.left_out.splice(0..0, without_few);
-    let done = usize::try_from(runs.done).unwrap_or(usize::MAX);
-    for times in stores.all.iter_mut().chain(&mut stores.few) {
-        times.make.truncate(done);
-        times.sync.truncate(done);
-    }
+    stores.all.iter_mut().chain(&mut stores.few).for_each(|times| times.samples.truncate(runs.done));
     Ok((stores, runs))
 }
 
@@ -131,8 +131,8 @@ fn write_store(
     let layout = Layout { store, ..Layout::default() };
     let (conversion, _) = convert(source, &spec, layout, &ConvertJob::new(target, context.control()))?;
     times.size = Some(disk_use(&target.join("objects"))?);
-    times.make.push(conversion.elapsed.as_secs_f64());
-    times.sync.push(conversion.sync.as_secs_f64());
+    times.samples.push(MAKE, conversion.elapsed.as_secs_f64());
+    times.samples.push(SYNC, conversion.sync.as_secs_f64());
     fs::remove_dir_all(target).map_err(|error| ExperimentError::io("remove", target, error))
 }
 
@@ -157,7 +157,7 @@ mod tests {
             let context = Context { source: &source, ..*context };
             let (stores, runs) = measure_stores(&context, &revision, scratch.path(), 1, None)?;
             assert!(stores.few.is_empty() && runs.done == 1, "{runs:?} {stores:?}");
-            assert!(stores.all.iter().all(|times| times.make.len() == 1 && times.size.is_some()));
+            assert!(stores.all.iter().all(|times| times.samples.get(MAKE).len() == 1 && times.size.is_some()));
             let why = words(&runs.left_out).concat();
             assert!(why.contains("1,000 files were left out: git update-index: it takes 999 of 1000 paths."), "{why}");
             Err(ExperimentError::Interrupted)

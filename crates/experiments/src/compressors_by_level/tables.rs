@@ -8,10 +8,10 @@ use repackbench_records::{
 
 use super::{
     Compressors, Figures,
-    arms::{ARMS, Timings},
-    little_memory::{self, LittleMemory},
-    phases::{FEW, LENGTH, MANY, PhaseTimes},
-    stores::{STORES, StoreTimes},
+    arms::{self, ARMS},
+    little_memory::{self, LittleMemory, PASSES},
+    phases::{self, FEW, LENGTH, MANY, PhaseTimes},
+    stores::{self, STORES, StoreTimes},
 };
 use crate::{interleaved::ratio_of, tables::column};
 
@@ -48,10 +48,6 @@ fn corpus_title(id: &str, corpus: &Compressors) -> StoredStatement {
     title.with("bytes", Figure::bytes(corpus.bytes as f64)).into()
 }
 
-fn median(values: &[f64]) -> Option<Estimate> {
-    median_estimate(values.to_vec())
-}
-
 fn exact(bytes: Option<u64>) -> Option<Estimate> {
     bytes.map(|bytes| Estimate::exact(bytes as f64))
 }
@@ -64,8 +60,8 @@ fn compressor_table(published: Option<&PublishedTable>, corpus: &Compressors) ->
         row.push(None);
         let measured = vec![
             exact(timings.allocated),
-            median(&timings.compress),
-            median(&timings.uncompress),
+            timings.samples.median(arms::COMPRESS),
+            timings.samples.median(arms::UNCOMPRESS),
             exact(timings.stored),
         ];
         ExperimentRow { label: (*label).to_owned(), published: row, measured }
@@ -80,15 +76,16 @@ fn compressor_table(published: Option<&PublishedTable>, corpus: &Compressors) ->
 fn processor_table(corpus: &Compressors) -> ExperimentTable {
     let first = corpus.timings.first();
     let rows = ARMS.iter().zip(&corpus.timings).map(|((label, _), timings)| {
-        let to_first = |of: fn(&Timings) -> &Vec<f64>| {
-            first.and_then(|first| ratio_of(of(timings), of(first))).map(|found| found.estimate)
+        let to_first = |quantity: &str| {
+            let ratio = ratio_of(timings.samples.get(quantity), first?.samples.get(quantity))?;
+            Some(ratio.estimate)
         };
         let measured = vec![
-            median(&timings.compress_cpu),
-            median(&timings.uncompress_cpu),
-            median(&timings.write),
-            to_first(|timings| &timings.compress_cpu),
-            to_first(|timings| &timings.uncompress_cpu),
+            timings.samples.median(arms::COMPRESS_CPU),
+            timings.samples.median(arms::UNCOMPRESS_CPU),
+            timings.samples.median(arms::WRITE),
+            to_first(arms::COMPRESS_CPU),
+            to_first(arms::UNCOMPRESS_CPU),
         ];
         ExperimentRow { label: (*label).to_owned(), published: vec![None; measured.len()], measured }
     });
@@ -122,16 +119,16 @@ fn corpus_table(published: Option<&PublishedTable>, figures: &Figures) -> Experi
 
 fn phase_table(figures: &Figures) -> ExperimentTable {
     let rows = figures.phases.0.iter().map(|times: &PhaseTimes| {
-        let parts = ratio_of(&times.open_and_close(), &times.write).filter(|_| times.length > 0);
+        let parts = ratio_of(&times.open_and_close(), times.samples.get(phases::WRITE)).filter(|_| times.length > 0);
         let per_file = |seconds: Vec<f64>| {
             let files = f64::from(times.files.max(1));
             median_estimate(seconds.into_iter().map(|time| time / files).collect())
         };
         let measured = vec![
-            median(&times.open),
-            median(&times.write),
-            median(&times.close),
-            median(&times.total()),
+            times.samples.median(phases::OPEN),
+            times.samples.median(phases::WRITE),
+            times.samples.median(phases::CLOSE),
+            median_estimate(times.total()),
             per_file(times.total()),
             parts.map(|found| found.estimate),
         ];
@@ -172,9 +169,9 @@ fn store_table(what: Statement, stores: &[StoreTimes]) -> ExperimentTable {
         let measured = vec![
             exact(times.size.map(|size| size.allocated)),
             exact(times.size.map(|size| size.bytes)),
-            median(&times.make),
-            median(&times.sync),
-            median(&times.make_and_sync()),
+            times.samples.median(stores::MAKE),
+            times.samples.median(stores::SYNC),
+            median_estimate(times.make_and_sync()),
             to_files.map(|found| found.estimate),
         ];
         ExperimentRow { label: (*label).to_owned(), published: vec![None; measured.len()], measured }
@@ -197,20 +194,21 @@ fn memory_table(found: &LittleMemory) -> ExperimentTable {
         little_memory::ARMS.iter().zip(&found.arms).enumerate().map(|(number, ((label, _, is_limited), times))| {
             // The arm without a limit precedes it.
             let free = number.checked_sub(1).and_then(|before| found.arms.get(before)).filter(|_| *is_limited);
-            let to_free = |of: &dyn Fn(&little_memory::MemoryTimes) -> Vec<f64>| {
-                free.and_then(|free| ratio_of(&of(times), &of(free))).map(|found| found.estimate)
+            let to_free = |quantities: &[&str]| {
+                let ratio = ratio_of(&times.sum(quantities), &free?.sum(quantities))?;
+                Some(ratio.estimate)
             };
             let measured = vec![
                 exact(Some(found.limit).filter(|_| *is_limited)),
-                median(&times.write),
-                median(&times.read),
-                median(&times.read_again),
-                median(&times.total()),
-                to_free(&|times| times.total()),
-                to_free(&|times| times.read_again.clone()),
-                median(&times.from_device),
-                median(&times.cached),
-                median(&times.peak),
+                times.median(little_memory::WRITE),
+                times.median(little_memory::READ),
+                times.median(little_memory::READ_AGAIN),
+                median_estimate(times.sum(&PASSES)),
+                to_free(&PASSES),
+                to_free(&[little_memory::READ_AGAIN]),
+                times.median(little_memory::FROM_DEVICE),
+                times.median(little_memory::CACHED),
+                times.median(little_memory::PEAK),
             ];
             ExperimentRow { label: (*label).to_owned(), published: vec![None; measured.len()], measured }
         });

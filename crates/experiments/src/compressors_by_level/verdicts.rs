@@ -24,8 +24,8 @@ use repackbench_records::{ClaimOutcome, Figure, Outcome, Published, Statement, S
 
 use super::{
     Figures, arm,
-    arms::Timings,
-    phases::{FEW, LENGTH, Phases},
+    arms::{COMPRESS, COMPRESS_CPU, Timings, UNCOMPRESS, UNCOMPRESS_CPU},
+    phases::{FEW, LENGTH, Phases, WRITE},
     stores::{StoreTimes, Stores},
 };
 use crate::interleaved::ratio_of;
@@ -67,27 +67,15 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
         ("lzo-7-size", lzo_size("lzo-7-size", "lzo -7", "lzop 7")),
         (
             "lzo-decompress",
-            lzo_time(
-                "lzo-decompress",
-                by("decompressing", "gzip -3"),
-                found.cpu("gzip 3", "lzop 7", |timings| &timings.uncompress_cpu),
-            ),
+            lzo_time("lzo-decompress", by("decompressing", "gzip -3"), found.times("gzip 3", "lzop 7", UNCOMPRESS_CPU)),
         ),
         (
             "lzo-7-compress",
-            lzo_time(
-                "lzo-7-compress",
-                by("compressing", "lzo -7"),
-                found.cpu("lzop 7", "gzip 3", |timings| &timings.compress_cpu),
-            ),
+            lzo_time("lzo-7-compress", by("compressing", "lzo -7"), found.times("lzop 7", "gzip 3", COMPRESS_CPU)),
         ),
         (
             "lzo-3-compress",
-            lzo_time(
-                "lzo-3-compress",
-                by("compressing", "gzip -3"),
-                found.cpu("gzip 3", "lzop 3", |timings| &timings.compress_cpu),
-            ),
+            lzo_time("lzo-3-compress", by("compressing", "gzip -3"), found.times("gzip 3", "lzop 3", COMPRESS_CPU)),
         ),
         ("lzo-3-size", lzo_size("lzo-3-size", "lzo -3", "lzop 3")),
         ("lzo-level", judge_lzo_level(&found)),
@@ -121,13 +109,13 @@ impl Found<'_> {
     }
 
     /// One arm's times as a multiple of another's.
-    fn cpu(&self, one: &str, other: &str, of: fn(&Timings) -> &Vec<f64>) -> Option<Ratio> {
-        ratio_of(of(self.of(one)?), of(self.of(other)?))
+    fn times(&self, one: &str, other: &str, quantity: &str) -> Option<Ratio> {
+        ratio_of(self.of(one)?.samples.get(quantity), self.of(other)?.samples.get(quantity))
     }
 
     /// The elapsed times of compressing in place.
     fn compress(&self, one: &str, other: &str) -> Option<Ratio> {
-        self.cpu(one, other, |timings| &timings.compress)
+        self.times(one, other, COMPRESS)
     }
 }
 
@@ -219,7 +207,7 @@ fn judge_factor(published: Option<f64>, phases: &Phases) -> Judgement {
         return missing();
     };
     let (Some(gain), Some(parts)) =
-        (ratio_of(&full.total(), &empty.total()), ratio_of(&full.open_and_close(), &full.write))
+        (ratio_of(&full.total(), &empty.total()), ratio_of(&full.open_and_close(), full.samples.get(WRITE)))
     else {
         return missing();
     };
@@ -301,8 +289,8 @@ fn btree_time(stores: &[StoreTimes]) -> Option<Ratio> {
 
 /// CPU time decides; the published elapsed time, which includes the file system, stands beside it.
 fn judge_lzo_level(found: &Found<'_>) -> Judgement {
-    let cpu = found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress_cpu);
-    let elapsed = found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress);
+    let cpu = found.times("lzop 9", "lzop 3", UNCOMPRESS_CPU);
+    let elapsed = found.times("lzop 9", "lzop 3", UNCOMPRESS);
     let elapsed = elapsed.map(|elapsed| Statement::new("with-the-file-system").with("ratio", &elapsed.estimate));
     of_lzo(takes_the_same(Statement::new("decompressing-lzo-9"), cpu.as_ref())).because(elapsed)
 }

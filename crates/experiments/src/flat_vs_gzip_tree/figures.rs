@@ -7,23 +7,25 @@ use repackbench_records::Estimate;
 
 use super::{
     git_arm::GitArm,
-    readings::Readings,
     seeks::DiskReads,
     trees::{COPIES, Kind},
 };
-use crate::interleaved::ratio_of;
+use crate::{
+    interleaved::ratio_of,
+    samples::{ELAPSED, Samples},
+};
 
 /// All measured figures.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     /// The published reading of each tree, by its label.
-    pub(super) raw: BTreeMap<String, Readings>,
+    pub(super) raw: BTreeMap<String, Samples>,
     /// The decoding reading of each compressed kind: run r reads copy r modulo [`COPIES`].
-    pub(super) decoded: BTreeMap<Kind, Readings>,
+    pub(super) decoded: BTreeMap<Kind, Samples>,
     /// The readings without decoding of the same runs and copies.
-    pub(super) beside_decoded: BTreeMap<Kind, Readings>,
+    pub(super) beside_decoded: BTreeMap<Kind, Samples>,
     /// One run of the published command on each tree.
-    pub(super) by_command: BTreeMap<String, Readings>,
+    pub(super) by_command: BTreeMap<String, Samples>,
     pub(super) disk: BTreeMap<String, DiskReads>,
     pub(super) git: GitArm,
     /// Whether folders and inodes were dropped as well.
@@ -32,21 +34,21 @@ pub(super) struct Figures {
 
 /// The ratio of one tree's times to another's.
 pub(super) fn ratio_between(figures: &Figures, one: &str, other: &str) -> Option<Ratio> {
-    ratio_of(&figures.raw.get(one)?.elapsed, &figures.raw.get(other)?.elapsed)
+    ratio_of(figures.raw.get(one)?.get(ELAPSED), figures.raw.get(other)?.get(ELAPSED))
 }
 
 /// The ratio of one kind to another over all copies that were written side by side. Differences between copies are a level of their own,
 /// above differences between runs.
-pub(super) fn fair_ratio(raw: &BTreeMap<String, Readings>, one: Kind, other: Kind) -> Option<Ratio> {
-    ratio_over_copies(raw, one, other, |readings| readings.elapsed.clone())
+pub(super) fn fair_ratio(raw: &BTreeMap<String, Samples>, one: Kind, other: Kind) -> Option<Ratio> {
+    ratio_over_copies(raw, one, other, |readings| readings.get(ELAPSED).to_vec())
 }
 
 /// The ratio of the values that `of` derives from readings.
 pub(super) fn ratio_over_copies(
-    raw: &BTreeMap<String, Readings>,
+    raw: &BTreeMap<String, Samples>,
     one: Kind,
     other: Kind,
-    of: fn(&Readings) -> Vec<f64>,
+    of: fn(&Samples) -> Vec<f64>,
 ) -> Option<Ratio> {
     let mut values = Vec::new();
     for copy in 0..COPIES {
@@ -78,10 +80,10 @@ impl LayoutError {
 }
 
 /// The later copies of each kind, compared with the second one.
-pub(super) fn layout_errors(raw: &BTreeMap<String, Readings>) -> Vec<LayoutError> {
+pub(super) fn layout_errors(raw: &BTreeMap<String, Samples>) -> Vec<LayoutError> {
     let mut errors = Vec::new();
     for kind in Kind::PUBLISHED {
-        let times = |label: &str| raw.get(label).map(|readings| &readings.elapsed);
+        let times = |label: &str| raw.get(label).map(|readings| readings.get(ELAPSED));
         for number in 3..COPIES + 2 {
             let (copy, of) = (kind.copy(number), kind.copy(2));
             if let (Some(first), Some(later)) = (times(&of), times(&copy))

@@ -25,7 +25,6 @@ use repackbench_writer::{
 use super::{
     copies::by_copy,
     reading::{chill, measure_children},
-    readings::Readings,
     trees::COPIES,
 };
 use crate::{
@@ -33,6 +32,7 @@ use crate::{
     interleaved::{Runs, interleaved},
     probe,
     revision_alone::{BRANCH, disk_use, fetch_alone},
+    samples::{ELAPSED, Samples},
 };
 
 /// The program that checks out.
@@ -75,21 +75,21 @@ pub(super) const WHAT: &str = "checking out of loose objects, cold";
 #[derive(Debug, Default)]
 pub(super) struct GitArm {
     /// The readings of each of [`ARMS`]: run r reads copy r modulo [`COPIES`].
-    pub(super) readings: Vec<Readings>,
+    pub(super) readings: Vec<Samples>,
     /// The total length of the loose objects of each.
     pub(super) bytes: Vec<u64>,
 }
 
 impl GitArm {
     /// The readings of that arm, if there are any.
-    pub(super) fn get(&self, arm: usize) -> Option<&Readings> {
-        self.readings.get(arm).filter(|readings| !readings.elapsed.is_empty())
+    pub(super) fn get(&self, arm: usize) -> Option<&Samples> {
+        self.readings.get(arm).filter(|readings| !readings.get(ELAPSED).is_empty())
     }
 
     /// The elapsed time of that arm as a multiple of that of its flat arm.
     pub(super) fn to_flat(&self, arm: usize) -> Option<Estimate> {
         let flat = ARMS.get(arm)?.flat;
-        if flat == arm { None } else { by_copy(&self.get(arm)?.elapsed, &self.get(flat)?.elapsed) }
+        if flat == arm { None } else { by_copy(self.get(arm)?.get(ELAPSED), self.get(flat)?.get(ELAPSED)) }
     }
 }
 
@@ -121,7 +121,7 @@ pub(super) fn measure_checkouts(
         Err(error) => return Err(error),
     };
     let paths: Vec<&Path> = variants.iter().map(PathBuf::as_path).collect();
-    let mut arm = GitArm { readings: vec![Readings::default(); ARMS.len()], bytes: Vec::new() };
+    let mut arm = GitArm { readings: vec![Samples::default(); ARMS.len()], bytes: Vec::new() };
     for path in ARMS.iter().filter_map(|arm| paths.get(place_of(arm.spec))) {
         arm.bytes.push(disk_use(&path.join("objects"))?.bytes);
     }
@@ -132,7 +132,7 @@ pub(super) fn measure_checkouts(
         let copies = copies.of(place_of(read.spec));
         let Some(copy) = copies.get((run % COPIES) as usize) else { return Ok(()) };
         let folder = root.join("checkout");
-        readings.push(match read.by {
+        readings.push_times(match read.by {
             By::Git => check_out_by_git(context, copy, &folder, revision, drops_all)?,
             By::Replay => {
                 let (sample, counts) = check_out(context, copy, &folder, drops_all)?;

@@ -4,7 +4,7 @@
 //! - [`reading`]: the published reading, which decompresses nothing, and one that decompresses;
 //! - [`git_arm`]: loose objects of a real checkout, flat and compressed;
 //! - [`seeks`]: the places of the files, and their modelled reading time;
-//! - [`readings`]: the times of one arm; [`figures`]: all measured figures and the ratios of them; [`copies`]: ratios over several copies;
+//! - [`figures`]: all measured figures and the ratios of them; [`copies`]: ratios over several copies;
 //! - [`verdicts`]: the verdict on each claim;
 //! - [`tables`]: the figures beside the published ones.
 
@@ -12,7 +12,6 @@ mod copies;
 mod figures;
 mod git_arm;
 mod reading;
-mod readings;
 mod seeks;
 mod tables;
 mod trees;
@@ -122,7 +121,7 @@ fn read_published(
         let Some(tree) = arms.get(arm) else { return Ok(()) };
         chill(&tree.files(), figures.drops_all)?;
         let sample = read_cold(tree, How::Raw, context.clock)?;
-        figures.raw.entry(tree.label()).or_default().push(sample);
+        figures.raw.entry(tree.label()).or_default().push_times(sample);
         Ok(())
     })?;
     figures.raw.values_mut().for_each(|readings| readings.truncate(runs.done));
@@ -152,7 +151,7 @@ fn read_decoding(
         chill(&tree.files(), figures.drops_all)?;
         let sample = read_cold(tree, *how, context.clock)?;
         let of = if *how == How::Decoded { &mut figures.decoded } else { &mut figures.beside_decoded };
-        of.entry(*kind).or_default().push(sample);
+        of.entry(*kind).or_default().push_times(sample);
         Ok(())
     })?;
     let both = [&mut figures.decoded, &mut figures.beside_decoded];
@@ -179,7 +178,7 @@ fn read_as_published(
         let Some(tree) = arms.get(arm).filter(|_| !is_missing) else { return Ok(()) };
         chill(&tree.files(), figures.drops_all)?;
         match read_by_command(tree, context.clock)? {
-            Some(sample) => figures.by_command.entry(tree.label()).or_default().push(sample),
+            Some(sample) => figures.by_command.entry(tree.label()).or_default().push_times(sample),
             None => is_missing = true,
         }
         Ok(())

@@ -1,6 +1,5 @@
 //! The figures beside the published ones, and where the set-up differs.
 
-use repackbench_analysis::median_estimate;
 use repackbench_records::{
     Estimate, ExperimentRow, ExperimentTable, Figure, Published, PublishedTable, Statement, StatementValue,
     StoredStatement, Unit,
@@ -14,7 +13,11 @@ use super::{
     reading::How,
     trees::{ALONE, COPIES, Kind, Trees},
 };
-use crate::{ExperimentError, tables::column};
+use crate::{
+    ExperimentError,
+    samples::{CPU, ELAPSED},
+    tables::column,
+};
 
 /// All tables.
 pub(super) fn tables(
@@ -48,9 +51,9 @@ fn reading_table(published: Option<&PublishedTable>, trees: &Trees, figures: &Fi
         let readings = figures.raw.get(&label);
         let disk = figures.disk.get(&label);
         let mut measured = vec![
-            readings.and_then(|readings| median_estimate(readings.elapsed.clone())),
-            figures.by_command.get(&label).and_then(|readings| median_estimate(readings.elapsed.clone())),
-            readings.and_then(|readings| median_estimate(readings.cpu.clone())),
+            readings.and_then(|readings| readings.median(ELAPSED)),
+            figures.by_command.get(&label).and_then(|readings| readings.median(ELAPSED)),
+            readings.and_then(|readings| readings.median(CPU)),
             disk.and_then(|reads| reads.seeks).map(|seeks| Estimate::exact(seeks as f64)),
         ];
         measured.extend(devices.iter().map(|device| disk.map(|reads| Estimate::exact(reads.modelled(device)))));
@@ -130,10 +133,10 @@ fn decoding_table(figures: &Figures) -> ExperimentTable {
         let to_flat = readings
             .zip(flat)
             .filter(|_| kind != Kind::Flat)
-            .and_then(|(one, flat)| by_copy(&one.elapsed, &flat.elapsed));
+            .and_then(|(one, flat)| by_copy(one.get(ELAPSED), flat.get(ELAPSED)));
         let measured = vec![
-            readings.and_then(|readings| median_estimate(readings.elapsed.clone())),
-            readings.and_then(|readings| median_estimate(readings.cpu.clone())),
+            readings.and_then(|readings| readings.median(ELAPSED)),
+            readings.and_then(|readings| readings.median(CPU)),
             to_flat,
         ];
         ExperimentRow { label: label.to_owned(), published: vec![None; 3], measured }
@@ -149,8 +152,8 @@ fn git_table(figures: &Figures) -> ExperimentTable {
     let rows = git_arm::ARMS.iter().enumerate().map(|(number, arm)| {
         let readings = figures.git.get(number);
         let measured = vec![
-            readings.and_then(|readings| median_estimate(readings.elapsed.clone())),
-            readings.and_then(|readings| median_estimate(readings.cpu.clone())),
+            readings.and_then(|readings| readings.median(ELAPSED)),
+            readings.and_then(|readings| readings.median(CPU)),
             figures.git.to_flat(number),
             figures.git.bytes.get(number).map(|bytes| Estimate::exact(*bytes as f64)),
         ];

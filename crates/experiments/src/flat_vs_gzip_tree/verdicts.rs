@@ -24,10 +24,10 @@ use repackbench_records::{ClaimOutcome, Estimate, Figure, Outcome, Published, St
 use super::{
     figures::{Figures, LayoutError, copy_label, fair_ratio, layout_errors, ratio_between, ratio_over_copies},
     git_arm::DECIDING,
-    readings::Readings,
     seeks::DiskReads,
     trees::{ALONE, COPIES, Kind},
 };
+use crate::samples::{CPU, ELAPSED, Samples};
 
 /// A layout error agrees with the published one if it is at most this many times as large.
 const TWICE: f64 = 2.0;
@@ -144,14 +144,14 @@ struct Waits {
     part: Option<f64>,
 }
 
-fn waits(raw: &BTreeMap<String, Readings>) -> Waits {
-    fn waited(readings: &Readings) -> Vec<f64> {
-        readings.elapsed.iter().zip(&readings.cpu).map(|(elapsed, cpu)| (elapsed - cpu).max(0.0)).collect()
+fn waits(raw: &BTreeMap<String, Samples>) -> Waits {
+    fn waited(readings: &Samples) -> Vec<f64> {
+        readings.get(ELAPSED).iter().zip(readings.get(CPU)).map(|(elapsed, cpu)| (elapsed - cpu).max(0.0)).collect()
     }
     let part = |kind: Kind| {
         let of_copies = (0..COPIES).filter_map(|copy| raw.get(&copy_label(kind, copy)));
         let parts = of_copies.flat_map(|readings| {
-            waited(readings).into_iter().zip(readings.elapsed.clone()).map(|(waited, elapsed)| waited / elapsed)
+            waited(readings).into_iter().zip(readings.get(ELAPSED)).map(|(waited, elapsed)| waited / elapsed)
         });
         median_estimate(parts.filter(|part| part.is_finite()).collect()).map(|found| found.value)
     };
@@ -237,12 +237,12 @@ mod tests {
     use super::*;
     use crate::{flat_vs_gzip_tree::git_arm::GitArm, interleaved::ratio_of};
 
-    fn readings(elapsed: &[f64]) -> Readings {
-        Readings { elapsed: elapsed.to_vec(), ..Readings::default() }
+    fn readings(elapsed: &[f64]) -> Samples {
+        [(ELAPSED, elapsed.to_vec())].into()
     }
 
     /// The raw values of 2005.
-    fn published_raw() -> BTreeMap<String, Readings> {
+    fn published_raw() -> BTreeMap<String, Samples> {
         let table = published_experiment(super::super::NAME).unwrap().table("reading").unwrap();
         table.rows.iter().map(|row| (row.label.clone(), readings(&row.samples))).collect()
     }
@@ -254,7 +254,7 @@ mod tests {
         let labels: Vec<String> = errors.iter().map(LayoutError::label).collect();
         assert_eq!(labels, ["flat-3 / flat-2", "gzip-3 / gzip-2"]);
         assert_eq!(judge_layout(Some(0.03), &errors).outcome, Outcome::Reproduced);
-        let sparse = ratio_of(&raw["gzip-1"].elapsed, &raw["flat-1"].elapsed).unwrap();
+        let sparse = ratio_of(raw["gzip-1"].get(ELAPSED), raw["flat-1"].get(ELAPSED)).unwrap();
         assert_eq!(takes("it", &[1.4], Some(&sparse)).outcome, Outcome::Reproduced);
         // Two pairs of copies, which differ from each other by half of the effect, say too little about others.
         let fair = fair_ratio(&raw, Kind::Gzip, Kind::Flat).unwrap();
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(takes("it", &[0.97], Some(&fair)).outcome, Outcome::Undecided);
     }
 
-    fn copies(ratios: [f64; 4]) -> BTreeMap<String, Readings> {
+    fn copies(ratios: [f64; 4]) -> BTreeMap<String, Samples> {
         let flat: Vec<f64> = (0..12).map(|run| 10.0 + f64::from(run % 3) * 0.01).collect();
         let mut raw = BTreeMap::new();
         for (number, ratio) in (2..).zip(ratios) {
@@ -345,7 +345,8 @@ mod tests {
         // All but a second is CPU time, and that second is halved.
         for (label, found) in &mut raw {
             let waited = if label.starts_with("gzip") { 0.5 } else { 1.0 };
-            found.cpu = found.elapsed.iter().map(|elapsed| elapsed - waited).collect();
+            let cpu = found.get(ELAPSED).iter().map(|elapsed| elapsed - waited).collect();
+            found.set(CPU, cpu);
         }
         let found = waits(&raw);
         assert!((found.ratio.unwrap().estimate.value - 0.5).abs() < 1e-6);
@@ -391,7 +392,7 @@ mod tests {
         // Six runs of four copies, in which a checkout from compressed objects takes half as long again.
         let flat: Vec<f64> = (0..6).map(|run| 10.0 + f64::from(run % 3) * 0.01).collect();
         let slower = flat.iter().map(|time| time * 1.5).collect::<Vec<_>>();
-        let arm = GitArm { readings: vec![readings(&flat), readings(&slower), Readings::default()], bytes: vec![] };
+        let arm = GitArm { readings: vec![readings(&flat), readings(&slower), Samples::default()], bytes: vec![] };
         assert!((arm.to_flat(DECIDING).unwrap().value - 1.5).abs() < 1e-9);
         assert_eq!(arm.to_flat(0), None);
         assert_eq!(GitArm::default().to_flat(DECIDING), None);

@@ -4,19 +4,20 @@ use repackbench_analysis::{Judgement, Ratio, SAME, takes};
 use repackbench_records::{Figure, Outcome, Statement};
 
 use crate::{
-    compressors_by_level::little_memory::{ARMS, LittleMemory, MemoryTimes},
+    compressors_by_level::little_memory::{ARMS, CACHED, LIMIT_HITS, LittleMemory, PASSES, READ_AGAIN},
     interleaved::ratio_of,
+    samples::Samples,
 };
 
 /// The arm of this codec, with little memory or without a limit.
-fn arm_of<'a>(found: &'a LittleMemory, spec: &str, limited: bool) -> Option<&'a MemoryTimes> {
+fn arm_of<'a>(found: &'a LittleMemory, spec: &str, limited: bool) -> Option<&'a Samples> {
     let at = ARMS.iter().position(|(_, known, is_limited)| *known == spec && *is_limited == limited)?;
     found.arms.get(at)
 }
 
 /// The times of the arm of this codec with little memory as multiples of those without a limit.
-fn slower(found: &LittleMemory, spec: &str, of: fn(&MemoryTimes) -> Vec<f64>) -> Option<Ratio> {
-    ratio_of(&of(arm_of(found, spec, true)?), &of(arm_of(found, spec, false)?))
+fn slower(found: &LittleMemory, spec: &str, quantities: &[&str]) -> Option<Ratio> {
+    ratio_of(&arm_of(found, spec, true)?.sum(quantities), &arm_of(found, spec, false)?.sum(quantities))
 }
 
 /// Judges flat files by the rule for times. The published figure is an instance: the claim is reproduced as well where they are slower than
@@ -26,20 +27,20 @@ pub(super) fn judge(published: Option<f64>, found: &LittleMemory) -> Judgement {
     if let Some(why) = &found.refused {
         return Judgement::missing(Statement::new("no-limit-on-the-page-cache").with("why", why.clone()));
     }
-    let Some(flat) = slower(found, "store", MemoryTimes::total) else { return Judgement::not_measured(work()) };
+    let Some(flat) = slower(found, "store", &PASSES) else { return Judgement::not_measured(work()) };
     let times = |id: &str, ratio: &Ratio| Statement::new(id).with("ratio", &ratio.estimate);
     let mut shown = vec![times("times-as-long", &flat)];
-    let again = slower(found, "store", |times| times.read_again.clone());
+    let again = slower(found, "store", &[READ_AGAIN]);
     shown.extend(again.map(|again| times("times-for-reading-again", &again)));
-    let gzip = slower(found, "zlib:6", MemoryTimes::total);
+    let gzip = slower(found, "zlib:6", &PASSES);
     shown.extend(gzip.map(|gzip| times("times-for-gzip-6", &gzip)));
-    let free = arm_of(found, "store", false).map(|times| times.cached.as_slice()).unwrap_or_default();
+    let free = arm_of(found, "store", false).map(|times| times.get(CACHED)).unwrap_or_default();
     if let Some(least) = free.iter().copied().min_by(f64::total_cmp).filter(|cached| *cached < 1.0 - SAME) {
         let why = Statement::new("little-memory-without-a-limit").with("cached", Figure::share(least));
         return Judgement::new(Outcome::Undecided, shown, why);
     }
-    let mut hits = arm_of(found, "store", true).into_iter().flat_map(|times| &times.limit_hits);
-    if hits.any(|hits| *hits == 0) {
+    let mut hits = arm_of(found, "store", true).into_iter().flat_map(|times| times.get(LIMIT_HITS));
+    if hits.any(|hits| *hits == 0.0) {
         return Judgement::new(Outcome::Undecided, shown, Statement::new("limit-never-reached"));
     }
     let mut judgement = takes(work(), published.as_slice(), Some(&flat));
@@ -57,31 +58,34 @@ pub(super) fn judge(published: Option<f64>, found: &LittleMemory) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::reason;
+    use crate::{
+        compressors_by_level::little_memory::{READ, WRITE},
+        tests::reason,
+    };
 
     /// Runs that agree within a percent.
     fn times(value: f64) -> Vec<f64> {
         (0..6).map(|run| value * (1.0 + 0.002 * f64::from(run * 5 % 6))).collect()
     }
 
-    fn arm(passes: [f64; 3], hits: u64) -> MemoryTimes {
+    fn arm(passes: [f64; 3], hits: f64) -> Samples {
         let [write, read, read_again] = passes.map(times);
-        MemoryTimes { write, read, read_again, limit_hits: vec![hits; 6], ..MemoryTimes::default() }
+        [(WRITE, write), (READ, read), (READ_AGAIN, read_again), (LIMIT_HITS, vec![hits; 6])].into()
     }
 
     /// Flat files take `slower` times as long with little memory.
-    fn found(slower: f64, hits: u64) -> LittleMemory {
+    fn found(slower: f64, hits: f64) -> LittleMemory {
         let arms = vec![
-            arm([0.5, 0.2, 0.3], 0),
+            arm([0.5, 0.2, 0.3], 0.0),
             arm([0.5 * slower, 0.2 * slower, 0.3 * slower], hits),
-            arm([1.0, 0.5, 0.5], 0),
+            arm([1.0, 0.5, 0.5], 0.0),
             arm([1.0, 1.0, 1.0], hits),
         ];
         LittleMemory { files: 5, copies: 1, set_bytes: 400, limit: 100, arms, refused: None }
     }
 
     fn outcome(slower: f64) -> Outcome {
-        judge(Some(10.0), &found(slower, 3)).outcome
+        judge(Some(10.0), &found(slower, 3.0)).outcome
     }
 
     #[test]
@@ -91,7 +95,7 @@ mod tests {
         assert_eq!(outcome(3.0), Outcome::Changed);
         assert_eq!(outcome(1.001), Outcome::NotReproduced);
         assert_eq!(outcome(0.5), Outcome::NotReproduced);
-        let judgement = judge(Some(10.0), &found(3.0, 3));
+        let judgement = judge(Some(10.0), &found(3.0, 3.0));
         let shown = reason(&judgement.measured);
         assert!(shown.starts_with("3.00 [") && shown.contains("gzip -6"), "{shown}");
         assert!(reason(&judgement.reasons).contains("could hold 25 % of the files' pages"), "{judgement:?}");
@@ -99,14 +103,14 @@ mod tests {
 
     #[test]
     fn limit_that_never_binds_is_undecided() {
-        let judgement = judge(Some(10.0), &found(3.0, 0));
+        let judgement = judge(Some(10.0), &found(3.0, 0.0));
         assert_eq!(judgement.outcome, Outcome::Undecided);
         assert!(reason(&judgement.reasons).contains("never reached"), "{judgement:?}");
-        let mut unknown = found(3.0, 0);
-        unknown.arms.iter_mut().for_each(|times| times.limit_hits.clear());
-        assert_eq!(judge(Some(10.0), &unknown).outcome, Outcome::Changed, "a kernel that does not tell is believed");
-        let mut short = found(3.0, 3);
-        short.arms.iter_mut().for_each(|times| times.write.truncate(3));
+        let mut unknown = found(3.0, 0.0);
+        unknown.arms.iter_mut().for_each(|times| times.set(LIMIT_HITS, Vec::new()));
+        assert_eq!(judge(Some(10.0), &unknown).outcome, Outcome::Changed, "a kernel without the counter is trusted");
+        let mut short = found(3.0, 3.0);
+        short.arms.iter_mut().for_each(|times| times.truncate(3));
         assert_eq!(judge(Some(10.0), &short).outcome, Outcome::Undecided, "three runs have no interval");
         assert_eq!(judge(Some(10.0), &LittleMemory::default()).outcome, Outcome::Undecided);
         let refused = LittleMemory { refused: Some("no such controller".into()), ..LittleMemory::default() };
@@ -119,8 +123,8 @@ mod tests {
     #[test]
     fn little_memory_without_a_limit_is_undecided() {
         let with_cached = |cached: [f64; 2]| {
-            let mut found = found(1.001, 3);
-            found.arms.iter_mut().for_each(|times| times.cached = cached.to_vec());
+            let mut found = found(1.001, 3.0);
+            found.arms.iter_mut().for_each(|times| times.set(CACHED, cached.to_vec()));
             judge(Some(10.0), &found)
         };
         assert_eq!(with_cached([1.0, 0.97]).outcome, Outcome::NotReproduced);

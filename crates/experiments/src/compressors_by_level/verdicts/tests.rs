@@ -7,8 +7,10 @@ use crate::{
         Compressors,
         arms::ARMS,
         commits::Commits,
-        phases::{FEW, MANY, PhaseTimes},
+        phases::{CLOSE, FEW, MANY, OPEN, PhaseTimes},
+        stores::{MAKE, SYNC},
     },
+    samples::Samples,
     tests::outcome_of,
 };
 
@@ -23,11 +25,12 @@ fn timings(figures: [(u64, f64, f64, f64); 10]) -> Vec<Timings> {
     let made = figures.iter().map(|(stored, compress, compress_cpu, uncompress_cpu)| Timings {
         stored: Some(*stored),
         allocated: Some(*stored),
-        compress: times(*compress),
-        uncompress: times(*uncompress_cpu + 1.0),
-        compress_cpu: times(*compress_cpu),
-        uncompress_cpu: times(*uncompress_cpu),
-        write: times(0.1),
+        samples: Samples::from([
+            (COMPRESS, times(*compress)),
+            (UNCOMPRESS, times(*uncompress_cpu + 1.0)),
+            (COMPRESS_CPU, times(*compress_cpu)),
+            (UNCOMPRESS_CPU, times(*uncompress_cpu)),
+        ]),
     });
     made.collect()
 }
@@ -98,7 +101,10 @@ fn figures_as_published_reproduce_the_claims() {
         assert_eq!(outcome(&figures, id), Outcome::NotComparable, "{id}");
     }
     let size = |allocated| Some(crate::revision_alone::DiskUse { bytes: 1, allocated });
-    let store = |allocated, time| StoreTimes { size: size(allocated), make: times(time), sync: times(time) };
+    let store = |allocated, time| StoreTimes {
+        size: size(allocated),
+        samples: [(MAKE, times(time)), (SYNC, times(time))].into(),
+    };
     let all = vec![store(1000, 2.0), store(1200, 1.0)];
     let few = vec![store(100, 1.0), store(110, 4.0)];
     let mut figures_with = Figures { stores: Stores { all, few }, ..Figures::default() };
@@ -127,9 +133,7 @@ fn missing_figures_are_undecided() {
     }
     let mut short = timings(as_published());
     for timings in &mut short {
-        timings.compress.truncate(3);
-        timings.compress_cpu.truncate(3);
-        timings.uncompress_cpu.truncate(3);
+        timings.samples.truncate(3);
     }
     let short = figures(short);
     for id in ["gzip-6", "bzip2-small", "lzo-decompress", "lzo-level"] {
@@ -171,9 +175,11 @@ fn bzip2_is_judged_by_size_and_time() {
 #[test]
 fn empty_files_gain_the_time_of_writing() {
     let phases = |open: f64, write: f64, close: f64, empty: f64| {
-        let full =
-            PhaseTimes { files: MANY, length: LENGTH, open: times(open), write: times(write), close: times(close) };
-        let none = PhaseTimes { files: MANY, length: 0, open: times(empty), write: times(0.0), close: times(0.0) };
+        let arm = |length, phases: [f64; 3]| {
+            let [open, write, close] = phases.map(times);
+            PhaseTimes { files: MANY, length, samples: [(OPEN, open), (WRITE, write), (CLOSE, close)].into() }
+        };
+        let (full, none) = (arm(LENGTH, [open, write, close]), arm(0, [empty, 0.0, 0.0]));
         let few = PhaseTimes { files: FEW, ..full.clone() };
         let figures = Figures { phases: Phases(vec![full, none, few]), ..Figures::default() };
         outcome(&figures, "factor-of-two")
