@@ -2,11 +2,11 @@
 
 use std::{
     fs::{self, File},
-    os::unix::process::CommandExt,
     path::Path,
     process::{Command, Stdio},
 };
 
+use repackbench_client::output;
 use repackbench_writer::WriterError;
 
 use crate::{
@@ -77,18 +77,12 @@ fn evenly<'a, T: Copy>(items: &'a [T], count: usize) -> impl Iterator<Item = T> 
 
 /// The output of git, which ends soon; cancellation is checked afterwards.
 fn answer(context: &Context<'_>, mut command: Command, arguments: &[&str]) -> Result<Vec<u8>, ExperimentError> {
-    let name = format!("git {}", arguments.first().copied().unwrap_or_default());
-    let failed = |why: String| WriterError::Program { command: name.clone(), why };
-    // In a process group of its own, which the terminal does not stop.
-    let output = command.process_group(0).output().map_err(|error| failed(error.to_string()))?;
+    let output = output(&mut command);
     if context.progress.is_cancelled() {
         return Err(ExperimentError::Interrupted);
     }
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(format!("{}: {}", output.status, words.trim())).into());
-    }
-    Ok(output.stdout)
+    let command = format!("git {}", arguments.first().copied().unwrap_or_default());
+    Ok(output.map_err(|error| WriterError::Program { command, why: error.to_string() })?)
 }
 
 /// The id in a line of git's output.

@@ -2,31 +2,27 @@
 
 use std::{
     fs,
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::Stdio,
     time::Duration,
 };
 
-use repackbench_client::find_program;
+use repackbench_client::{find_program, output};
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{Repository, files::Descriptor};
 use repackbench_records::{Estimate, Statement};
 use repackbench_timing::{
     BenchError,
-    arms::cold::ColdCopies,
+    arms::{cold::ColdCopies, stock::run_timed},
     clock::{Sample, measure},
     workloads::{Counter, Counts, HistoryRange, VariantPlace, WorkloadError, WorkloadSpec},
 };
 use repackbench_writer::{
-    ConvertJob, Layout, StoreKind, WriterError, cache::GetOrMakeError, convert, files::files_in_folder_order,
+    ConvertJob, Layout, NoProgress, StoreKind, WriterError, cache::GetOrMakeError, convert,
+    files::files_in_folder_order,
 };
 
-use super::{
-    copies::by_copy,
-    reading::{chill, measure_children},
-    trees::COPIES,
-};
+use super::{copies::by_copy, reading::chill, trees::COPIES};
 use crate::{
     Context, ExperimentError,
     interleaved::{Runs, interleaved},
@@ -182,24 +178,17 @@ fn check_out_by_git(
     revision: &Descriptor,
     drops_all: bool,
 ) -> Result<Sample, ExperimentError> {
-    let run = |mut command: Command| {
-        // A Ctrl-C ends the measurement between two checkouts, and must not reach git.
-        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
-        command.output().map_err(|error| ExperimentError::io("start", command.get_program(), error))
-    };
     fs::create_dir(folder).map_err(|error| ExperimentError::io("create", folder, error))?;
     chill(copy, drops_all)?;
-    bring_in_program(context, copy, run)?;
+    bring_in_program(context, copy)?;
     let mut command = probe::git(context, copy);
     let index = folder.with_extension("index");
     command.env("GIT_WORK_TREE", folder).env("GIT_INDEX_FILE", &index).arg("-C").arg(folder);
     command.args(["-c", "core.bare=false", "checkout", "-q", "-f", BRANCH, "--", "."]);
-    let (ended, sample) = measure_children(context.clock, || run(command))?;
+    command.stdin(Stdio::null());
+    // The user can stop the experiment between two checkouts.
+    let finished = run_timed(&mut command, context.clock, &NoProgress, &mut Vec::new()).map_err(BenchError::from)?;
     let refused = |why: String| Err(ExperimentError::Refused { experiment: super::NAME, why });
-    if !ended.status.success() {
-        let said = String::from_utf8_lossy(&ended.stderr);
-        return refused(format!("git checkout of {}: {}", copy.display(), said.trim_end()));
-    }
     let written = files_in_folder_order(folder)?.len() as u64;
     if written != revision.files {
         return refused(format!(
@@ -209,22 +198,18 @@ fn check_out_by_git(
         ));
     }
     fs::remove_file(&index).map_err(|error| ExperimentError::io("remove", index, error))?;
-    Ok(sample)
+    Ok(finished.sample)
 }
 
 /// Brings git and its libraries into memory, where they are in daily work.
-fn bring_in_program(
-    context: &Context<'_>,
-    copy: &Path,
-    run: impl Fn(Command) -> Result<Output, ExperimentError>,
-) -> Result<(), ExperimentError> {
+fn bring_in_program(context: &Context<'_>, copy: &Path) -> Result<(), ExperimentError> {
     // An error here shows again when git starts.
     if let Ok(program) = find_program(context.options.git.as_os_str()) {
         let _ = fs::read(program);
     }
     let mut command = probe::git(context, copy);
-    command.arg("--version");
-    run(command).map(drop)
+    command.arg("--version").stdin(Stdio::null());
+    output(&mut command).map(drop).map_err(|error| error.of("git --version").into())
 }
 
 /// Checks the revision out of the cold `copy` into `folder`. Opening the repository is part of the time, as it is for git.

@@ -11,11 +11,11 @@ use crate::{
     probe::{Faults, JobUsage},
 };
 
-/// A command that has ended well.
+/// A command that has succeeded.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finished {
+pub struct Finished {
     /// CPU time of the process and of all that it waited for; elapsed time until it was waited for.
-    pub(crate) sample: Sample,
+    pub sample: Sample,
     pub(crate) usage: JobUsage,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Finished {
 ///
 /// # Errors
 /// It cannot be started, ends with another status than 0, or the user wants to stop.
-pub(crate) fn run(
+pub fn run_timed(
     command: &mut Command,
     clock: &dyn Clock,
     progress: &dyn Progress,
@@ -99,7 +99,7 @@ mod tests {
     fn sample_is_the_time_of_children() {
         let mut out = Vec::new();
         let clock = FakeClock::default();
-        let finished = run(&mut shell("echo said; echo aside >&2"), &clock, &NoProgress, &mut out).unwrap();
+        let finished = run_timed(&mut shell("echo said; echo aside >&2"), &clock, &NoProgress, &mut out).unwrap();
         assert_eq!(out, b"said\n");
         let milliseconds = Duration::from_millis;
         let expected = Sample { wall: milliseconds(90), user: milliseconds(30), sys: milliseconds(10), writing: None };
@@ -111,14 +111,14 @@ mod tests {
         let spin = "i=0; while test $i -lt 20000; do i=$((i+1)); done";
         let clock = SystemClock::new();
         let script = format!("sh -c '{spin}' | cat");
-        let finished = run(&mut shell(&script), &clock, &NoProgress, &mut Vec::new()).unwrap();
+        let finished = run_timed(&mut shell(&script), &clock, &NoProgress, &mut Vec::new()).unwrap();
         assert!(finished.sample.user + finished.sample.sys > Duration::from_millis(2), "{finished:?}");
     }
 
     #[test]
     fn errors_name_the_command() {
         let error = |command: &mut Command| {
-            run(command, &SystemClock::new(), &NoProgress, &mut Vec::new()).unwrap_err().to_string()
+            run_timed(command, &SystemClock::new(), &NoProgress, &mut Vec::new()).unwrap_err().to_string()
         };
         let found = error(&mut shell("echo 'fatal: no such thing' >&2; exit 3"));
         assert!(found.ends_with("exit status: 3: fatal: no such thing") && found.starts_with("sh -c "), "{found}");

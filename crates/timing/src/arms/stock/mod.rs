@@ -36,6 +36,7 @@ use std::{
 use repackbench_client::{ChildError, ClientError, Zlib};
 use repackbench_records::{Client, WorkloadLabel};
 
+pub use self::child::{Finished, run_timed};
 pub use self::copies::copy_repository;
 pub(crate) use self::git::{GitReader, GitRow};
 pub use self::git_feature::GitFeature;

@@ -60,7 +60,7 @@ impl<'a> StockRunner<'a> {
         let mut times = Vec::new();
         for _ in 0..STARTS {
             session.go_on()?;
-            let started = child::run(&mut client.start()?, self.clock, self.progress, &mut Ignored)?;
+            let started = child::run_timed(&mut client.start()?, self.clock, self.progress, &mut Ignored)?;
             times.push(started.sample.user.saturating_add(started.sample.sys));
         }
         Ok(median_duration(&mut times).unwrap_or_default())
@@ -98,7 +98,7 @@ impl<'a> StockRunner<'a> {
         let scratch = scratch_of(client)?;
         let mut prepared = client.prepare(job, scratch.path())?;
         let mut counter = OutputCounter::default();
-        let finished = child::run(&mut prepared.command, self.clock, self.progress, &mut counter)?;
+        let finished = child::run_timed(&mut prepared.command, self.clock, self.progress, &mut counter)?;
         let mut counts = if prepared.form == OutputForm::Nothing { Counts::new() } else { counter.counts() };
         counts.extend(self.made(&mut prepared, false)?.0);
         let start = u64::try_from(of_row.start.as_nanos()).unwrap_or(u64::MAX);
@@ -114,14 +114,14 @@ impl<'a> StockRunner<'a> {
     /// Runs the command once without a clock, and returns the most memory that one of its processes held, if known.
     fn meter(&self, prepared: &mut Prepared, scratch: &Path, sink: &mut dyn Sink) -> Result<Option<u64>, StockError> {
         let Some(meter) = self.meter else {
-            child::run(&mut prepared.command, self.clock, self.progress, sink)?;
+            child::run_timed(&mut prepared.command, self.clock, self.progress, sink)?;
             return Ok(None);
         };
         let peak = scratch.join("peak-memory");
         let input = prepared.input.as_deref();
         let mut metered = metered(meter, &prepared.command, input, &peak)
             .map_err(|error| StockError::files("read", input.unwrap_or(Path::new("")), error))?;
-        child::run(&mut metered, self.clock, self.progress, sink).map_err(|error| match error {
+        child::run_timed(&mut metered, self.clock, self.progress, sink).map_err(|error| match error {
             StockError::Failed { why, .. } => StockError::failed(&prepared.command, &why),
             error => error,
         })?;
@@ -150,7 +150,7 @@ impl<'a> StockRunner<'a> {
     /// How many lines a command prints, and their digest.
     fn list(&self, command: &mut Command) -> Result<(u64, ContentDigest), StockError> {
         let mut digester = OutputDigester::new(OutputForm::Text);
-        child::run(command, self.clock, self.progress, &mut digester)?;
+        child::run_timed(command, self.clock, self.progress, &mut digester)?;
         let lines = digester.counts().get("output lines").copied().unwrap_or_default();
         let digest = digester.digest().map_err(|why| StockError::failed(command, &why))?;
         Ok((lines, digest))
