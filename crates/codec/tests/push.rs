@@ -222,6 +222,26 @@ fn payloads_above_a_block_decode() {
     }
 }
 
+/// FORMAT.md: a block has the outer body or store, is not blocked, and uses no dictionary.
+#[test]
+fn blocks_of_another_kind_are_rejected() {
+    let payload = vec![7; BLOCK_LEN + 1];
+    let mut stored = Vec::new();
+    let mut encoder = ChunkEncoder::new(&spec("lz4")).unwrap();
+    encoder.encode_stream(&mut &payload[..], payload.len() as u64, &mut stored).unwrap();
+    let block = 1 + stored[1..].iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+    assert_eq!((stored[0] & 0x7f, stored[block] & 0x7f), (0x23, 0x03), "a blocked chunk and its first block");
+    let dictionaries = Dictionaries::new([Dictionary::new(text(100))]);
+    let mut decoder = PushDecoder::new(&dictionaries);
+    assert!(drive(&mut decoder, &stored, || 64 << 10, || 64 << 10).unwrap().is_some());
+    for (kind, opening) in [("snappy", &[0x04][..]), ("dictionary", &[0x43, 0x00]), ("blocked", &[0x23])] {
+        let flag = stored[block] & 0x80;
+        let hostile = [&stored[..block], &[opening[0] | flag], &opening[1..], &stored[block + 1..]].concat();
+        let error = drive(&mut decoder, &hostile, || 64 << 10, || 64 << 10).unwrap_err();
+        assert!(matches!(error, CodecError::Corrupt { .. }), "{kind}: {error}");
+    }
+}
+
 #[test]
 fn chunks_with_a_base_and_zlib_streams_are_rejected() {
     let mut decoder = PushDecoder::new(&Dictionaries::default());
