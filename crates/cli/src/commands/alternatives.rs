@@ -13,11 +13,8 @@ use repackbench_timing::{
 
 use crate::{
     failure::{Failure, USAGE},
-    options::{
-        BenchWorkload, ByteSize, Implementation, OutputArguments, ProgramArguments, SessionArguments, meter,
-        other_zlibs,
-    },
-    output::result_output::ResultOutput,
+    options::{BenchWorkload, ByteSize, Implementation, ProgramArguments, SessionArguments, meter, other_zlibs},
+    output::result_output::{OutputArguments, ResultOutput},
     repository::name_of,
 };
 

@@ -12,12 +12,12 @@ use repackbench_timing::{bench::BenchPlan, record_names::vcs_of};
 use crate::{
     failure::{Failure, print_note},
     options::{
-        BenchWorkload, ClientArguments, CodecsArguments, DeviceArguments, LayoutAxes, OutputArguments,
-        ProgramArguments, SessionArguments,
+        BenchWorkload, ClientArguments, CodecsArguments, DeviceArguments, LayoutAxes, ProgramArguments,
+        SessionArguments,
     },
     output::{
         print_article,
-        result_output::{ResultOutput, finish_session},
+        result_output::{OutputArguments, ResultOutput, finish_session},
     },
     repository::print_orders_without_effect,
 };

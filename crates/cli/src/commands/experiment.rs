@@ -12,11 +12,12 @@ use repackbench_writer::cache::Cache;
 use crate::{
     experiment_runs::{ExperimentRuns, Selection},
     failure::{Failure, INTERRUPTED, USAGE, print_note},
-    options::{
-        Budget, Effort, ExperimentOutputArguments, MemoryArguments, MinRunTimeArgument, ProgramArguments, SeedArgument,
-        located, meter,
+    options::{Budget, Effort, MemoryArguments, MinRunTimeArgument, ProgramArguments, SeedArgument, located, meter},
+    output::{
+        command_line,
+        experiment_output::{ExperimentOutput, ExperimentOutputArguments},
+        print, style,
     },
-    output::{command_line, experiment_output::ExperimentOutput, print, style},
     progress::Bar,
 };
 

@@ -8,8 +8,12 @@ use repackbench_report::{json, sections, text};
 
 use crate::{
     failure::{FAILED, Failure, print_note},
-    options::{OutputArguments, QuietArgument},
-    output::{print, record_file, result_output::ResultOutput, style},
+    options::QuietArgument,
+    output::{
+        print, record_file,
+        result_output::{OutputArguments, ResultOutput},
+        style,
+    },
 };
 
 /// Show the results of one or several sessions: as tables, Markdown, CSV, JSON, HTML with charts, or SVG

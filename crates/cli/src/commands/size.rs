@@ -10,8 +10,12 @@ use repackbench_timing::sizes::measure;
 
 use crate::{
     failure::{FAILED, Failure},
-    options::{Completeness, MemoryArguments, OutputArguments, QuietArgument, located},
-    output::{command_line, create, result_output::ResultOutput, style},
+    options::{Completeness, MemoryArguments, QuietArgument, located},
+    output::{
+        command_line, create,
+        result_output::{OutputArguments, ResultOutput},
+        style,
+    },
     repository::{name_of, open_whole, print_notes},
 };
 

@@ -26,8 +26,13 @@ use repackbench_writer::cache::Cache;
 
 use crate::{
     failure::Failure,
-    options::{CodecsArguments, DeviceArguments, Effort, LayoutAxes, OutputArguments, RangeArguments, located},
-    output::{command_line, create, print_article, record_file::RecordFile, result_output::ResultOutput, style},
+    options::{CodecsArguments, DeviceArguments, Effort, LayoutAxes, RangeArguments, located},
+    output::{
+        command_line, create, print_article,
+        record_file::RecordFile,
+        result_output::{OutputArguments, ResultOutput},
+        style,
+    },
     progress::Bar,
     repository::{name_of, open, print_notes, print_orders_without_effect},
 };

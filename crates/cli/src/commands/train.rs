@@ -51,7 +51,7 @@ pub(crate) struct TrainArguments {
     #[command(flatten)]
     kinds: KindArguments,
 
-    /// Level of zstd to train for, -7 to 22.
+    /// Level of zstd to train for; `repackbench codecs` lists the levels.
     #[arg(long, value_name = "N", default_value = "3", value_parser = parse_zstd_level, allow_negative_numbers = true)]
     pub(crate) level: CodecSpec,
 

@@ -10,7 +10,6 @@ mod hg_extension;
 mod kinds;
 mod layout;
 mod measure;
-mod output;
 mod pace;
 mod programs;
 mod repository_path;
@@ -35,7 +34,6 @@ pub(crate) use self::{
     kinds::{KindArguments, all_kinds},
     layout::{LayoutArguments, LayoutAxes, Written},
     measure::MeasureArguments,
-    output::{ExperimentOutputArguments, OutputArguments},
     pace::{Budget, MinRunTimeArgument, PaceArguments, Percent, SeedArgument},
     programs::{ProgramArguments, meter},
     repository_path::located,
@@ -65,7 +63,7 @@ pub(crate) struct Effort {
     quiet: QuietArgument,
 }
 
-/// Verbosity.
+/// The option that silences a command.
 #[derive(Debug, Args)]
 pub(crate) struct QuietArgument {
     /// Print no progress, notes or summary.

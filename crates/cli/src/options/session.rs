@@ -77,7 +77,7 @@ impl SessionArguments {
         })
     }
 
-    /// Repository.
+    /// Measures `source` by `plan`, and writes every run to `file`.
     pub(crate) fn run(
         &self,
         source: &Repository,

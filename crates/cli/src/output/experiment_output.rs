@@ -1,16 +1,37 @@
 //! The files and tables of experiments.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
+use clap::Args;
 use repackbench_analysis::Results;
 use repackbench_records::{ResultLine, write_result};
 use repackbench_report::{articles_text, html_report, markdown, sections};
 
 use super::{atomic_file::AtomicFile, cannot_create, print, record_file::RecordFile, style};
-use crate::{
-    failure::{FAILED, Failure},
-    options::ExperimentOutputArguments,
-};
+use crate::failure::{FAILED, Failure};
+
+/// Where the results of experiments go.
+#[derive(Debug, Args)]
+pub(crate) struct ExperimentOutputArguments {
+    /// Write the report and all records to DIR, which is created if necessary; required by `all`.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "markdown", "html"])]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Write every run, and the result, to FILE, one line of JSON each, for `report`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write the result as Markdown to FILE.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+
+    /// Write one HTML file with charts and all tables, which can be read anywhere and without a network.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
 
 /// The files that are written when all experiments have run. Until then, earlier files of these names stay.
 pub(crate) struct ExperimentOutput {

@@ -1,16 +1,36 @@
 //! The forms of results that `bench`, `size`, `trace` and `report` share.
 
-use std::{fs, process::ExitCode};
+use std::{fs, path::PathBuf, process::ExitCode};
 
+use clap::Args;
 use repackbench_analysis::Results;
 use repackbench_report::{csv, html_report, markdown, sections, svg_files, text};
 use repackbench_timing::{BenchError, bench::Measured};
 
 use super::{atomic_file::AtomicFile, cannot_create, cannot_write, print, style};
-use crate::{
-    failure::{FAILED, Failure, print_note},
-    options::OutputArguments,
-};
+use crate::failure::{FAILED, Failure, print_note};
+
+/// The forms of results that `bench`, `size`, `trace` and `report` share.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output forms")]
+pub(crate) struct OutputArguments {
+    /// Write one HTML file with charts and all tables, which can be read anywhere and without a network.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write the charts as SVG files to DIR, which is created if necessary.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Print Markdown instead of tables: for a pull request, with the worst variants first.
+    #[arg(long, conflicts_with = "csv")]
+    pub(crate) markdown: bool,
+
+    /// Print CSV instead of tables: exact figures, one line for each variant in each workload, or for each trace or
+    /// size.
+    #[arg(long)]
+    pub(crate) csv: bool,
+}
 
 /// Where results go, created before there are any.
 pub(crate) struct ResultOutput<'a> {
