@@ -7,7 +7,7 @@ use repackbench_records::{
     WorkloadLabel,
 };
 
-use crate::{COVERAGE, LEAST_FLOOR, compare_records, median, median_ranks, ratio_estimate};
+use crate::{COVERAGE, LEAST_NOISE_FLOOR, compare_records, median, median_ranks, ratio_estimate};
 
 /// The reader of an arm's repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,7 @@ impl Ratios {
     /// verdict.
     pub fn get(&self, workload: WorkloadKey, arm: &ArmKey) -> Option<Ratio> {
         let (comparison, row) = self.row(workload, arm)?;
-        let floor = comparison.noise_floor.unwrap_or(LEAST_FLOOR);
+        let floor = comparison.noise_floor.unwrap_or(LEAST_NOISE_FLOOR);
         let estimate = estimate_of(&row.ratio?)?;
         let interval = estimate.interval.filter(|_| comparison.is_valid);
         Some(Ratio { estimate: Estimate { interval, ..estimate }, floor })

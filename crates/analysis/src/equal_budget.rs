@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use repackbench_records::{EqualBudget, Quantity, Role, SpecParts, VariantComparison, WorkloadComparison};
 
-use crate::floor::baseline;
+use crate::decode_floor::baseline;
 
 /// The workload that measures encode time.
 const ENCODE: &str = "encode";

@@ -13,11 +13,11 @@ mod change;
 mod claims;
 mod client_pair;
 mod compare;
+mod decode_floor;
 mod device_check;
 mod equal_budget;
 mod exactness;
 mod explain;
-mod floor;
 mod hierarchical;
 mod joined;
 mod outcome;
@@ -39,11 +39,11 @@ pub use claims::{
 };
 pub use client_pair::{ClientPair, client_pairs};
 pub use compare::{compare_records, unify_spellings, widest_half_width};
+pub use decode_floor::{FloorPair, floor_pairs};
 pub use device_check::{ColdTimes, calibrated_device, cold_times};
 pub use equal_budget::equal_budgets;
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;
-pub use floor::{FloorPair, floor_pairs};
 pub use hierarchical::{
     CopyRatio, Hierarchical, estimate_of_copies, hierarchical, hierarchical_interval, ratio_of_copies,
 };
@@ -53,4 +53,4 @@ pub use results::Results;
 pub use self_test::self_test;
 pub use source::{ResultSource, by_source, is_same_state, sources};
 pub use statistics::{COVERAGE, MedianRanks, median, median_duration, median_ranks, ratio_estimate};
-pub use verdict::{ERROR_RATE, LEAST_FLOOR, blocks_for_verdicts, holm, noise_floor, sign_test};
+pub use verdict::{ERROR_RATE, LEAST_NOISE_FLOOR, blocks_for_verdicts, holm, noise_floor, sign_test};

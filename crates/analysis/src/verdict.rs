@@ -8,7 +8,7 @@ use repackbench_records::{RatioEstimate, RatioInterval, Verdict};
 
 /// The smallest noise floor, as a part of 1: the placement of code and data in memory differs between processes, and
 /// changes times by as much.
-pub const LEAST_FLOOR: f64 = 0.01;
+pub const LEAST_NOISE_FLOOR: f64 = 0.01;
 
 /// The probability of at least one false difference among all ratios of a session.
 pub const ERROR_RATE: f64 = 0.05;
@@ -20,13 +20,13 @@ pub fn noise_floor(noise: &RatioInterval) -> f64 {
 
 /// [`noise_floor`] as a logarithm.
 pub(super) fn log_floor(noise: &RatioInterval) -> f64 {
-    noise.low.ln().abs().max(noise.high.ln().abs()).max(LEAST_FLOOR.ln_1p())
+    noise.low.ln().abs().max(noise.high.ln().abs()).max(LEAST_NOISE_FLOOR.ln_1p())
 }
 
 /// Whether the two runs of the baseline are close enough for verdicts: not if their whole interval is beyond the
 /// smallest floor.
 pub(super) fn is_valid(noise: &RatioInterval) -> bool {
-    let least = LEAST_FLOOR.ln_1p();
+    let least = LEAST_NOISE_FLOOR.ln_1p();
     noise.low.ln() <= least && noise.high.ln() >= -least
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use repackbench_analysis::{LEAST_FLOOR, Ratio, ratio_estimate};
+use repackbench_analysis::{LEAST_NOISE_FLOOR, Ratio, ratio_estimate};
 use repackbench_records::{Estimate, Figure, Statement, StoredStatement};
 use repackbench_timing::session::{Arms, End, Schedule, Session, Stop, TimeLimit, Turn};
 use repackbench_writer::ProgressUnit;
@@ -114,7 +114,7 @@ pub(crate) fn ratio_of(one: &[f64], other: &[f64]) -> Option<Ratio> {
     let samples = logs.iter().map(|log| log.exp()).collect();
     let found = ratio_estimate(&mut logs)?;
     let interval = found.interval.map(|interval| [interval.low, interval.high]);
-    Some(Ratio { estimate: Estimate { value: found.ratio, interval, samples }, floor: LEAST_FLOOR })
+    Some(Ratio { estimate: Estimate { value: found.ratio, interval, samples }, floor: LEAST_NOISE_FLOOR })
 }
 
 #[cfg(test)]

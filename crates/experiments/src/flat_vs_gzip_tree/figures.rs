@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_analysis::{CopyRatio, LEAST_FLOOR, Ratio, hierarchical_interval};
+use repackbench_analysis::{CopyRatio, LEAST_NOISE_FLOOR, Ratio, hierarchical_interval};
 use repackbench_records::Estimate;
 
 use super::{
@@ -61,7 +61,7 @@ pub(super) fn ratio_over_copies(
     let found = hierarchical_interval(&values)?;
     let interval = found.interval.map(|interval| [interval.low, interval.high]);
     let samples = values.iter().map(|value| value.log_ratio.exp()).collect();
-    Some(Ratio { estimate: Estimate { value: found.ratio, interval, samples }, floor: LEAST_FLOOR })
+    Some(Ratio { estimate: Estimate { value: found.ratio, interval, samples }, floor: LEAST_NOISE_FLOOR })
 }
 
 /// A copy as a multiple of the second copy of the same kind, which was made the same way.

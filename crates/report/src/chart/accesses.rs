@@ -94,12 +94,12 @@ fn figure(group: &[&TraceRecord], is_alone: bool) -> Option<Figure> {
     let figure = Figure {
         id: common::id(ChartKind::Accesses, &first.repository, is_alone, &first.workload.name),
         section: ChartKind::Accesses,
-        title: format!("Where {workload} reads, {}", common::name(&first.repository)),
+        title: format!("Pages read by {workload}, {}", common::name(&first.repository)),
         description: description(&roles),
         notes: vec![
-            "From left to right the order in which pages are touched, from top to bottom the place in the files, laid end to end. All maps of a kind of file have one scale: a smaller file is lower, fewer touches are narrower.".to_owned(),
-            "The darker, the more often (on a dark page: the lighter), each step being an equal factor. Touches of the same page one after the other count once.".to_owned(),
-            "Empty caches, no measurement: the same on every machine.".to_owned(),
+            "Pages are touched in the order from left to right. From top to bottom are their places in the files, one file after another. All maps of a kind of file have the same scale: the map of a smaller file is lower, and that of fewer touches narrower.".to_owned(),
+            "Darker pages (lighter ones on a dark page) were touched more often; each step is the same factor. Consecutive touches of one page count once.".to_owned(),
+            "The maps are computed for empty caches, not measured: they are the same on every machine.".to_owned(),
         ],
         workload: Some(workload),
         repository: Some(first.repository.name.clone()),
@@ -291,7 +291,7 @@ fn tip(of: &VariantMap<'_>) -> Vec<String> {
 }
 
 fn description(roles: &[RoleMaps<'_>]) -> String {
-    let mut text = "Maps of where and when pages are read: the order of reading from left to right, the place in the files from top to bottom.".to_owned();
+    let mut text = "Maps of the pages that are read: their order from left to right, their places in the files from top to bottom.".to_owned();
     for of in roles {
         let shown = |VariantMap { label, files, bytes, .. }: &VariantMap<'_>| {
             let touched =

@@ -156,8 +156,8 @@ fn figure(place: &ResultSource<'_>, paybacks: &[Payback<'_>], is_alone: bool) ->
     let looks = rows.map(|row| Look::of(&row.variant));
     let chart = RowChart { legend: look_legend(looks), panels, axis: AXIS };
     let mut notes = vec![
-        "CPU time of the whole conversion, on all threads, over the CPU time that one run saves beside the baseline (elapsed time where a workload is compared by that). The conversion's own check is in it.".to_owned(),
-        "Lines follow from the 95 % interval of the time ratio; an arrow to the right means that it is not certain that time is saved at all.".to_owned(),
+        "The CPU time of the whole conversion, on all threads and with its check, divided by the CPU time that one run saves against the baseline (by elapsed time where that is what a workload is compared by).".to_owned(),
+        "Lines follow from the 95 % interval of the time ratio. An arrow to the right means that a saving is not certain.".to_owned(),
     ];
     for payback in paybacks {
         for (words, labels) in payback.others_in_words() {
@@ -165,12 +165,14 @@ fn figure(place: &ResultSource<'_>, paybacks: &[Payback<'_>], is_alone: bool) ->
         }
     }
     if paybacks.iter().flat_map(|payback| &payback.others).any(|other| !other.is_certain) {
-        notes.push("Not certain: by the median no time is saved, but there is no interval, or one that reaches down to where it is.".to_owned());
+        notes.push(
+            "Not certain: the median shows no saving, but there is no interval, or it includes a saving.".to_owned(),
+        );
     }
     let figure = Figure {
         id: common::id(ChartKind::BreakEven, place.repository, is_alone, ""),
         section: ChartKind::BreakEven,
-        title: format!("After how many runs a conversion has paid for itself, {}", common::place_name(place)),
+        title: format!("Runs until a conversion pays off, {}", common::place_name(place)),
         description: description(paybacks),
         notes,
         workload: None,

@@ -46,12 +46,12 @@ fn figure(explanation: &Explanation, is_alone: bool) -> Option<Figure> {
     let figure = Figure {
         id: common::id(ChartKind::Factors, &explanation.repository, is_alone, &what),
         section: ChartKind::Factors,
-        title: format!("What {} does to the time of {workload}, {}", explanation.codec, common::name(&explanation.repository)),
+        title: format!("Effect of {} on the time of {workload}, {}", explanation.codec, common::name(&explanation.repository)),
         description: description(explanation),
         notes: vec![
-            "Each bar is a step between two variants that differ in one thing; it begins where the last one ended. Steps are factors: on this scale, equal lengths are equal factors.".to_owned(),
+            "Each bar is a step between two variants that differ in one thing. It begins where the previous bar ends. Steps are factors, and equal lengths are equal factors.".to_owned(),
             format!(
-                "The product of the steps is {}, measured is {}: medians do not multiply exactly.",
+                "The product of the steps is {}, and the measured ratio is {}: medians do not multiply exactly.",
                 time_ratio(explanation.product),
                 ratio_cell(&explanation.measured)
             ),

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use repackbench_analysis::{ResultSource, Results, by_source};
+use repackbench_analysis::{LEAST_NOISE_FLOOR, ResultSource, Results, by_source};
 use repackbench_records::{BlockId, Record, Role, SessionId, Variant, WorkloadComparison};
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     document::{Column, Table},
-    number::{four_decimals, ratio_cell, share, single_time, time_ratio},
+    number::{four_decimals, percent, ratio_cell, share, single_time, time_ratio},
 };
 
 /// The maximum number of points in one drawing; more are thinned.
@@ -205,7 +205,7 @@ impl Noise<'_> {
         }
         let last = self.runs.iter().map(|run| run.number).max().unwrap_or_default();
         let values: Vec<f64> = self.runs.iter().map(|run| run.of_median).collect();
-        let title = "All runs, each over its variant's median";
+        let title = "All runs, each divided by its variant's median";
         let panel = Panel { title, x_title: "runs, in the order in which they were made", last, top: bottom, width };
         let (x, y) = panel.draw(&mut drawing, &values, None);
         self.draw_runs(&mut drawing, &x, &y);
@@ -254,7 +254,7 @@ impl Noise<'_> {
     }
 
     fn description(&self) -> String {
-        let mut text = "Above, the ratio of the baseline's two runs in each block; below, all runs in their order, each as a multiple of its variant's median.".to_owned();
+        let mut text = "At the top, the ratio of the baseline's two runs in each block. At the bottom, all runs in their order, each as a multiple of its variant's median.".to_owned();
         if let Some(noise) = &self.comparison.noise {
             text.push_str(&format!(" A / A' is {}", ratio_cell(noise)));
             text.push_str(
@@ -273,15 +273,19 @@ impl Noise<'_> {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![
-            "Runs of a block are made one after the other in random order, the baseline twice (A and A'). Drift of the machine shows as a slope below, and cancels in ratios within a block.".to_owned(),
+            "The runs of a block follow each other in random order, with two of the baseline (A and A'). Drift of the machine shows as a slope in the lower drawing, and cancels out in ratios within a block.".to_owned(),
             "The line joins the baseline's runs.".to_owned(),
         ];
         if self.floor().is_some() {
-            notes.push("The grey band is the noise floor, which is about the median of A / A', and 1 % at least: single blocks and runs scatter more widely.".to_owned());
+            notes.push(format!(
+                "The grey band is the noise floor, at least {}. It applies to the median of A / A'; single blocks and runs scatter more \
+                 widely.",
+                percent(LEAST_NOISE_FLOOR, 0)
+            ));
         }
         if self.runs.len() < self.all_runs {
             notes.push(format!(
-                "Of {} runs, {} are shown, evenly chosen from each variant.",
+                "Of {} runs, {} are shown, chosen evenly from each variant.",
                 self.all_runs,
                 self.runs.len()
             ));
@@ -290,7 +294,7 @@ impl Noise<'_> {
         let far = self.runs.iter().filter(|run| is_far(run.of_median)).count()
             + self.pairs.iter().filter(|pair| is_far(pair.ratio)).count();
         if far > 0 {
-            notes.push(format!("{far} beyond a factor of {FARTHEST} stand at the edge."));
+            notes.push(format!("{far} points beyond a factor of {FARTHEST} are drawn at the edge."));
         }
         notes
     }

@@ -47,16 +47,16 @@ fn figure(place: &ResultSource<'_>, pair: &FloorPair<'_>, is_alone: bool) -> Opt
     let rows = phases.iter().map(|phase| row(phase, &workload, per_second)).collect();
     let chart = RowChart { panels: vec![Panel { rows, ..Panel::default() }], axis, legend: legend() };
     let mut notes = vec![
-        "The codec's part is the time of the workload's floor: the same chunks decoded in the same order, and nothing else. It is the least that the codec takes.".to_owned(),
-        "The rest is what comes on top: finding objects, applying deltas, the workload itself. Both are medians.".to_owned(),
+        "The codec's part is the time of the workload's floor: the same chunks are decoded in the same order, and nothing else happens. It is the minimum that the codec takes.".to_owned(),
+        "The rest is everything else: finding objects, applying deltas, and the workload itself. Both are medians.".to_owned(),
     ];
     if phases.iter().any(|phase| phase.floor > phase.whole) {
-        notes.push("Where the floor took longer than the workload, noise is larger than the rest.".to_owned());
+        notes.push("If the floor took longer than the workload, the noise is larger than the rest.".to_owned());
     }
     let figure = Figure {
         id: common::id(ChartKind::Phases, &of.repository, is_alone, &of.workload.name),
         section: ChartKind::Phases,
-        title: format!("What the time of {workload} goes to, {}", common::place_name(place)),
+        title: format!("Codec and rest of the time of {workload}, {}", common::place_name(place)),
         description: description(&phases),
         notes,
         workload: Some(workload),

@@ -1,6 +1,6 @@
 //! A forest plot: the time ratio of each variant with its interval, a panel for each workload.
 
-use repackbench_analysis::{ResultSource, Results, by_source};
+use repackbench_analysis::{LEAST_NOISE_FLOOR, ResultSource, Results, by_source};
 use repackbench_records::{RatioEstimate, Role, VariantComparison, Verdict, WorkloadComparison};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     document::{Column, Table},
-    number::{four_decimals, or_dash, ratio_cell, single_time, time_ratio},
+    number::{four_decimals, or_dash, percent, ratio_cell, single_time, time_ratio},
     sections::{comparisons::verdict, names::variant_name},
 };
 
@@ -143,7 +143,7 @@ fn legend(comparisons: &[&WorkloadComparison]) -> Vec<LegendEntry> {
 
 fn description(comparisons: &[&WorkloadComparison]) -> String {
     let mut text =
-        "Each row is a variant; its point is its time as a multiple of the baseline's, its line the 95 % interval."
+        "Each row is a variant. Its point is its time as a multiple of the baseline's, and its line is the 95 % interval."
             .to_owned();
     for comparison in comparisons {
         let candidates = || comparison.rows.iter().filter(|row| row.variant.role == Role::Candidate && has_ratio(row));
@@ -166,14 +166,18 @@ fn description(comparisons: &[&WorkloadComparison]) -> String {
 
 fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = vec![
-        "Each ratio is of a variant's time to the geometric mean of the baseline's two runs in the same block, with its 95 % interval. Left of 1 is faster.".to_owned(),
+        "Each ratio is a variant's time divided by the geometric mean of the baseline's two runs in the same block, with its 95 % interval. Left of 1 is faster.".to_owned(),
     ];
     if comparisons.iter().any(|comparison| comparison.noise_floor.is_some()) {
-        notes.push("The grey band is the noise floor: what the baseline differs from itself by, at least 1 %. Only what lies beyond it is called faster or slower.".to_owned());
+        notes.push(format!(
+            "The grey band is the noise floor: the difference between the baseline's two runs, at least {}. Only ratios outside it \
+             are called faster or slower.",
+            percent(LEAST_NOISE_FLOOR, 0)
+        ));
     }
     let estimates = || comparisons.iter().flat_map(|comparison| &comparison.rows).filter_map(|row| row.ratio);
     if estimates().any(|estimate| estimate.interval.is_none()) {
-        notes.push("A point without a line rests on too few blocks for an interval.".to_owned());
+        notes.push("A point without a line comes from too few blocks for an interval.".to_owned());
     }
     notes.extend(verdict::too_few_blocks(comparisons));
     notes

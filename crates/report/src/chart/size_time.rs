@@ -47,7 +47,7 @@ fn figure(place: &ResultSource<'_>, comparison: &WorkloadComparison, is_alone: b
         notes.push("Upright lines are 95 % intervals of the time ratio.".to_owned());
     }
     if scatter.points.iter().any(|point| !point.is_comparable) {
-        notes.push("Variants without checksums do less work and are left out of the best trade-offs.".to_owned());
+        notes.push("Variants without checksums do less work, so the best trade-offs omit them.".to_owned());
     }
     let figure = Figure {
         id: common::id(ChartKind::SizeTime, &comparison.repository, is_alone, &comparison.workload.name),
@@ -180,8 +180,8 @@ fn mean_figure(name: &str, group: &[&WorkloadComparison]) -> Option<Figure> {
         title: format!("Size against time of {name}, mean of {} repositories", group.len()),
         description: format!("Geometric means over {}. {}", names.join(", "), description(&scatter)),
         notes: vec![
-            format!("Geometric means of each repository's ratios, so that each counts alike: {}.", names.join(", ")),
-            "Variants that one of them lacks are left out. The table has the ratio of all bytes together too, in which large repositories count more.".to_owned(),
+            format!("Geometric means of each repository's ratios, so that all repositories count equally: {}.", names.join(", ")),
+            "Variants that one of them lacks are omitted. The table also has the ratio of all bytes together, in which large repositories count more.".to_owned(),
         ],
         workload: None,
         repository: None,

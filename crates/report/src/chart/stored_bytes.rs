@@ -68,7 +68,7 @@ fn figure(place: Option<ResultSource<'_>>, is_alone: bool, sized: &[Sized<'_>]) 
     let first = if place.is_some() { "baseline" } else { "the first" };
     let rows = sized.iter().map(|of| stored_row(of, baseline, first)).collect();
     let stored = Panel { heading: "On disk".to_owned(), rows, ..Panel::default() };
-    let heading = if dwarfs { "Payload, uncompressed (scale of its own)" } else { "Payload, uncompressed" };
+    let heading = if dwarfs { "Payload, uncompressed (own scale)" } else { "Payload, uncompressed" };
     let unpacked = Panel { heading: heading.to_owned(), own_scale: dwarfs, rows: payload_rows(sized), band: None };
     let chart = RowChart { panels: vec![stored, unpacked], axis: AXIS, legend: legend(sized) };
     let (id, of) = match &place {
@@ -82,7 +82,7 @@ fn figure(place: Option<ResultSource<'_>>, is_alone: bool, sized: &[Sized<'_>]) 
     ];
     if dwarfs {
         notes.push(
-            "The payload is so much larger that it has a scale of its own: its bars cannot be held against the others."
+            "The payload is so much larger that it has its own scale: its bars cannot be compared with the others."
                 .to_owned(),
         );
     }

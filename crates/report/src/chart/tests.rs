@@ -452,7 +452,7 @@ fn noise_floor_is_only_drawn_behind_pairs() {
         let is_band = |node: &Node<'_, '_>| node.has_tag_name("rect") && node.attribute("class") == Some("band");
         // One in the legend, one behind the pairs.
         assert_eq!(document.descendants().filter(is_band).count(), 2);
-        assert!(figure.notes.iter().any(|note| note.contains("about the median of A / A'")), "{:?}", figure.notes);
+        assert!(figure.notes.iter().any(|note| note.contains("applies to the median of A / A'")), "{:?}", figure.notes);
     }
 }
 

@@ -4,13 +4,13 @@ mod date;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use repackbench_analysis::Results;
+use repackbench_analysis::{ERROR_RATE, Results};
 use repackbench_records::{Host, Record, Storage, WorkloadLabel};
 
 use self::date::date_and_time;
 use crate::{
     document::{Column, Table},
-    number::{counted, megabytes, thousands},
+    number::{counted, megabytes, percent, thousands},
 };
 
 /// Everything needed to repeat the measurements.
@@ -70,11 +70,12 @@ pub(crate) fn measured_on(runs: &[Record]) -> Option<String> {
     (!runs.is_empty()).then(|| {
         format!(
             "Measured on {} with repackbench {}: {} runs in {} random blocks, the baseline twice in each; ratios are medians of \
-             pairs within a block, and verdicts are corrected for all of them together at 5 % (Holm).",
+             pairs within a block, and verdicts are corrected for all of them together at {} (Holm).",
             hosts.join("; "),
             versions.join(", "),
             thousands(runs.len() as u64),
             thousands(blocks.len() as u64),
+            percent(ERROR_RATE, 0),
         )
     })
 }

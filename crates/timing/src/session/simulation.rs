@@ -1,7 +1,7 @@
 //! The whole pipeline on simulated times, whose true differences are known: schedule, records, comparison, verdicts.
 
 use rand::{Rng, SeedableRng, rngs::SmallRng};
-use repackbench_analysis::{LEAST_FLOOR, compare_records, widest_half_width};
+use repackbench_analysis::{LEAST_NOISE_FLOOR, compare_records, widest_half_width};
 use repackbench_records::{Record, Role, Verdict, WorkloadComparison, fixtures::record};
 
 use repackbench_writer::NoProgress;
@@ -138,7 +138,7 @@ fn under_the_null_five_percent_of_sessions_differ() {
 /// The same with variants whose true difference is the floor itself, where a false verdict is most likely.
 #[test]
 fn at_the_floor_five_percent_of_sessions_differ() {
-    let at_floor = LEAST_FLOOR.ln_1p();
+    let at_floor = LEAST_NOISE_FLOOR.ln_1p();
     let session = Simulation {
         workloads: &["traverse"],
         variants: &[at_floor, -at_floor, at_floor],

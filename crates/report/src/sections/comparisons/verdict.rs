@@ -1,5 +1,6 @@
 //! Verdicts in words, and their conditions.
 
+use repackbench_analysis::{ERROR_RATE, LEAST_NOISE_FLOOR};
 use repackbench_records::{Role, VariantComparison, Verdict, WorkloadComparison};
 
 use crate::{
@@ -73,8 +74,10 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     if let Some(first) = comparisons.first().filter(|_| has_verdicts) {
         let ratios = counted(first.cells as u64, "ratio", "ratios");
         notes.push(format!(
-            "Verdicts: a difference is beyond the noise floor (the interval of A / A', at least 1 %); the error rate is 5 % over all \
-             {ratios} (Holm)."
+            "Verdicts: a difference is beyond the noise floor (the interval of A / A', at least {}); the error rate is {} over all \
+             {ratios} (Holm).",
+            percent(LEAST_NOISE_FLOOR, 0),
+            percent(ERROR_RATE, 0)
         ));
     }
     notes.extend(too_few_blocks(comparisons));
@@ -87,9 +90,10 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     }
     for comparison in comparisons.iter().filter(|comparison| !comparison.is_valid && !comparison.has_guesses) {
         notes.push(format!(
-            "{}: two reads of the same files differ (all of A / A' is beyond 1 %): something disturbed the runs, so there are no \
+            "{}: two reads of the same files differ (all of A / A' is beyond {}): something disturbed the runs, so there are no \
              verdicts.",
-            name(comparison)
+            name(comparison),
+            percent(LEAST_NOISE_FLOOR, 0)
         ));
     }
     notes.extend(disturbance(comparisons));

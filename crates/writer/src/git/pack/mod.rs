@@ -5,12 +5,12 @@
 //! [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) is streamed through the writing thread instead.
 
 mod batch;
+mod convert;
 mod emit;
 mod entry_converter;
 mod index;
-mod pipeline;
 
+pub use convert::{ConvertedPack, PackJob, convert_pack};
 pub use emit::ReferenceDeltas;
 #[cfg(test)]
 pub(super) use index::tests as test_repository;
-pub use pipeline::{ConvertedPack, PackJob, convert_pack};
