@@ -27,6 +27,9 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     process::run(program(&folder).args(["convert", "--codec", "zstd:5"]).arg(&repository).arg("-o").arg(&variant))?;
     process::run(program(&folder).arg("verify").arg(&repository).arg(&variant))?;
     process::run(program(&folder).arg("size").arg(&repository).arg(&variant))?;
+    // The program contains what it preloads into git.
+    let log = ["--", "git", "--no-pager", "log", "-3", "--oneline"];
+    process::run(program(&folder).arg("exec").arg(&variant).args(log))?;
     process::run(
         program(&folder)
             .arg("bench")

@@ -18,7 +18,7 @@ use std::{
 };
 
 use clap::{CommandFactory, FromArgMatches};
-use repackbench_client::METER_COMMAND;
+use repackbench_client::{METER_COMMAND, Preload};
 use repackbench_reader::threads;
 use signal_hook::consts::SIGXFSZ;
 
@@ -29,8 +29,13 @@ use failure::Failure;
 /// The name of the program when git runs it.
 const GIT_PROGRAM: &str = "git-repackbench";
 
+/// The preload libraries, or room for them: see `build.rs`.
+static PRELOAD_LIBRARIES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload_libraries"));
+
 fn main() -> ExitCode {
     handle_file_size_limit();
+    // The compiler must not rely on their content: tests fill the room of a debug build.
+    Preload::embed(std::hint::black_box(PRELOAD_LIBRARIES));
     let words: Vec<OsString> = std::env::args_os().collect();
     let result = match parse(&words) {
         Ok(Parsed::Arguments { arguments, is_quiet }) => run(*arguments).inspect(|_| note_missing_threads(is_quiet)),

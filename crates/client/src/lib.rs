@@ -11,6 +11,7 @@
 
 mod child;
 mod deltas;
+mod embedded;
 #[cfg(test)]
 #[path = "../../../fixtures/executable.rs"]
 mod executable;
@@ -23,6 +24,7 @@ mod hg_writing;
 mod isolation;
 mod library;
 mod meter;
+mod private_folder;
 mod probe;
 mod writing;
 

@@ -3,24 +3,22 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fs::{self, DirBuilder},
     hash::{DefaultHasher, Hash, Hasher},
     io,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt, symlink},
-    },
+    os::unix::{ffi::OsStrExt, fs::symlink},
     path::{Path, PathBuf},
     process::Command,
 };
 
-use crate::{ClientError, absolute, name_of};
+use nix::unistd::geteuid;
+
+use crate::{ClientError, absolute, embedded, name_of, private_folder};
 
 /// The variable with the path of the library, if it is not beside the program.
 const VARIABLE: &str = "REPACKBENCH_PRELOAD";
 
 /// The stand-in, and the library with the codecs that it loads from the same folder.
-const FILES: [&str; 2] = ["librepackbench_preload.so", "librepackbench_preload_codecs.so"];
+pub(crate) const FILES: [&str; 2] = ["librepackbench_preload.so", "librepackbench_preload_codecs.so"];
 
 /// The variable from which the dynamic linker takes libraries to preload.
 const PRELOAD: &str = "LD_PRELOAD";
@@ -64,10 +62,17 @@ pub struct Preload {
 }
 
 impl Preload {
-    /// Finds the library: at the path in the environment, beside this program, or in `../lib`.
+    /// Tells this process which libraries its program contains. `build.rs` of the program describes the bytes. Only the
+    /// first call has an effect.
+    pub fn embed(bytes: &'static [u8]) {
+        embedded::set(bytes);
+    }
+
+    /// Finds the library: at the path in the environment, beside this program, in `../lib`, or in the program itself,
+    /// which then writes it to a folder of the user.
     ///
     /// # Errors
-    /// Fails if it is not found, or if the platform cannot preload libraries.
+    /// Fails if it is not found, if it cannot be loaded from where it is, or if the platform cannot preload libraries.
     pub fn find() -> Result<Self, ClientError> {
         if !cfg!(target_os = "linux") {
             return Err(ClientError::refused("exec preloads a library into git, which works only on Linux"));
@@ -79,40 +84,35 @@ impl Preload {
         let folder = program.parent().unwrap_or(Path::new("/"));
         let places = [folder.to_owned(), folder.join("../lib")];
         let complete = |place: &&PathBuf| FILES.iter().all(|file| place.join(file).is_file());
-        match places.iter().find(complete) {
-            Some(place) => Preload::at(absolute(&place.join(FILES[0]))?),
-            None => {
-                let message = format!("{} and {}: not found in {} or ../lib", FILES[0], FILES[1], name_of(folder));
-                let hint = format!(
-                    "`cargo build --release` builds them; set {VARIABLE} to the path of the first if they are elsewhere"
-                );
-                Err(ClientError::refused(message).with_hint(hint))
-            }
+        if let Some(place) = places.iter().find(complete) {
+            return Preload::at(absolute(&place.join(FILES[0]))?);
         }
+        if let Some(path) = embedded::stand_in()? {
+            return Preload::at(path);
+        }
+        let message = format!("{} and {}: not found in {} or ../lib", FILES[0], FILES[1], name_of(folder));
+        let hint = format!(
+            "this program contains none, as it is a debug build or one without the feature embedded-preload; \
+             `cargo build` puts them beside it, and {VARIABLE} can name the path of the first"
+        );
+        Err(ClientError::refused(message).with_hint(hint))
     }
 
     /// The library at `path`. If [`PRELOAD`] cannot contain that path, this makes a folder with links to the library
     /// and its codecs. The folder is not removed, because commands may need it longer than this process, and the next
     /// process uses it again.
     fn at(path: PathBuf) -> Result<Self, ClientError> {
+        private_folder::refuse_noexec(&path)
+            .map_err(|error| error.with_hint(format!("set {VARIABLE} to the path of a copy elsewhere")))?;
         if fits_preload(&path) {
             return Ok(Preload { path });
         }
         let mut hasher = DefaultHasher::new();
         path.hash(&mut hasher);
-        let user = fs::metadata("/proc/self")?.uid();
-        let folder = Path::new(LINKS).join(format!("repackbench-preload-{user}-{:016x}", hasher.finish()));
-        match DirBuilder::new().mode(0o700).create(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
-            _ => {}
-        }
+        let folder = Path::new(LINKS).join(format!("repackbench-preload-{}-{:016x}", geteuid(), hasher.finish()));
         // Every user can make folders there. In a folder that another user can write to, that user could put any
         // library.
-        let found = fs::symlink_metadata(&folder)?;
-        if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
-            let message = format!("{}: expected a folder that only this user can write to", name_of(&folder));
-            return Err(ClientError::refused(message));
-        }
+        private_folder::make(&folder)?;
         for (file, library) in FILES.into_iter().zip([path.clone(), path.with_file_name(FILES[1])]) {
             match symlink(library, folder.join(file)) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
@@ -147,6 +147,8 @@ fn fits_preload(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -16,7 +16,8 @@ use crate::{
 ///
 ///   eval "$(repackbench env)"
 ///
-/// They name the library by its path: leave the program in its place while such a shell is in use.
+/// They name the library by its path, beside the program or in the cache: leave it in its place while
+/// such a shell is in use.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct EnvArguments {

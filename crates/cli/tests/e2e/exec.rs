@@ -3,6 +3,7 @@
 
 mod battery;
 mod daily;
+mod embedded;
 mod leaving;
 mod serving;
 mod signals;

@@ -99,8 +99,7 @@ impl Cache {
     pub fn open(root: Option<PathBuf>) -> Result<Self, CacheError> {
         let root = match root {
             Some(root) => root,
-            None => default_root(env::var_os("XDG_CACHE_HOME").map(PathBuf::from), env::home_dir())
-                .ok_or(CacheError::NoPlace)?,
+            None => Cache::default_root().ok_or(CacheError::NoPlace)?,
         };
         fs::create_dir_all(&root).map_err(CacheError::io("create", &root))?;
         let tag = root.join("CACHEDIR.TAG");
@@ -110,6 +109,11 @@ impl Cache {
         let cache = Cache { root };
         cache.remove_leftovers()?;
         Ok(cache)
+    }
+
+    /// The folder in which [`open`](Self::open) opens a cache by default, if the environment names one.
+    pub fn default_root() -> Option<PathBuf> {
+        default_root(env::var_os("XDG_CACHE_HOME").map(PathBuf::from), env::home_dir())
     }
 
     /// The folder of the cache.

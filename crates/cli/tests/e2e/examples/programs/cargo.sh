@@ -27,7 +27,7 @@ values_of() {
 }
 
 case $* in
-  "build --release") ;;
+  "install --locked --path "*) [ -f "$CHECKOUT/$4/Cargo.toml" ] || fail "no package $4" ;;
   "xtask "*)
     chore=$2
     shift 2
