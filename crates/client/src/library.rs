@@ -92,8 +92,8 @@ impl Preload {
         }
         let message = format!("{} and {}: not found in {} or ../lib", FILES[0], FILES[1], name_of(folder));
         let hint = format!(
-            "this program contains none, as it is a debug build or one without the feature embedded-preload; \
-             `cargo build` puts them beside it, and {VARIABLE} can name the path of the first"
+            "`cargo build` puts them beside the program, and release builds contain them; set {VARIABLE} to the path of \
+             the first if they are elsewhere"
         );
         Err(ClientError::refused(message).with_hint(hint))
     }
