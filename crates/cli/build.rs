@@ -9,6 +9,7 @@
 //! The other cargo has a target folder of its own, because this cargo holds the lock of the common one until it ends.
 
 use std::{
+    collections::BTreeSet,
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -92,24 +93,29 @@ fn build_libraries(target: &Path) -> Result<[PathBuf; 2], Failure> {
     }
     let built = target.join(triple).join("release");
     let libraries = PACKAGES.map(|package| built.join(format!("lib{}.so", package.replace('-', "_"))));
-    libraries.iter().try_for_each(|library| watch_sources(library))?;
+    watch_sources(&libraries)?;
     Ok(libraries)
 }
 
-/// Has cargo run this script again if a source file of `library` changes. cargo lists them in a file beside it, as a
-/// rule of a makefile. Packages are also built from their manifests and the workspace's files.
-fn watch_sources(library: &Path) -> Result<(), Failure> {
-    let rule = fs::read_to_string(library.with_extension("d"))?;
-    let (_, sources) = rule.trim_end().split_once(": ").ok_or("expected a list of source files beside a library")?;
-    // A space in a path has a backslash before it.
-    let sources = sources.replace("\\ ", "\0");
-    for source in sources.split(' ').map(|source| PathBuf::from(source.replace('\0', " "))) {
-        println!("cargo:rerun-if-changed={}", source.display());
-        let manifests = source.ancestors().map(|folder| folder.join("Cargo.toml")).filter(|path| path.is_file());
-        manifests.for_each(|manifest| println!("cargo:rerun-if-changed={}", manifest.display()));
+/// Has cargo run this script again if a source file of the libraries changes, or the manifest of a package or workspace
+/// with such a file. cargo lists the sources in a file beside each library, as rules of a makefile.
+fn watch_sources(libraries: &[PathBuf]) -> Result<(), Failure> {
+    let mut watched = BTreeSet::new();
+    for library in libraries {
+        let rules = fs::read_to_string(library.with_extension("d"))?;
+        // A space in a path has a backslash before it.
+        let sources = rules.lines().filter_map(|rule| Some(rule.split_once(": ")?.1.replace("\\ ", "\0")));
+        let paths = sources.flat_map(|list| list.split(' ').map(|path| path.replace('\0', " ")).collect::<Vec<_>>());
+        watched.extend(paths.map(PathBuf::from));
     }
-    let package = env::var("CARGO_MANIFEST_DIR")?;
-    let lock = Path::new(&package).ancestors().map(|folder| folder.join("Cargo.lock")).find(|path| path.is_file());
-    println!("cargo:rerun-if-changed={}", lock.ok_or("expected a Cargo.lock in the workspace")?.display());
+    if watched.is_empty() {
+        return Err("expected a list of source files beside each library".into());
+    }
+    let near = |file: &'static str| {
+        let folders = watched.iter().flat_map(|source| source.ancestors());
+        folders.map(move |folder| folder.join(file)).filter(|path| path.is_file())
+    };
+    let manifests: BTreeSet<PathBuf> = near("Cargo.toml").chain(near("Cargo.lock")).collect();
+    watched.iter().chain(&manifests).for_each(|path| println!("cargo:rerun-if-changed={}", path.display()));
     Ok(())
 }
