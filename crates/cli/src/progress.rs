@@ -43,6 +43,13 @@ impl Bar {
     }
 }
 
+impl Drop for Bar {
+    /// A job that failed has not finished its step.
+    fn drop(&mut self) {
+        self.with(Display::clear);
+    }
+}
+
 impl Progress for Bar {
     fn start(&self, step: &str, total: u64, unit: ProgressUnit) {
         self.with(|display| display.start_step(step, total, unit));

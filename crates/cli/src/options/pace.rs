@@ -220,10 +220,10 @@ mod tests {
         #[derive(clap::Parser)]
         struct Line {
             #[command(flatten)]
-            pace: PaceArguments,
+            measure: super::super::MeasureArguments,
         }
         let parsed = |words: &str| <Line as clap::Parser>::try_parse_from(format!("bench {words}").split_whitespace());
-        let time = |words: &str| parsed(words).map(|line| line.pace.time().map(|time| time.as_secs())).ok();
+        let time = |words: &str| parsed(words).map(|line| line.measure.pace.time().map(|time| time.as_secs())).ok();
         assert_eq!(
             (time(""), time("--precision 2%"), time("--max-blocks 9")),
             (Some(Some(60)), Some(Some(60)), Some(Some(60)))

@@ -142,7 +142,7 @@ impl Display {
             Form::Terminal => bar.set_message(place.text(now)),
             Form::Lines(log) => {
                 if log.is_due(&place.place, now) {
-                    eprintln!("repackbench: {}", place.text(now));
+                    eprintln!("repackbench: progress: {}", place.text(now));
                 }
             }
         }

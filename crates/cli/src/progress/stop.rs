@@ -34,6 +34,8 @@ type LastWords = Box<dyn FnOnce() + Send>;
 pub(crate) struct Stopper {
     /// Whether a signal has come.
     stopping: Arc<AtomicBool>,
+    /// Whether the user was told.
+    is_announced: AtomicBool,
     state: Mutex<State>,
     job_ended: Condvar,
 }
@@ -68,7 +70,12 @@ impl Stopper {
         let mut is_new = false;
         let stopper = STOPPER.get_or_init(|| {
             is_new = true;
-            Stopper { stopping: Arc::default(), state: Mutex::default(), job_ended: Condvar::new() }
+            Stopper {
+                stopping: Arc::default(),
+                is_announced: AtomicBool::new(false),
+                state: Mutex::default(),
+                job_ended: Condvar::new(),
+            }
         });
         if is_new {
             stopper.handle_signals();
@@ -105,15 +112,18 @@ impl Stopper {
         RunningJob(self)
     }
 
-    /// Whether the user wants the job to end.
+    /// Whether the user wants the job to end. Whoever notices first tells the user.
     pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        let is_stopping = self.stopping.load(Ordering::Relaxed);
+        if is_stopping && !self.is_announced.load(Ordering::Relaxed) {
+            self.announce(&self.state());
+        }
+        is_stopping
     }
 
-    /// The user has asked for the end.
-    fn stop(&self) {
-        let mut state = self.state();
-        if state.jobs == 0 {
+    /// Says once that the job is being stopped. Progress is shown no longer.
+    fn announce(&self, state: &State) {
+        if self.is_announced.swap(true, Ordering::Relaxed) {
             return;
         }
         if let Some(display) = &state.display {
@@ -122,6 +132,15 @@ impl Stopper {
         if !state.is_quiet {
             eprintln!("repackbench: stopping...");
         }
+    }
+
+    /// The user has asked for the end.
+    fn stop(&self) {
+        let mut state = self.state();
+        if state.jobs == 0 {
+            return;
+        }
+        self.announce(&state);
         let waited = self.job_ended.wait_timeout_while(state, PATIENCE, |state| state.jobs > 0);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
         // The lock is kept: a job that ends now waits here for the end of the process.

@@ -41,7 +41,7 @@ impl BlockCost {
 
 impl BenchContext<'_> {
     /// Limits jobs to the commits that the records of the session say that is continued. Jobs of one workload, replayed
-    /// or not, keep the same limit, so that they can be compared.
+    /// or not, and its floor keep the same limit, so that they can be compared.
     pub(super) fn keep_limits(&self, groups: &mut [RowGroup<'_>]) {
         let mut limits: Vec<(WorkloadSpec, Option<u64>)> = Vec::new();
         for job in groups.iter_mut().flat_map(|group| &mut group.jobs).filter(|job| job.is_limitable(self.plan)) {
@@ -93,10 +93,11 @@ impl BenchContext<'_> {
     /// Limits `job` to the newest commits with which a block takes no longer than `block`. Returns how long a block
     /// takes then, if no run repeats the job.
     fn fit_job(&self, job: &mut WorkloadJob<'_>, rows: &mut [Row], block: Duration) -> Result<Duration, BenchError> {
-        if self.cold.is_some() {
+        // Cold runs take longer than trial runs, and the records of an earlier session have the lengths of its runs.
+        if self.cold.is_some() || job.has_kept_limit {
             return Ok(Duration::ZERO);
         }
-        if !job.is_limitable(self.plan) || job.has_kept_limit {
+        if !job.is_limitable(self.plan) {
             return self.trial_of_baseline(job, rows);
         }
         let stored = self.commits.unwrap_or(u64::MAX);
@@ -185,8 +186,8 @@ fn fitting_commits(commits: u64, took: Duration, block: Duration) -> u64 {
     fitting / unit * unit
 }
 
-/// Gives the jobs of one workload, replayed or not, the smallest limit of them, so that they can be compared, and notes
-/// the limits.
+/// Gives the jobs of one workload, replayed or not, and its floor the smallest limit of them, so that they can be
+/// compared.
 fn share_limits(context: &BenchContext<'_>, groups: &mut [RowGroup<'_>]) {
     let jobs = || groups.iter().flat_map(|group| &group.jobs).filter(|job| job.is_limitable(context.plan));
     let limits: Vec<(WorkloadSpec, u64)> =

@@ -45,10 +45,10 @@ impl<'a> WorkloadJob<'a> {
         WorkloadJob { work, copies: 1, is_cold: false, range, longest_run: None, has_kept_limit: false }
     }
 
-    /// The replay of the same name.
+    /// The replay of the same name, without `floor:`. Jobs with the same one are compared with each other.
     pub(super) fn spec(&self) -> Option<&WorkloadSpec> {
         match &self.work {
-            Work::Replay { spec, .. } => Some(spec),
+            Work::Replay { spec, .. } => Some(spec.without_floor()),
             Work::Command(job, _) => job.workload.replay(),
         }
     }

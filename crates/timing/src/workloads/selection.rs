@@ -108,13 +108,10 @@ impl WorkloadSpec {
     /// Whether it reads one commit after another, so that it can be limited to the newest ones and still is the same
     /// kind of job. Fewer commits make another job of `ingest` and `serve`: a clone becomes a fetch.
     pub fn reads_commits(&self) -> bool {
-        match self {
-            WorkloadSpec::Floor(inner) => inner.reads_commits(),
-            _ => matches!(
-                self,
-                WorkloadSpec::Traverse | WorkloadSpec::RawDiff | WorkloadSpec::PickaxeDiff(_) | WorkloadSpec::PatchDiff
-            ),
-        }
+        matches!(
+            self.without_floor(),
+            WorkloadSpec::Traverse | WorkloadSpec::RawDiff | WorkloadSpec::PickaxeDiff(_) | WorkloadSpec::PatchDiff
+        )
     }
 
     /// Whether it compresses the payloads of the store, so that it cannot compare stores with different payloads.
@@ -122,6 +119,14 @@ impl WorkloadSpec {
         match self {
             WorkloadSpec::Floor(inner) => inner.compresses_stored_payloads(),
             _ => matches!(self, WorkloadSpec::Encode),
+        }
+    }
+
+    /// The workload whose floor it is, or itself.
+    pub fn without_floor(&self) -> &WorkloadSpec {
+        match self {
+            WorkloadSpec::Floor(inner) => inner.without_floor(),
+            other => other,
         }
     }
 
@@ -249,6 +254,13 @@ mod tests {
         }
         let needs = |name: &str| name.parse::<WorkloadSpec>().unwrap().needs_revision();
         assert!(needs("floor:diff:raw") && !needs("floor:traverse"));
+    }
+
+    #[test]
+    fn workloads_over_commits_can_be_limited() {
+        let reads = |name: &str| name.parse::<WorkloadSpec>().unwrap().reads_commits();
+        assert!(reads("traverse") && reads("diff:pickaxe=a") && reads("floor:diff:patch"));
+        assert!(!reads("checkout:sink") && !reads("cat-all") && !reads("serve:same") && !reads("floor:ingest"));
     }
 
     #[test]
