@@ -1,85 +1,85 @@
-//! Progress on stderr, if that is a terminal.
+//! Progress on stderr, and the signals that interrupt a job.
+//!
+//! - `display`: what is shown: a bar for one step, or the place and the time left of a session of many steps;
+//! - `stop`: what Ctrl-C does.
+
+mod display;
+pub(crate) mod stop;
 
 use std::{
-    io::IsTerminal,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
-use repackbench_writer::{Progress, ProgressUnit};
-use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
-    flag,
+use repackbench_writer::{Progress, ProgressUnit, SessionStatus};
+
+use self::{
+    display::{Display, Ticker},
+    stop::{RunningJob, Stopper},
 };
+use crate::failure::print_note;
 
-use crate::failure::{INTERRUPTED, print_note};
-
-/// A progress bar with rate and remaining time, or none. It also handles the signals that interrupt a job.
+/// The progress of a job, shown on stderr unless the user wants none. Signals interrupt the job while this value lives.
 pub(crate) struct Bar {
-    bar: Option<Mutex<ProgressBar>>,
+    display: Arc<Mutex<Display>>,
+    /// Shows the time left while nothing else happens; `None` before a session.
+    ticker: Mutex<Option<Ticker>>,
     quiet: bool,
-    interrupted: Arc<AtomicBool>,
+    stopper: &'static Stopper,
+    // Dropped last: while it lives, the job runs.
+    _job: RunningJob,
 }
 
 impl Bar {
     pub(crate) fn new(quiet: bool) -> Self {
-        let shown = !quiet && std::io::stderr().is_terminal();
-        let interrupted = Arc::new(AtomicBool::new(false));
-        // The first signal ends the job in an orderly way, so that no half of a variant is left. The second ends the
-        // program at once: its handler is registered first and sees the flag that the first signal set. If no handler
-        // can be set, the first signal ends the program.
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
-            let _ = flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&interrupted))
-                .and_then(|_| flag::register(signal, Arc::clone(&interrupted)));
-        }
-        Bar { quiet, bar: shown.then(|| Mutex::new(ProgressBar::hidden())), interrupted }
+        let display = Arc::new(Mutex::new(Display::new(quiet)));
+        let stopper = Stopper::get();
+        let job = stopper.begin_job(&display, quiet);
+        Bar { display, ticker: Mutex::new(None), quiet, stopper, _job: job }
     }
 
-    fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
-        if let Some(bar) = &self.bar
-            && let Ok(mut bar) = bar.lock()
-        {
-            act(&mut bar);
-        }
+    fn with(&self, act: impl FnOnce(&mut Display)) {
+        act(&mut self.display.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Drop for Bar {
+    /// A job that failed has not finished its step.
+    fn drop(&mut self) {
+        self.with(Display::clear);
     }
 }
 
 impl Progress for Bar {
     fn start(&self, step: &str, total: u64, unit: ProgressUnit) {
-        self.with(|bar| {
-            *bar = ProgressBar::new(total);
-            let template = match unit {
-                ProgressUnit::Bytes => "{msg} [{bar:30}] {bytes}/{total_bytes} {binary_bytes_per_sec} {eta} left",
-                ProgressUnit::Items => "{msg} [{bar:30}] {pos}/{len} {eta} left",
-            };
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("=> "));
-            }
-            bar.set_message(step.to_owned());
-        });
+        self.with(|display| display.start_step(step, total, unit));
     }
 
     fn advance(&self, amount: u64) {
-        self.with(|bar| bar.inc(amount));
+        self.with(|display| display.advance(amount));
     }
 
     fn finish(&self) {
-        self.with(|bar| bar.finish_and_clear());
+        self.with(Display::clear);
+    }
+
+    fn session(&self, status: SessionStatus<'_>) {
+        if self.quiet {
+            return;
+        }
+        self.with(|display| display.show_session(status, Instant::now()));
+        let mut ticker = self.ticker.lock().unwrap_or_else(PoisonError::into_inner);
+        ticker.get_or_insert_with(|| Ticker::start(&self.display));
     }
 
     fn note(&self, note: &str) {
         if self.quiet {
             return;
         }
-        // The note would break the line of the bar.
-        self.with(|bar| bar.finish_and_clear());
-        print_note(note);
+        self.with(|display| display.interrupted_by(|| print_note(note)));
     }
 
     fn is_cancelled(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+        self.stopper.is_stopping()
     }
 }

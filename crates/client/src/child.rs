@@ -24,8 +24,8 @@ use crate::ClientError;
 
 /// How often the runner asks whether the user wants to stop.
 const POLL: Duration = Duration::from_millis(20);
-/// How long a child may take to end after SIGTERM.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a child may take to end after SIGTERM. The program itself ends within a second.
+const PATIENCE: Duration = Duration::from_millis(400);
 /// How much of a command's stderr is kept for messages, in bytes.
 const KEPT: u64 = 4096;
 

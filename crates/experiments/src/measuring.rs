@@ -217,6 +217,7 @@ impl<'a> Measuring<'a> {
             range: HistoryRange { revision, commits: job.commits },
             blocks: Blocks::Exactly(extent.runs),
             time: share,
+            is_fitted: false,
             min_run_time: options.min_run_time,
             delta_caches: Vec::new(),
             jobs: 1,

@@ -202,7 +202,14 @@ pub trait History: Any + Send {
 
     /// Visits everything reachable from any reference, exactly what `git rev-list --objects --all` counts. Trees are
     /// parsed, blobs are not decoded.
-    fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()>;
+    fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()> {
+        self.traverse_newest(u64::MAX, visit)
+    }
+
+    /// Visits the newest `commits` commits that are reachable from any reference, with everything that they hold:
+    /// what `git rev-list --objects --all -n COMMITS` counts. In Mercurial these are the last changesets by number, with
+    /// the revisions that they introduced.
+    fn traverse_newest(&mut self, commits: u64, visit: &mut TraverseVisitor<'_>) -> Result<()>;
 
     /// Visits the kind and size of every stored object, reachable or not, and decodes no more than needed. Git's
     /// objects are sorted by id, once each. Mercurial's come revlog after revlog; their sizes are in the index.

@@ -303,6 +303,8 @@ impl WorkloadLabel {
     pub const CLIENT: &str = "client";
     /// The parameter that names the caches of a stock client, if they are on.
     pub const CACHES: &str = "caches";
+    /// The parameter that holds the number of newest commits that the workload is limited to.
+    pub const COMMITS: &str = "commits";
     /// The parameter that says whether the page cache was [cold](Self::is_cold).
     const CACHE: &str = "cache";
     /// The value of [`Self::CACHE`] for runs from an empty page cache.
@@ -316,6 +318,12 @@ impl WorkloadLabel {
     /// The caches that the stock client used; `None` if they were off.
     pub fn caches(&self) -> Option<&str> {
         self.parameters.get(Self::CACHES).map(String::as_str)
+    }
+
+    /// The number of newest commits that the workload was limited to, by the user or so that it fits the time; `None`
+    /// for all of history.
+    pub fn newest_commits(&self) -> Option<u64> {
+        self.parameters.get(Self::COMMITS)?.parse().ok()
     }
 
     /// Whether each run starts with an empty page cache.

@@ -151,6 +151,13 @@ impl ObjectSizes {
         ObjectKind::ALL.into_iter().flat_map(move |kind| ChunkForm::ALL.map(|form| (kind, form, self.get(kind, form))))
     }
 
+    /// The number of stored commits or changesets.
+    pub fn commits(&self) -> u64 {
+        let of = |kind, form| self.get(kind, form).entries;
+        let kinds = [ObjectKind::Commit, ObjectKind::Changelog];
+        kinds.iter().flat_map(|kind| ChunkForm::ALL.map(|form| of(*kind, form))).sum()
+    }
+
     /// The sum over all chunks.
     pub fn sum(&self) -> ChunkSizes {
         let mut sum = ChunkSizes::default();

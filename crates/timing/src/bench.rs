@@ -1,12 +1,14 @@
 //! Measures workloads on the variants of a repository.
 //!
 //! First each job runs once on every row without a clock: all rows have to see the same, and the files that they read
-//! are in the page cache afterwards. Then come the blocks; see `METHODOLOGY.md`.
+//! are in the page cache afterwards. Then come the blocks, of one job after another in turn; see `METHODOLOGY.md`.
 //!
 //! - `plan`: what to measure;
 //! - `rows`, `decoders`: the variants as this program reads them; `stock_rows`: the same as git or hg read them;
 //! - `jobs`: what the rows do;
-//! - `content`: the untimed pass; `runs`: timed runs, a record each;
+//! - `making`, `timetable`: how far the session is, and how long the rest takes;
+//! - `fit`: fewer commits and shorter runs, so that the session fits its time;
+//! - `content`: the untimed pass; `runs`: timed runs, a record each; `job_lanes`: jobs that take turns;
 //! - `cold_copies`: the copies that cold runs read;
 //! - `resume`: the records of a session that is continued.
 //!
@@ -16,30 +18,35 @@ mod cold_copies;
 mod content;
 mod context;
 mod decoders;
+mod fit;
 mod host;
+mod job_lanes;
 mod jobs;
+mod making;
 mod plan;
 mod removals;
 mod resume;
 mod rows;
 mod runs;
 mod stock_rows;
+mod timetable;
 
-use std::{collections::BTreeSet, io};
+use std::{io, time::Duration};
 
-use repackbench_analysis::{compare_records, widest_half_width};
 use repackbench_reader::Repository;
 use repackbench_records::{Record, RepositoryState};
-use repackbench_writer::{Progress, ProgressUnit, cache::Cache, fingerprint};
+use repackbench_writer::{Progress, SessionStatus, cache::Cache, fingerprint};
 
 use self::{
     cold_copies::RowCopies,
-    content::Reference,
     context::BenchContext,
+    job_lanes::JobLanes,
     jobs::{RowGroup, WorkloadJob},
+    making::MakingProgress,
     resume::Earlier,
     rows::Row,
     stock_rows::StockClients,
+    timetable::{JobForecast, Timetable},
 };
 pub use self::{
     plan::{BenchPlan, Blocks},
@@ -47,10 +54,8 @@ pub use self::{
 };
 use crate::{
     BenchError,
-    arms::stock::StockError,
     clock::{Clock, unix_ms},
     record_names::vcs_of,
-    session::{Arms, Budget, Schedule, Slot, StopRule, TimeLimit, Turn},
 };
 
 /// What a benchmark has measured.
@@ -101,12 +106,17 @@ pub fn bench(
     rows::check_decoders(source, plan, &as_found)?;
     let repository = state(source, name, plan, as_found.first_mut())?;
     let clients = plan.stock.as_ref().map(|stock| StockClients::new(stock, source, cache)).transpose()?;
-    let rows = rows::all(source, as_found, plan, cache, progress)?;
+    let commits = as_found.first().map(|row| row.size.objects.commits());
+    let making = MakingProgress::new(progress, clock, plan.variants(source), plan.time);
+    let rows = rows::all(source, as_found, plan, cache, &making)?;
+    progress.finish();
     let cold = if plan.is_cold { Some(RowCopies::new(plan, &rows, cache, progress)?) } else { None };
     let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
     let host = host::host(source, cache);
     removals::warn(plan, vcs_of(source), &host, progress);
-    let context = BenchContext { plan, clock, progress, host, repository, began_unix_ms, cold };
+    let context = BenchContext { plan, clock, progress, host, repository, began_unix_ms, commits, cold };
+    let now = context.session().now()?;
+    let end = plan.time.map(|time| now.saturating_add(time));
     let commands = match &clients {
         Some(clients) => Some(clients.group(&context, &rows)?),
         None => None,
@@ -114,17 +124,43 @@ pub fn bench(
     let replays = RowGroup { jobs: plan.workloads.iter().map(|spec| WorkloadJob::replay(spec, plan)).collect(), rows };
     // A group without jobs is kept: the rows of the other one read its variants.
     let mut groups: Vec<RowGroup<'_>> = std::iter::once(replays).chain(commands).collect();
-    let earlier = earlier_of(&context, &groups)?;
-    let kept: Vec<Record> = earlier.iter().flat_map(Earlier::records).cloned().collect();
-    recorder.keep(&kept).map_err(|source| BenchError::Io { action: "write a record", source })?;
-    let rows: Vec<usize> = groups.iter().flat_map(RowGroup::rows_of_jobs).collect();
-    let mut pace = Pace::new(plan, &rows, clock)?;
-    let mut measured = Measured::default();
-    for (group, earlier) in groups.iter_mut().zip(&earlier) {
-        measure_group(&context, group, earlier, &mut pace, &mut measured, recorder)?;
-    }
+    let measured = measure(&context, &mut groups, end, recorder);
+    progress.finish();
+    let measured = measured?;
     snapshot.check()?;
     Ok(measured)
+}
+
+/// Fits the jobs of `groups` to the time, and measures them until `end`.
+fn measure(
+    context: &BenchContext<'_>,
+    groups: &mut [RowGroup<'_>],
+    end: Option<Duration>,
+    recorder: &mut dyn Recorder,
+) -> Result<Measured, BenchError> {
+    let plan = context.plan;
+    context.keep_limits(groups);
+    let earlier = earlier_of(context, groups)?;
+    let kept: Vec<Record> = earlier.iter().flat_map(Earlier::records).cloned().collect();
+    recorder.keep(&kept).map_err(|source| BenchError::Io { action: "write a record", source })?;
+    let ratios = groups.iter().flat_map(RowGroup::rows_of_jobs).map(|rows| rows.saturating_sub(1)).sum();
+    let rule = plan.blocks.rule(ratios);
+    // Experiments and the self-test judge intervals, not the verdicts of a table.
+    if let Some(why) = fit::too_few_blocks(rule, ratios).filter(|_| plan.is_fitted && !plan.is_self_test) {
+        context.progress.note(&why);
+    }
+    let mut costs = Vec::new();
+    if let Some((end, time)) = end.zip(plan.time).filter(|_| plan.is_fitted) {
+        let status = SessionStatus { place: "finding out what fits", detail: "trial runs", left: Some(time) };
+        context.progress.session(status);
+        costs = context.fit(groups, end, rule)?;
+        fit::note(context, groups, &costs, rule, time);
+    }
+    let blocks = costs.iter().map(|cost| Some(cost.block)).chain(std::iter::repeat(None));
+    let jobs = groups.iter().map(|group| group.jobs.len()).sum();
+    let forecasts = blocks.take(jobs).map(|block| JobForecast { block, blocks_left: rule.max_blocks });
+    let timetable = Timetable::new(end, forecasts.collect());
+    JobLanes { context, rule, timetable: &timetable }.run(groups, &earlier, end, recorder)
 }
 
 /// The records of the earlier session that belong to each group.
@@ -140,138 +176,6 @@ fn earlier_of(context: &BenchContext<'_>, groups: &[RowGroup<'_>]) -> Result<Vec
         Earlier::new(context, group, is_its)
     };
     groups.iter().map(of_group).collect()
-}
-
-/// Does all jobs of a group, unless the user has stopped the benchmark.
-fn measure_group(
-    context: &BenchContext<'_>,
-    group: &mut RowGroup<'_>,
-    earlier: &Earlier,
-    pace: &mut Pace<'_>,
-    measured: &mut Measured,
-    recorder: &mut dyn Recorder,
-) -> Result<(), BenchError> {
-    for job in &mut group.jobs {
-        if measured.is_interrupted {
-            break;
-        }
-        let mut records = earlier.of(&job.label());
-        let result = measure_workload(context, job, &mut group.rows, pace, &mut records, recorder);
-        context.progress.finish();
-        measured.records.append(&mut records);
-        match result {
-            // What was measured before is still good. Jobs that never started do not count as failures.
-            Err(BenchError::Interrupted) => measured.is_interrupted = true,
-            // A client that cannot do one job may do the others.
-            Err(BenchError::Stock(error @ StockError::Failed { .. })) => {
-                measured.failures.push(format!("{}: {error}", job.label()));
-            }
-            result => result?,
-        }
-    }
-    Ok(())
-}
-
-/// Runs a job in random blocks until there are enough. `records` holds those of an earlier session, and all of them at
-/// the end.
-fn measure_workload(
-    context: &BenchContext<'_>,
-    job: &mut WorkloadJob<'_>,
-    rows: &mut [Row],
-    pace: &mut Pace<'_>,
-    records: &mut Vec<Record>,
-    recorder: &mut dyn Recorder,
-) -> Result<(), BenchError> {
-    let limit = pace.next_limit()?;
-    let done: BTreeSet<u32> = records.iter().map(|record| record.place.block).collect();
-    if (0_u32..).zip(&done).all(|(number, block)| number == *block) && pace.is_done(done.len(), records) {
-        return Ok(());
-    }
-    let reference = context.check_content(job, rows)?;
-    let iterations = match records.iter().map(|record| record.iterations).max() {
-        // Runs of fewer jobs would be noisier than the earlier ones. Only those of slow rows are made of fewer, and
-        // need no more.
-        Some(iterations) => iterations.max(1),
-        None => context.calibrate(job, rows, &reference)?,
-    };
-    let schedule = Schedule::new(rows.len(), pace.rule.max_blocks, context.plan.seed);
-    context.progress.start(&format!("timing {}", job.label()), schedule.turns(), ProgressUnit::Items);
-    let mut arms = WorkloadRows { context, job, rows, pace, reference, iterations, done, records, recorder };
-    context.session().run(schedule, limit, &mut arms)?;
-    Ok(())
-}
-
-/// The rows of a workload as arms. Rows that do not do the job are skipped, and so are blocks of the earlier session.
-struct WorkloadRows<'a, 'j> {
-    context: &'a BenchContext<'a>,
-    job: &'a mut WorkloadJob<'j>,
-    rows: &'a mut [Row],
-    pace: &'a Pace<'a>,
-    reference: Reference,
-    /// How many times a run does the job.
-    iterations: u32,
-    /// The blocks that the earlier session has measured.
-    done: BTreeSet<u32>,
-    records: &'a mut Vec<Record>,
-    recorder: &'a mut dyn Recorder,
-}
-
-impl WorkloadRows<'_, '_> {
-    /// Runs the row of a turn; `None` if it does not do the job.
-    fn run_row(&mut self, turn: Turn) -> Result<Option<Record>, BenchError> {
-        let row = self.rows.get_mut(turn.slot.variant()).filter(|row| self.job.is_for(row));
-        row.map(|row| self.context.run(self.job, row, turn, &self.reference, self.iterations)).transpose()
-    }
-}
-
-impl Arms for WorkloadRows<'_, '_> {
-    type Error = BenchError;
-
-    fn warm_up(&mut self, slot: Slot) -> Result<(), BenchError> {
-        self.run_row(Turn { block: 0, position: 0, slot }).map(drop)
-    }
-
-    fn run(&mut self, turn: Turn) -> Result<(), BenchError> {
-        if self.done.contains(&turn.block) {
-            return Ok(());
-        }
-        let Some(record) = self.run_row(turn)? else { return Ok(()) };
-        self.recorder.record(&record).map_err(|source| BenchError::Io { action: "write a record", source })?;
-        self.records.push(record);
-        Ok(())
-    }
-
-    fn is_enough(&mut self, blocks: u32) -> Result<bool, BenchError> {
-        Ok(self.pace.is_done(blocks as usize, self.records))
-    }
-}
-
-/// When enough was measured.
-struct Pace<'a> {
-    rule: StopRule,
-    /// The time for all workloads.
-    budget: Budget<'a>,
-}
-
-impl<'a> Pace<'a> {
-    /// For workloads with these numbers of rows.
-    fn new(plan: &BenchPlan, rows: &[usize], clock: &'a dyn Clock) -> Result<Self, BenchError> {
-        let ratios = rows.iter().map(|rows| rows.saturating_sub(1)).sum();
-        let workloads = u32::try_from(rows.len()).unwrap_or(u32::MAX);
-        Ok(Pace { rule: plan.blocks.rule(ratios), budget: Budget::new(clock, plan.time, workloads)? })
-    }
-
-    /// Gives the next workload its share of the time that is left.
-    fn next_limit(&mut self) -> Result<Option<TimeLimit>, BenchError> {
-        Ok(self.budget.share_end(1)?.map(TimeLimit::BlocksBegin))
-    }
-
-    /// Whether `blocks` blocks of a workload are enough for the precision that its `records` show.
-    fn is_done(&self, blocks: usize, records: &[Record]) -> bool {
-        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
-        let comparisons = if self.rule.needs_precision(blocks) { compare_records(records) } else { Vec::new() };
-        self.rule.is_done(blocks, comparisons.first().and_then(widest_half_width))
-    }
 }
 
 /// What is known of the repository as a whole.
@@ -298,28 +202,4 @@ fn state(
         }
     }
     Ok(state)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::session::tests::SetClock;
-
-    #[test]
-    fn workloads_share_the_time_that_is_left() {
-        let clock = SetClock::at(0);
-        let limit = |seconds| Some(TimeLimit::BlocksBegin(Duration::from_secs(seconds)));
-        let pace = |time| {
-            let budget = Budget::new(&clock, time, 2).unwrap();
-            Pace { rule: StopRule::exactly(9), budget }
-        };
-        let mut limited = pace(Some(Duration::from_secs(100)));
-        clock.set(40);
-        assert_eq!(limited.next_limit().unwrap(), limit(70));
-        clock.set(60);
-        assert_eq!(limited.next_limit().unwrap(), limit(100));
-        assert_eq!(pace(None).next_limit().unwrap(), None);
-    }
 }

@@ -4,12 +4,14 @@
 //! - [`Schedule`] draws the order of each block;
 //! - [`Session::run`] warms up, runs the blocks, keeps the time limit, asks whether the user wants to stop, and
 //!   advances progress;
+//! - [`Session::run_in_turn`] does the same for several [lanes](Lane), a block of one after a block of another;
 //! - [`Arms`] says what an arm does, and keeps what was measured;
 //! - [`RunLength`] repeats a short job within a run;
 //! - [`StopRule`] says how many blocks a precision takes;
 //! - [`Budget`] shares out time among several loops.
 
 mod budget;
+mod lane;
 pub(crate) mod run_length;
 mod schedule;
 #[cfg(test)]
@@ -21,6 +23,7 @@ use repackbench_writer::Progress;
 
 pub use self::{
     budget::Budget,
+    lane::Lane,
     run_length::RunLength,
     schedule::{BASELINE, Schedule, Slot, StopRule, Turn},
 };
@@ -30,6 +33,15 @@ use crate::clock::Clock;
 pub trait Arms {
     /// Why a run failed.
     type Error: From<Stop>;
+
+    /// Prepares the arms, before anything is warmed up. Lanes that take turns are prepared one after another, each
+    /// right before its first block.
+    ///
+    /// # Errors
+    /// The arms cannot be prepared, which ends the loop.
+    fn begin(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Runs an arm before the first block and keeps nothing: the first run also fills the processor's caches and the
     /// allocator's. Arms without this method are not warmed up.
@@ -55,6 +67,27 @@ pub trait Arms {
     }
 }
 
+/// A loop may borrow the arms.
+impl<A: Arms> Arms for &mut A {
+    type Error = A::Error;
+
+    fn begin(&mut self) -> Result<(), Self::Error> {
+        (**self).begin()
+    }
+
+    fn warm_up(&mut self, slot: Slot) -> Result<(), Self::Error> {
+        (**self).warm_up(slot)
+    }
+
+    fn run(&mut self, turn: Turn) -> Result<(), Self::Error> {
+        (**self).run(turn)
+    }
+
+    fn is_enough(&mut self, blocks: u32) -> Result<bool, Self::Error> {
+        (**self).is_enough(blocks)
+    }
+}
+
 /// Why the loop stopped though no arm failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
@@ -69,13 +102,33 @@ pub enum Stop {
 /// How long a loop may go on. Times are elapsed time on the session's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeLimit {
-    /// No block begins at this time or later. The first block always begins.
+    /// No block begins at this time or later. The first block of each lane always begins.
     BlocksBegin(Duration),
-    /// No block begins that would end later than this if it took as long as the one before. The first block always
-    /// begins.
+    /// No block begins that would end later than this if it took as long as the one before. The first block of each
+    /// lane always begins.
     BlocksEnd(Duration),
     /// No turn begins at this time or later.
     TurnsBegin(Duration),
+}
+
+impl TimeLimit {
+    /// The time at which nothing more begins.
+    fn end(self) -> Duration {
+        match self {
+            TimeLimit::BlocksBegin(end) | TimeLimit::BlocksEnd(end) | TimeLimit::TurnsBegin(end) => end,
+        }
+    }
+
+    /// Whether it is too late for a block of `lane` to begin at `now`.
+    fn is_over<A>(self, now: Duration, lane: &Lane<A>) -> bool {
+        match self {
+            _ if lane.is_new() => false,
+            TimeLimit::BlocksBegin(end) => now >= end,
+            TimeLimit::BlocksEnd(end) => now.saturating_add(lane.last_block()) > end,
+            // Checked before each turn.
+            TimeLimit::TurnsBegin(_) => false,
+        }
+    }
 }
 
 /// How a loop ended.
@@ -128,57 +181,66 @@ impl<'a> Session<'a> {
     /// # Errors
     /// What the arms return, and [`Stop`].
     pub fn run<A: Arms>(&self, schedule: Schedule, limit: Option<TimeLimit>, arms: &mut A) -> Result<End, A::Error> {
-        for slot in schedule.warm_up() {
-            self.go_on()?;
-            arms.warm_up(slot)?;
-        }
-        let turns = schedule.turns_per_block();
-        let mut watch = limit.map(|limit| Watch::new(limit, self)).transpose()?;
-        for turn in schedule {
-            self.go_on()?;
-            if let Some(watch) = &mut watch
-                && let Some(last_block) = watch.stops_before(turn, self)?
-            {
-                return Ok(End::OutOfTime { next: turn, last_block });
+        self.run_in_turn(&mut [Lane::new(schedule, 0, arms)], limit)
+    }
+
+    /// Runs `lanes` in turn, a block at a time, until each of them has enough blocks, or the time is up.
+    ///
+    /// First each lane gets a block, then each gets its minimum: the lane with the fewest blocks is next. With a time
+    /// limit, a lane that has used up its equal share of the time waits until the others have their minimum. What time
+    /// is left goes to the lanes that have not enough blocks yet: the one that was measured for the shortest time is
+    /// next. Only numbers of blocks, times, and the answers of [`Arms::is_enough`] count.
+    ///
+    /// # Errors
+    /// What the arms return, and [`Stop`].
+    pub fn run_in_turn<A: Arms>(&self, lanes: &mut [Lane<A>], limit: Option<TimeLimit>) -> Result<End, A::Error> {
+        let began = self.now()?;
+        let share = |limit: TimeLimit, lanes: usize| {
+            limit.end().saturating_sub(began) / u32::try_from(lanes).unwrap_or(u32::MAX).max(1)
+        };
+        let share = limit.map(|limit| share(limit, lanes.len()));
+        loop {
+            let now = self.now()?;
+            let open = lanes.iter_mut().filter_map(|lane| lane.next_turn().map(|next| (lane, next)));
+            let (late, in_time): (Vec<_>, Vec<_>) =
+                open.partition(|(lane, _)| limit.is_some_and(|limit| limit.is_over(now, lane)));
+            let Some((lane, _)) = in_time.into_iter().min_by_key(|(lane, _)| lane.priority(share)) else {
+                let first_late = late.into_iter().next();
+                return Ok(first_late.map_or(End::Complete, |(lane, next)| lane.out_of_time(next)));
+            };
+            if let Some(end) = self.run_block(lane, limit)? {
+                return Ok(end);
             }
-            arms.run(turn)?;
+        }
+    }
+
+    /// Runs the next block of `lane`, and what precedes its first block. Returns the end of the loop if the time is up
+    /// within the block.
+    fn run_block<A: Arms>(&self, lane: &mut Lane<A>, limit: Option<TimeLimit>) -> Result<Option<End>, A::Error> {
+        if lane.is_new() {
+            self.go_on()?;
+            lane.arms.begin()?;
+            for slot in lane.warm_up() {
+                self.go_on()?;
+                lane.arms.warm_up(slot)?;
+            }
+        }
+        let began = self.now()?;
+        while let Some(turn) = lane.next_turn() {
+            self.go_on()?;
+            if let Some(TimeLimit::TurnsBegin(end)) = limit
+                && self.now()? >= end
+            {
+                return Ok(Some(lane.out_of_time(turn)));
+            }
+            lane.arms.run(turn)?;
             self.progress.advance(1);
-            if turn.position as usize + 1 == turns && arms.is_enough(turn.block.saturating_add(1))? {
+            if lane.take_turn(turn) {
                 break;
             }
         }
-        Ok(End::Complete)
-    }
-}
-
-/// Watches the time limit of one loop.
-struct Watch {
-    limit: TimeLimit,
-    /// When the current block began.
-    block_began: Duration,
-    last_block: Duration,
-}
-
-impl Watch {
-    fn new(limit: TimeLimit, session: &Session<'_>) -> Result<Self, Stop> {
-        Ok(Watch { limit, block_began: session.now()?, last_block: Duration::ZERO })
-    }
-
-    /// How long the last block took, if the loop has to end before `turn`.
-    fn stops_before(&mut self, turn: Turn, session: &Session<'_>) -> Result<Option<Duration>, Stop> {
-        let begins_block = turn.position == 0 && turn.block > 0;
-        if !begins_block && !matches!(self.limit, TimeLimit::TurnsBegin(_)) {
-            return Ok(None);
-        }
-        let now = session.now()?;
-        if begins_block {
-            self.last_block = now.saturating_sub(std::mem::replace(&mut self.block_began, now));
-        }
-        let is_over = match self.limit {
-            TimeLimit::BlocksBegin(end) | TimeLimit::TurnsBegin(end) => now >= end,
-            TimeLimit::BlocksEnd(end) => now.saturating_add(self.last_block) > end,
-        };
-        Ok(is_over.then_some(self.last_block))
+        lane.end_block(self.now()?.saturating_sub(began))?;
+        Ok(None)
     }
 }
 

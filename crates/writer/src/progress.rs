@@ -1,5 +1,7 @@
 //! Reports the progress of long work, and lets the user stop it.
 
+use std::time::Duration;
+
 /// The unit in which a step counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressUnit {
@@ -7,6 +9,17 @@ pub enum ProgressUnit {
     Bytes,
     /// Things that are processed one after another: loose objects, blocks of runs.
     Items,
+}
+
+/// The place of the work in a session of many steps.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionStatus<'a> {
+    /// The step, as in `workload 2 of 5`.
+    pub place: &'a str,
+    /// What is done in the step.
+    pub detail: &'a str,
+    /// How long all steps that are left take; `None` while that is unknown.
+    pub left: Option<Duration>,
 }
 
 /// Receives what is being done and how far it is. Called from several threads.
@@ -19,6 +32,12 @@ pub trait Progress: Sync {
 
     /// The step is finished.
     fn finish(&self);
+
+    /// A session of many steps has come to another place. It replaces the step that was started, if any, until the
+    /// session [finishes](Self::finish).
+    fn session(&self, status: SessionStatus<'_>) {
+        let _ = status;
+    }
 
     /// A note for the user that should not wait until the work is finished.
     fn note(&self, note: &str) {

@@ -22,6 +22,8 @@ use std::{
 
 use nix::{fcntl::OFlag, unistd::geteuid};
 
+use crate::leftovers::Leftover;
+
 /// The start of the name of a work folder.
 const PREFIX: &str = ".repackbench-";
 /// The number of random letters and digits after the prefix.
@@ -42,6 +44,7 @@ const ATTEMPTS: usize = 8;
 pub struct WorkFolder {
     path: PathBuf,
     _lock: File,
+    _leftover: Leftover,
 }
 
 impl WorkFolder {
@@ -57,7 +60,7 @@ impl WorkFolder {
             let path = tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM_LEN).tempdir_in(parent)?.keep();
             match lock_own(&path) {
                 Ok(lock) => {
-                    let work = WorkFolder { path, _lock: lock };
+                    let work = WorkFolder { _leftover: Leftover::removed_by(&path, give_up), path, _lock: lock };
                     fs::create_dir(work.new_folder())?;
                     return Ok(work);
                 }
@@ -149,6 +152,15 @@ pub fn remove_leftovers(parent: &Path) -> Leftovers {
         }
     }
     left
+}
+
+/// Removes the work folder `path` of this process, and restores the earlier output if it was not replaced yet.
+fn give_up(path: &Path) -> io::Result<()> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    if remove_ours(parent, path, true)? { Ok(()) } else { Err(io::ErrorKind::AlreadyExists.into()) }
 }
 
 /// Whether `name` has the form of a work folder's name.

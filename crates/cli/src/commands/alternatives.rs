@@ -58,7 +58,7 @@ pub(crate) struct AlternativesArguments {
     #[arg(long)]
     without_repack: bool,
 
-    /// Workload of `bench --client stock`; may be repeated [default: traverse, diff:raw, diff:pickaxe, checkout].
+    /// Workload of `bench --client stock`; may be repeated [default: traverse, diff:raw, diff:pickaxe].
     #[arg(long = "workload", value_name = "W")]
     workloads: Vec<BenchWorkload>,
 
@@ -133,5 +133,5 @@ pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure
     };
     let mut output = ResultOutput::create(&arguments.output)?;
     let mut file = session.measure.record_file()?;
-    output.show_session(session.run(&source, &plan, &mut file)?)
+    output.show_session(session.run(&source, &plan, &mut file, arguments.output.last_words())?)
 }

@@ -6,6 +6,7 @@ use clap::{ArgGroup, Args};
 use repackbench_analysis::self_test;
 use repackbench_codec::{CodecSpec, DecoderChoice, DecoderChoices};
 use repackbench_reader::Repository;
+use repackbench_records::Record;
 use repackbench_report::sections;
 use repackbench_timing::{bench::BenchPlan, record_names::vcs_of};
 
@@ -25,15 +26,17 @@ use crate::{
 /// Replay workloads on a repository under several codecs and compare them
 ///
 /// Makes a variant for each codec (kept in the cache), runs each workload on each variant in random
-/// blocks until the intervals are narrow, and prints times, ratios to the baseline with intervals,
-/// verdicts, and sizes. The repository as found is a row too. METHODOLOGY.md explains the method.
+/// blocks for a minute (--time), and prints times, ratios to the baseline with intervals, verdicts,
+/// and sizes. Of a long history the newest commits that fit are read; --precise reads all, until the
+/// intervals are narrow. The repository as found is a row too. METHODOLOGY.md explains the method.
 /// Ctrl-C ends the session with a table of what was measured; --resume continues it.
 ///
 /// --self-test measures the baseline under four more names instead, and prints how often it finds a
 /// difference where there is none, and how often measuring one after another would have found one.
 ///
-/// Workloads: checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch; all of
-/// them by default. These, which servers and repacks do, run only if named:
+/// Workloads: checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch; all of them by
+/// default. These run only if named:
+///   checkout     the files of checkout:sink, written into a fresh folder
 ///   sizes        kind and size of every object
 ///   cat-all      the content of every object
 ///   encode       compress every payload again, from memory; only with --store pack
@@ -44,8 +47,9 @@ use crate::{
 /// floor: before the name of any workload but sizes and encode measures only its codec.
 ///
 /// With --client stock, commands of git or hg run the workloads of the same names and those below,
-/// each in its own process. By default they are those that only read: checkout, traverse, diff:raw,
+/// each in its own process. By default they are those that only read: traverse, diff:raw,
 /// diff:pickaxe, diff:patch, sizes, cat-all, fsck. These run only if named:
+///   checkout            git checkout of all files, or hg update
 ///   repack              git repack -adF in a copy, written with the codec of the variant
 ///   repack:incremental  git repack -d with the newest commits (--commits, 100) loose
 ///   clone:zlib          a bare clone by a client without the library
@@ -156,7 +160,13 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
         print_note(format!("{names}: never reads through the delta-base cache, so it has one row for each variant"));
     }
     let mut file = session.measure.record_file()?;
-    let measured = session.run(&source, &plan, &mut file)?;
+    let last_words = arguments.output.last_words();
+    let is_self_test = plan.is_self_test;
+    let last_words = move |records: Vec<Record>| match is_self_test {
+        true => drop(print_article(sections::self_test(&self_test(&records)))),
+        false => last_words(records),
+    };
+    let measured = session.run(&source, &plan, &mut file, last_words)?;
     match plan.is_self_test {
         true => {
             print_article(sections::self_test(&self_test(&measured.records)))?;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use repackbench_codec::CodecSpec;
-use repackbench_records::ResultLine;
+use repackbench_records::{Record, ResultLine};
 use repackbench_report::{articles_text, sections};
 use repackbench_timing::{BenchError, bench::BenchPlan, explain::ExplainPlan, workloads::WorkloadSpec};
 
@@ -70,8 +70,16 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
         ..session.plan(&source, &arguments.baseline)?
     };
     let mut file = session.measure.record_file()?;
-    let measured = session.run(&source, &plan, &mut file)?;
-    let explanations = explain.rows().explain(&measured.records);
+    let rows = explain.rows();
+    let last_words = {
+        let rows = rows.clone();
+        move |records: Vec<Record>| {
+            let explanations = rows.explain(&records);
+            let _ = print(&articles_text(&sections::explanations(&explanations), style()));
+        }
+    };
+    let measured = session.run(&source, &plan, &mut file, last_words)?;
+    let explanations = rows.explain(&measured.records);
     for explanation in &explanations {
         file.append(&ResultLine::Explanation(Box::new(explanation.clone())))?;
     }

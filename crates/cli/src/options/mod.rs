@@ -114,7 +114,7 @@ pub(crate) struct RangeArguments {
     #[arg(long, value_name = "REV", allow_negative_numbers = true)]
     rev: Option<String>,
 
-    /// Read only the newest N commits in diff, ingest and serve. For ingest and serve in Mercurial these are the N
+    /// Read only the newest N commits in traverse, diff, ingest and serve. For ingest and serve in Mercurial these are the N
     /// changesets up to --rev, by number.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     commits: Option<u64>,

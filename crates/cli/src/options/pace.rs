@@ -12,6 +12,9 @@ use repackbench_timing::bench::{Blocks, MAX_BLOCKS};
 
 use super::ByteSize;
 
+/// How long a session measures if the user does not say.
+const DEFAULT_TIME: Duration = Duration::from_secs(60);
+
 /// How long to measure.
 #[derive(Debug, Args)]
 pub(crate) struct PaceArguments {
@@ -32,10 +35,15 @@ pub(crate) struct PaceArguments {
     #[arg(long, value_name = "PERCENT", default_value = "1%")]
     precision: Percent,
 
-    /// Start no block after this time, such as 90s, 10m or 1h, except the first of each workload. Each workload gets
-    /// its share of the time; making variants does not count.
-    #[arg(long, value_name = "DURATION")]
+    /// Measure for this time, such as 90s, 10m or 1h; making variants does not count [default: 60s, or no limit with
+    /// --blocks]. Workloads take turns. Those that read commits read the newest that fit, unless --commits says how
+    /// many, and what is precise gets no more blocks. The first block of each workload always runs.
+    #[arg(long, value_name = "DURATION", conflicts_with = "precise")]
     time: Option<Span>,
+
+    /// Measure all of history, until every workload is precise or has --max-blocks, however long that takes.
+    #[arg(long)]
+    precise: bool,
 
     #[command(flatten)]
     pub(crate) min_run_time: MinRunTimeArgument,
@@ -81,9 +89,10 @@ impl PaceArguments {
         self.blocks.map_or(until, Blocks::Exactly)
     }
 
-    /// The latest start of a block.
+    /// How long to measure; `None` for no limit.
     pub(crate) fn time(&self) -> Option<Duration> {
-        self.time.map(|Span(time)| time)
+        let default = (!self.precise && self.blocks.is_none()).then_some(DEFAULT_TIME);
+        self.time.map_or(default, |Span(time)| Some(time))
     }
 
     /// Every limit once.
@@ -205,6 +214,24 @@ impl FromStr for CacheLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sessions_end_after_a_minute_unless_told_otherwise() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            measure: super::super::MeasureArguments,
+        }
+        let parsed = |words: &str| <Line as clap::Parser>::try_parse_from(format!("bench {words}").split_whitespace());
+        let time = |words: &str| parsed(words).map(|line| line.measure.pace.time().map(|time| time.as_secs())).ok();
+        assert_eq!(
+            (time(""), time("--precision 2%"), time("--max-blocks 9")),
+            (Some(Some(60)), Some(Some(60)), Some(Some(60)))
+        );
+        assert_eq!((time("--time 10m"), time("--blocks 9 --time 90s")), (Some(Some(600)), Some(Some(90))));
+        assert_eq!((time("--precise"), time("--blocks 9")), (Some(None), Some(None)));
+        assert_eq!(time("--precise --time 10m"), None);
+    }
 
     #[test]
     fn durations_need_a_unit() {

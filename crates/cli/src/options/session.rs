@@ -1,12 +1,17 @@
 //! The options of commands that measure a session on one repository: `bench`, `alternatives` and `explain`.
 
-use std::path::PathBuf;
+use std::{
+    io,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use clap::Args;
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
+use repackbench_records::Record;
 use repackbench_timing::{
-    bench::{BenchPlan, Measured, bench},
+    bench::{BenchPlan, Measured, Recorder, bench},
     clock::SystemClock,
 };
 use repackbench_writer::cache::Cache;
@@ -15,7 +20,7 @@ use super::{Effort, MeasureArguments, MemoryArguments, RangeArguments, located};
 use crate::{
     failure::Failure,
     output::{command_line, record_file::RecordFile},
-    progress::Bar,
+    progress::{Bar, stop::set_last_words},
     repository::{name_of, open, print_notes},
 };
 
@@ -64,6 +69,7 @@ impl SessionArguments {
             range: self.range.range(source.default_revision()),
             blocks: pace.blocks(),
             time: pace.time(),
+            is_fitted: true,
             min_run_time: pace.min_run_time.duration(),
             delta_caches: pace.delta_caches(),
             jobs: pace.jobs,
@@ -77,15 +83,44 @@ impl SessionArguments {
         })
     }
 
-    /// Measures `source` by `plan`, and writes every run to `file`.
+    /// Measures `source` by `plan`, and writes every run to `file`. If the process has to end before the session can,
+    /// `show` receives what was measured.
     pub(crate) fn run(
         &self,
         source: &Repository,
         plan: &BenchPlan,
         file: &mut RecordFile,
+        show: impl FnOnce(Vec<Record>) + Send + 'static,
     ) -> Result<Measured, Failure> {
         let cache = Cache::open(None)?;
         let bar = Bar::new(self.effort.quiet());
-        Ok(bench(source, &name_of(&self.repository), plan, &cache, &SystemClock::new(), &bar, file)?)
+        let records = Arc::new(Mutex::new(Vec::new()));
+        let measured = Arc::clone(&records);
+        set_last_words(move || {
+            let records = std::mem::take(&mut *measured.lock().unwrap_or_else(PoisonError::into_inner));
+            if !records.is_empty() {
+                show(records);
+            }
+        });
+        let mut recorder = SharedRecords { file, records };
+        Ok(bench(source, &name_of(&self.repository), plan, &cache, &SystemClock::new(), &bar, &mut recorder)?)
+    }
+}
+
+/// Writes records to a file, and keeps them for the thread that ends the process.
+struct SharedRecords<'f> {
+    file: &'f mut RecordFile,
+    records: Arc<Mutex<Vec<Record>>>,
+}
+
+impl Recorder for SharedRecords<'_> {
+    fn keep(&mut self, earlier: &[Record]) -> io::Result<()> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(earlier);
+        self.file.keep(earlier)
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+        self.file.record(record)
     }
 }

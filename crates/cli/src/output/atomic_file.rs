@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use repackbench_writer::leftovers::Leftover;
 use tempfile::NamedTempFile;
 
 use super::{cannot_create, cannot_write};
@@ -17,13 +18,15 @@ use crate::failure::Failure;
 pub(crate) struct AtomicFile {
     path: PathBuf,
     file: NamedTempFile,
+    _leftover: Leftover,
 }
 
 impl AtomicFile {
     /// Creates the file that `path` will name.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let file = create_beside(path).map_err(|error| cannot_create(path, &error))?;
-        Ok(AtomicFile { path: path.to_owned(), file })
+        let leftover = Leftover::new(file.path());
+        Ok(AtomicFile { path: path.to_owned(), file, _leftover: leftover })
     }
 
     /// Writes the whole content and names the file.

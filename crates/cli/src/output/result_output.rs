@@ -4,6 +4,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use repackbench_analysis::Results;
+use repackbench_records::Record;
 use repackbench_report::{csv, html_report, markdown, sections, svg_files, text};
 use repackbench_timing::{BenchError, bench::Measured};
 
@@ -11,7 +12,7 @@ use super::{atomic_file::AtomicFile, cannot_create, cannot_write, print, style};
 use crate::failure::{FAILED, Failure, print_note};
 
 /// The forms of results that `bench`, `size`, `trace` and `report` share.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output forms")]
 pub(crate) struct OutputArguments {
     /// Write one HTML file with charts and all tables, which can be read anywhere and without a network.
@@ -30,6 +31,30 @@ pub(crate) struct OutputArguments {
     /// size.
     #[arg(long)]
     pub(crate) csv: bool,
+}
+
+impl OutputArguments {
+    /// Prints the form that the user chose, or else `tables`.
+    fn print(&self, results: &Results, tables: &str) -> Result<(), Failure> {
+        if self.markdown {
+            print(&markdown(results))
+        } else if self.csv {
+            print(&csv(results).map_err(|error| Failure::new(FAILED, error.to_string()))?)
+        } else {
+            print(tables)
+        }
+    }
+
+    /// Prints the records of a session that could not end in an orderly way. Files are not written.
+    pub(crate) fn last_words(&self) -> impl FnOnce(Vec<Record>) + Send + 'static {
+        let arguments = self.clone();
+        move |records| {
+            let results = Results::from_runs(records);
+            if let Err(failure) = arguments.print(&results, &text(&sections::document(&results), style())) {
+                failure.print();
+            }
+        }
+    }
 }
 
 /// Where results go, created before there are any.
@@ -64,13 +89,7 @@ impl<'a> ResultOutput<'a> {
 
     /// Prints the form that the user chose, or else `tables`.
     pub(crate) fn print(&self, results: &Results, tables: &str) -> Result<(), Failure> {
-        if self.arguments.markdown {
-            print(&markdown(results))
-        } else if self.arguments.csv {
-            print(&csv(results).map_err(|error| Failure::new(FAILED, error.to_string()))?)
-        } else {
-            print(tables)
-        }
+        self.arguments.print(results, tables)
     }
 
     /// Writes and prints the results of a session. It fails if the session did.

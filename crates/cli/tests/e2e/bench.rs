@@ -52,8 +52,8 @@ fn measures_every_workload_on_every_variant() {
         specs.sort_unstable();
         assert_eq!(specs, ["as found", "lz4", "zlib:6", "zlib:6", "zstd:5"], "block {block} of {workload}");
     }
-    // checkout, checkout:sink, traverse, diff:raw, diff:pickaxe and diff:patch.
-    assert_same_results(&records, 6);
+    // checkout:sink, traverse, diff:raw, diff:pickaxe and diff:patch.
+    assert_same_results(&records, 5);
 }
 
 #[test]
@@ -119,7 +119,8 @@ fn interrupt_is_reported_and_keeps_the_records() {
     let ended = running.wait_with_output().expect("the program's end");
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(130), "{said}");
-    assert!(said.starts_with("repackbench: interrupted") && !said.contains("nothing was written"), "{said}");
+    assert!(said.contains("\nrepackbench: stopping...\n"), "{said}");
+    assert!(said.ends_with("repackbench: interrupted; finished variants and records are kept\n"), "{said}");
     assert!(!records::read(&file).is_empty());
 }
 

@@ -151,6 +151,19 @@ fn traverse_agrees_with_rev_list() {
 }
 
 #[test]
+fn traverse_of_the_newest_commits_agrees_with_rev_list() {
+    for name in HISTORIES {
+        let repo = Fixture::get(name).repo();
+        for commits in ["1", "3", "1000000"] {
+            let expected = ids(git_lines(&repo, &["rev-list", "--objects", "--all", "-n", commits]));
+            let outcome = program::replay(&repo, "traverse", &["--commits", commits]).exits(exit::OK);
+            let seen: Vec<String> = outcome.text().lines().map(str::to_owned).collect();
+            assert_same_lines(&sorted(seen), &sorted(expected), &format!("{commits} commits of {name}"));
+        }
+    }
+}
+
+#[test]
 fn traverse_skips_missing_objects_of_a_partial_clone() {
     for name in ["partial-clone", "partial-clone-bare"] {
         let source = Fixture::get(name).repo();

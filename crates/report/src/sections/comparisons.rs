@@ -3,6 +3,7 @@
 mod codec_share;
 mod fairness;
 mod modelled;
+mod newest;
 pub(crate) mod verdict;
 
 use std::time::Duration;
@@ -182,6 +183,7 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     ];
     notes.extend(apart_note(comparisons));
     notes.extend(clocks_note(comparisons));
+    notes.extend(newest::note(comparisons));
     notes.extend(verdict::notes(comparisons));
     notes.extend(fairness::notes(comparisons));
     notes.extend(codec_share::notes(comparisons));

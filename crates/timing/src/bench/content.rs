@@ -12,7 +12,7 @@ use crate::{
     BenchError,
     arms::stock::{Caches, StockError, StockJob, StockOutput, output_of},
     trace::{NEW_PAGES, traced_reads},
-    workloads::{Counts, Digester, VariantPlace},
+    workloads::{Counts, Digester, HistoryRange, VariantPlace},
 };
 
 /// What every run of a job has to see.
@@ -81,7 +81,7 @@ impl BenchContext<'_> {
         let is_for: Vec<bool> = rows.iter().map(|row| job.is_for(row)).collect();
         let (spec, workload) = match &mut job.work {
             Work::Replay { spec, workload } => (*spec, workload),
-            Work::Command(command, _) => return self.check_output(command, rows),
+            Work::Command(command, _) => return self.check_output(command, &job.range, rows),
         };
         let places: Vec<&VariantPlace> = rows.iter().map(|row| &row.place).collect();
         workload.announce(&places);
@@ -114,7 +114,7 @@ impl BenchContext<'_> {
     }
 
     /// Runs the command on every row without a clock, and checks that all print or make the same.
-    fn check_output(&self, job: &StockJob, rows: &[Row]) -> Result<Reference, BenchError> {
+    fn check_output(&self, job: &StockJob, range: &HistoryRange, rows: &[Row]) -> Result<Reference, BenchError> {
         let mut first = First::default();
         let mut first_row = None;
         let mut peaks = Vec::new();
@@ -131,7 +131,7 @@ impl BenchContext<'_> {
             first_row.get_or_insert(row);
         }
         if let (Some((content, _)), Some(row)) = (&first.0, first_row) {
-            self.compare_with_replay(job, row, content)?;
+            self.compare_with_replay(job, range, row, content)?;
         }
         let none = || Content {
             counts: Counts::new(),
@@ -142,10 +142,16 @@ impl BenchContext<'_> {
     }
 
     /// Checks that the replay of the same name would print what the command did, where the replay sees just that.
-    fn compare_with_replay(&self, job: &StockJob, row: &Row, seen: &Content) -> Result<(), BenchError> {
+    fn compare_with_replay(
+        &self,
+        job: &StockJob,
+        range: &HistoryRange,
+        row: &Row,
+        seen: &Content,
+    ) -> Result<(), BenchError> {
         let Some(spec) = job.workload.replay().filter(|_| job.caches == Caches::Off) else { return Ok(()) };
         let mut history = Repository::open(&row.place.folder)?.history(row.place.decoders)?;
-        let Some(replayed) = output_of(spec, &self.plan.range, &row.place, history.as_mut())? else {
+        let Some(replayed) = output_of(spec, range, &row.place, history.as_mut())? else {
             return Ok(());
         };
         let is_same = replayed.counts.iter().all(|(name, count)| seen.counts.get(name) == Some(count))

@@ -15,6 +15,8 @@ pub(super) struct BenchContext<'a> {
     pub(super) repository: RepositoryState,
     /// When the session began, or the one that it continues: its name in records.
     pub(super) began_unix_ms: u64,
+    /// The number of commits that are stored, reachable or not; `None` if unknown.
+    pub(super) commits: Option<u64>,
     /// The copies that cold runs read; `None` for warm runs.
     pub(super) cold: Option<RowCopies>,
 }

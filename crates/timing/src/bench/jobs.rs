@@ -1,13 +1,13 @@
 //! The jobs of a session, and the rows that do them.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use repackbench_records::{Checks, ComparedTime, WorkloadLabel};
 
 use super::{plan::BenchPlan, rows::Row};
 use crate::{
     arms::stock::{Caches, GitFeature, StockJob},
-    workloads::{Workload, WorkloadSpec},
+    workloads::{HistoryRange, Workload, WorkloadSpec},
 };
 
 /// A workload, ready to be run.
@@ -16,6 +16,12 @@ pub(super) struct WorkloadJob<'a> {
     /// How many copies of it run at once.
     copies: u32,
     is_cold: bool,
+    /// The part of history that it looks at.
+    pub(super) range: HistoryRange,
+    /// How long a run may be made by repeating the job; `None` for as long as the compared time needs.
+    pub(super) longest_run: Option<Duration>,
+    /// Whether it has the limit of the session that is continued.
+    pub(super) has_kept_limit: bool,
 }
 
 /// Who does a workload.
@@ -29,11 +35,45 @@ pub(super) enum Work<'a> {
 impl<'a> WorkloadJob<'a> {
     pub(super) fn replay(spec: &'a WorkloadSpec, plan: &BenchPlan) -> Self {
         let workload = spec.build(&plan.range, None::<PathBuf>);
-        WorkloadJob { work: Work::Replay { spec, workload }, copies: plan.jobs, is_cold: plan.is_cold }
+        let work = Work::Replay { spec, workload };
+        let range = plan.range.clone();
+        WorkloadJob { work, copies: plan.jobs, is_cold: plan.is_cold, range, longest_run: None, has_kept_limit: false }
     }
 
-    pub(super) fn command(job: StockJob, compared: ComparedTime) -> Self {
-        WorkloadJob { work: Work::Command(job, compared), copies: 1, is_cold: false }
+    pub(super) fn command(job: StockJob, compared: ComparedTime, plan: &BenchPlan) -> Self {
+        let (work, range) = (Work::Command(job, compared), plan.range.clone());
+        WorkloadJob { work, copies: 1, is_cold: false, range, longest_run: None, has_kept_limit: false }
+    }
+
+    /// The replay of the same name, without `floor:`. Jobs with the same one are compared with each other.
+    pub(super) fn spec(&self) -> Option<&WorkloadSpec> {
+        match &self.work {
+            Work::Replay { spec, .. } => Some(spec.without_floor()),
+            Work::Command(job, _) => job.workload.replay(),
+        }
+    }
+
+    /// Whether it can be limited to the newest commits, and the user has not said to how many.
+    pub(super) fn is_limitable(&self, plan: &BenchPlan) -> bool {
+        plan.range.commits.is_none() && !self.is_cold && self.spec().is_some_and(WorkloadSpec::reads_commits)
+    }
+
+    /// Whether `recorded` is its label, perhaps with another limit of commits.
+    pub(super) fn is_same_but_for_limit(&self, recorded: &WorkloadLabel) -> bool {
+        let without_limit = |mut label: WorkloadLabel| {
+            label.parameters.remove(WorkloadLabel::COMMITS);
+            label
+        };
+        without_limit(self.label()) == without_limit(recorded.clone())
+    }
+
+    /// Limits it to the newest `commits` commits; `None` for all.
+    pub(super) fn limit_to(&mut self, commits: Option<u64>) {
+        self.range.commits = commits;
+        match &mut self.work {
+            Work::Replay { spec, workload } => *workload = spec.build(&self.range, None::<PathBuf>),
+            Work::Command(job, _) => job.limit_to(commits),
+        }
     }
 
     /// Its name. Several copies at once are another workload than one, and so are cold runs.

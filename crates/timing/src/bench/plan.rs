@@ -21,6 +21,12 @@ use crate::{
 /// The fewest blocks that give an interval.
 const BLOCKS_FOR_INTERVALS: u32 = 6;
 
+/// The fewest blocks that can decide each of this many ratios: there is an interval, and blocks that all agree leave 5 %
+/// or less after Holm's correction.
+pub(super) fn deciding_blocks(ratios: usize) -> u32 {
+    BLOCKS_FOR_INTERVALS.max(blocks_for_verdicts(ratios))
+}
+
 /// How many times each variant does each job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Blocks {
@@ -43,7 +49,7 @@ impl Blocks {
         match self {
             Blocks::Exactly(blocks) => StopRule::exactly(blocks),
             Blocks::UntilPrecise { min, max, precision } => {
-                let min = min.unwrap_or_else(|| BLOCKS_FOR_INTERVALS.max(blocks_for_verdicts(ratios)));
+                let min = min.unwrap_or_else(|| deciding_blocks(ratios));
                 StopRule { min_blocks: min.min(max), max_blocks: max, precision: precision.ln_1p() }
             }
         }
@@ -73,8 +79,12 @@ pub struct BenchPlan {
     pub range: HistoryRange,
     /// How many times each variant does each job.
     pub blocks: Blocks,
-    /// How long runs may go on: no block begins later. Each workload gets its share; making variants does not count.
+    /// How long measuring may take, from the first look at the contents on: no block begins that would end later,
+    /// except the first of each workload. Making variants does not count. `None` for no limit.
     pub time: Option<Duration>,
+    /// Whether the work is fitted to [`Self::time`]: workloads that read commits read the newest ones that fit, and runs
+    /// get shorter, so that each workload has its fewest blocks. Otherwise the time only limits the number of blocks.
+    pub is_fitted: bool,
     /// How long a run lasts at least: the job is repeated within it. `None` for as long as the compared time takes to
     /// be exact.
     pub min_run_time: Option<Duration>,
@@ -145,6 +155,12 @@ impl BenchPlan {
             return refused("a session of cold runs cannot be resumed: its copies are gone".to_owned());
         }
         Ok(())
+    }
+
+    /// The number of variants that are made or taken from the cache.
+    pub(super) fn variants(&self, source: &Repository) -> usize {
+        let of_each = self.layouts().len() + usize::from(self.recomputer.is_some());
+        if self.is_self_test { 1 } else { self.specs(source).len() * of_each }
     }
 
     /// The limit for all rows, and those that make more rows.

@@ -6,13 +6,14 @@ use repackbench_codec::{CodecSpec, Decoders, SharedFormat};
 use repackbench_reader::{History, ReaderError, Repository};
 use repackbench_records::{Checks, ChosenDeltaCache, ConversionCost, DeltaOrigin, Role, SizeRecord, Variant};
 use repackbench_writer::{
-    JobControl, Layout, Progress, StoreKind,
+    JobControl, Layout, StoreKind,
     cache::{Cache, MakingCost, VariantDir},
     cached_recomputed, cached_variant,
 };
 
 use super::{
     decoders::{self, Readable},
+    making::MakingProgress,
     plan::BenchPlan,
 };
 use crate::{
@@ -187,7 +188,7 @@ pub(super) fn all(
     as_found: Vec<Row>,
     plan: &BenchPlan,
     cache: &Cache,
-    progress: &dyn Progress,
+    progress: &MakingProgress<'_>,
 ) -> Result<Vec<Row>, BenchError> {
     if plan.is_self_test {
         return same_under_other_names(source, plan, cache, progress);
@@ -207,10 +208,12 @@ pub(super) fn all(
     };
     for spec in plan.specs(source) {
         for layout in plan.layouts() {
+            progress.next_variant(&spec);
             let folder = cached_variant(cache, source, &spec, layout, control)?;
             add(&spec, layout, DeltaOrigin::Kept, folder)?;
         }
         if let Some(recomputer) = &plan.recomputer {
+            progress.next_variant(format_args!("{spec}, rechosen"));
             let folder = cached_recomputed(cache, source, &spec, recomputer, control)?;
             add(&spec, Layout::default(), DeltaOrigin::Recomputed, folder)?;
         }
@@ -231,11 +234,12 @@ fn same_under_other_names(
     source: &Repository,
     plan: &BenchPlan,
     cache: &Cache,
-    progress: &dyn Progress,
+    progress: &MakingProgress<'_>,
 ) -> Result<Vec<Row>, BenchError> {
     let Some(spec) = plan.specs(source).into_iter().next() else { return Ok(Vec::new()) };
     let layout = Layout::default();
     let control = JobControl { threads: plan.threads, progress };
+    progress.next_variant(&spec);
     let folder = cached_variant(cache, source, &spec, layout, control)?;
     let repository = &Repository::open(folder.path())?;
     let mut in_use = Some(folder);

@@ -26,10 +26,18 @@ pub(super) const MAX_ITERATIONS: u32 = 1000;
 /// A start of a process that is a larger part of a job than this is worth a note.
 const NOTABLE_START: f64 = 0.1;
 
+/// The length of the runs of a job.
+pub(super) struct Calibrated {
+    /// How many times a run does the job.
+    pub(super) iterations: u32,
+    /// How long a run takes; zero if unknown.
+    pub(super) run: Duration,
+}
+
 impl BenchContext<'_> {
     /// How long a run of `job` is.
-    fn run_length(&self, job: &WorkloadJob<'_>) -> RunLength {
-        RunLength::exact(job.compared_time(), self.plan.min_run_time, MAX_ITERATIONS)
+    pub(super) fn run_length(&self, job: &WorkloadJob<'_>) -> RunLength {
+        RunLength::exact(job.compared_time(), self.plan.min_run_time, MAX_ITERATIONS).at_most(job.longest_run)
     }
 
     /// How many times a run does the job, by how long it takes on the baseline, or on the first row that has anything
@@ -39,10 +47,10 @@ impl BenchContext<'_> {
         job: &mut WorkloadJob<'_>,
         rows: &mut [Row],
         reference: &Reference,
-    ) -> Result<u32, BenchError> {
+    ) -> Result<Calibrated, BenchError> {
         // A second time would not be cold.
         if self.cold.is_some() {
-            return Ok(1);
+            return Ok(Calibrated { iterations: 1, run: Duration::ZERO });
         }
         let mut wall = Duration::ZERO;
         // The first row is the baseline, which may have nothing to do.
@@ -58,10 +66,8 @@ impl BenchContext<'_> {
                 break;
             }
         }
-        if wall.is_zero() {
-            return Ok(1);
-        }
-        Ok(self.run_length(job).jobs(wall))
+        let iterations = if wall.is_zero() { 1 } else { self.run_length(job).jobs(wall) };
+        Ok(Calibrated { iterations, run: wall.saturating_mul(iterations) })
     }
 
     /// Notes if a job is mostly the start of its process.
@@ -87,23 +93,33 @@ impl BenchContext<'_> {
         copy: Option<&Path>,
         reference: &Reference,
     ) -> Result<JobRun, BenchError> {
-        let run = match (&mut job.work, copy, row.histories.as_mut_slice()) {
-            (Work::Command(command, _), ..) => self.run_command(command, row)?,
-            (Work::Replay { workload, .. }, Some(copy), _) => {
-                replay::run_cold(workload.as_mut(), &row.place, copy, self.clock)?
-            }
-            (Work::Replay { workload, .. }, None, [history]) => {
-                replay::run(workload.as_mut(), history.as_mut(), &row.place, self.clock)?
-            }
-            (Work::Replay { spec, .. }, None, histories) => {
-                replay::run_parallel(spec, &self.plan.range, histories, &row.place, self.clock)?
-            }
-        };
+        let run = self.run_unchecked(job, row, copy)?;
         if let Some(counts) = run.counts.iter().find(|counts| **counts != reference.content.counts) {
             let seen = Content { counts: counts.clone(), digest: reference.content.digest.clone() };
             content::check(&job.label(), row, "the untimed run", &reference.content, &seen)?;
         }
         Ok(run)
+    }
+
+    /// Does the job once, from empty caches. A cold run reads `copy`.
+    pub(super) fn run_unchecked(
+        &self,
+        job: &mut WorkloadJob<'_>,
+        row: &mut Row,
+        copy: Option<&Path>,
+    ) -> Result<JobRun, BenchError> {
+        match (&mut job.work, copy, row.histories.as_mut_slice()) {
+            (Work::Command(command, _), ..) => self.run_command(command, row),
+            (Work::Replay { workload, .. }, Some(copy), _) => {
+                replay::run_cold(workload.as_mut(), &row.place, copy, self.clock)
+            }
+            (Work::Replay { workload, .. }, None, [history]) => {
+                replay::run(workload.as_mut(), history.as_mut(), &row.place, self.clock)
+            }
+            (Work::Replay { spec, .. }, None, histories) => {
+                replay::run_parallel(spec, &job.range, histories, &row.place, self.clock)
+            }
+        }
     }
 
     fn run_command(&self, job: &StockJob, row: &Row) -> Result<JobRun, BenchError> {

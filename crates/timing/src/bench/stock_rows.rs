@@ -64,7 +64,8 @@ impl<'p> StockClients<'p> {
             let compared = workload.compared_time(range);
             let jobs = workload.jobs(self.program.name(), &self.plan.caches, range, head);
             let has_features = !self.plan.features.is_empty();
-            jobs.into_iter().map(move |job| WorkloadJob::command(StockJob { has_features, ..job }, compared))
+            jobs.into_iter()
+                .map(move |job| WorkloadJob::command(StockJob { has_features, ..job }, compared, context.plan))
         });
         let group = RowGroup { jobs: jobs.collect(), rows: self.rows(context, variants)? };
         note_left_out(context, &group);

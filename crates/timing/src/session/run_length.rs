@@ -11,6 +11,9 @@ use crate::clock::Sample;
 /// A run of a job with little user time ends after this long: the job has hardly any.
 const LONG_ENOUGH_FOR_TICKS: Duration = Duration::from_secs(10);
 
+/// Runs are made no shorter than this to fit a time limit: opening files and reading the clock would show.
+const SHORTEST_TO_FIT: Duration = Duration::from_millis(10);
+
 /// A run that has lasted this many times the shortest run ends though the baseline repeats the job more often.
 const EARLY_END: u32 = 4;
 
@@ -36,6 +39,21 @@ impl RunLength {
     pub fn exact(compared: ComparedTime, chosen: Option<Duration>, most_jobs: u32) -> Self {
         let shortest = chosen.unwrap_or_else(|| shortest_exact_run(compared));
         RunLength { shortest, most_jobs, compared: Some(compared), is_chosen: chosen.is_some() }
+    }
+
+    /// Runs that repeat a job no longer than `limit`, so that a session fits its time. A length that the user has chosen
+    /// stays, and so does that of user time, which would be a guess.
+    pub fn at_most(self, limit: Option<Duration>) -> Self {
+        match (limit, self.compared) {
+            (_, Some(ComparedTime::User | ComparedTime::UserOfCommand)) | (None, _) => self,
+            _ if self.is_chosen => self,
+            (Some(limit), _) => RunLength { shortest: self.shortest.min(limit.max(SHORTEST_TO_FIT)), ..self },
+        }
+    }
+
+    /// The length of a run from which the job is not repeated.
+    pub fn shortest(&self) -> Duration {
+        self.shortest
     }
 
     /// How many jobs make up a run if one job takes `one`: at least one. A job that takes no time on the clock is
@@ -108,6 +126,18 @@ mod tests {
         assert_eq!(length.jobs(ms(300)), 1);
         assert_eq!(length.jobs(Duration::from_nanos(1)), 1000);
         assert_eq!(length.jobs(Duration::ZERO), 1000);
+    }
+
+    #[test]
+    fn runs_get_shorter_to_fit_the_time() {
+        let ms = Duration::from_millis;
+        let within = |compared, chosen, limit| RunLength::exact(compared, chosen, 1000).at_most(limit).shortest();
+        assert_eq!(within(ComparedTime::Cpu, None, None), ms(100));
+        assert_eq!(within(ComparedTime::Cpu, None, Some(ms(40))), ms(40));
+        assert_eq!(within(ComparedTime::Cpu, None, Some(ms(400))), ms(100));
+        assert_eq!(within(ComparedTime::Wall, None, Some(ms(1))), ms(10), "the clock and opened files would show");
+        assert_eq!(within(ComparedTime::Cpu, Some(ms(70)), Some(ms(40))), ms(70), "as the user says");
+        assert_eq!(within(ComparedTime::UserOfCommand, None, Some(ms(40))), ms(1000), "less would be a guess");
     }
 
     #[test]

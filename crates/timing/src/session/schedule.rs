@@ -5,6 +5,8 @@
 //! variants alike and statistics can compare within blocks. The baseline runs twice in each block (A and A'), and both
 //! runs are shuffled together with the others: only chance tells A from A', so their distance is pure noise.
 
+use std::collections::BTreeSet;
+
 use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
 
 /// The number of the variant that is the baseline.
@@ -69,6 +71,16 @@ impl StopRule {
         let is_precise = half_width.is_some_and(|half_width| half_width <= self.precision);
         blocks >= self.max_blocks || (self.needs_precision(blocks) && is_precise)
     }
+
+    /// About how many blocks are still to come after `blocks`, if half of the widest interval is `half_width`: intervals
+    /// get narrower with the root of the number of blocks. All that are allowed if that is unknown.
+    pub fn blocks_left(&self, blocks: u32, half_width: Option<f64>) -> u32 {
+        let all = self.max_blocks.saturating_sub(blocks);
+        let Some(half_width) = half_width else { return all };
+        let factor = (half_width / self.precision).powi(2) - 1.0;
+        // Saturates, also where no precision is wanted.
+        ((f64::from(blocks) * factor).ceil() as u32).min(all)
+    }
 }
 
 /// How the order of a block follows from that of the previous block.
@@ -98,6 +110,8 @@ pub struct Schedule {
     blocks: u32,
     block: u32,
     position: usize,
+    /// Blocks without turns.
+    left_out: BTreeSet<u32>,
 }
 
 impl Schedule {
@@ -122,24 +136,30 @@ impl Schedule {
     pub fn rotating(arms: usize, blocks: u32, first: usize) -> Self {
         let mut slots: Vec<Slot> = (0..arms).map(Slot::Variant).collect();
         slots.rotate_left(first.checked_rem(arms).unwrap_or(0));
-        Schedule { order: Order::Rotating, slots, blocks, block: 0, position: 0 }
+        Schedule { order: Order::Rotating, slots, blocks, block: 0, position: 0, left_out: BTreeSet::new() }
     }
 
     fn random(slots: Vec<Slot>, blocks: u32, seed: u64) -> Self {
         let order = Order::Random { random: Box::new(SmallRng::seed_from_u64(seed)), seed };
-        let mut schedule = Schedule { order, slots, blocks, block: 0, position: 0 };
+        let mut schedule = Schedule { order, slots, blocks, block: 0, position: 0, left_out: BTreeSet::new() };
         schedule.order.next_block(&mut schedule.slots);
         schedule
     }
 
-    /// The number of turns in each block.
-    pub fn turns_per_block(&self) -> usize {
-        self.slots.len()
+    /// This schedule without the turns of `blocks`, which an earlier session has run. The order of the others stays.
+    pub fn without(self, blocks: BTreeSet<u32>) -> Self {
+        Schedule { left_out: blocks, ..self }
+    }
+
+    /// The number of blocks that [`Self::without`] has left out.
+    pub(super) fn blocks_left_out(&self) -> u32 {
+        u32::try_from(self.left_out.range(..self.blocks).count()).unwrap_or(u32::MAX)
     }
 
     /// The number of turns in all blocks.
     pub fn turns(&self) -> u64 {
-        u64::from(self.blocks).saturating_mul(self.slots.len() as u64)
+        let blocks = self.blocks.saturating_sub(self.blocks_left_out());
+        u64::from(blocks).saturating_mul(self.slots.len() as u64)
     }
 
     /// The order in which arms are warmed up: every slot once. A random schedule draws it, a rotating one has the arms'
@@ -159,10 +179,13 @@ impl Iterator for Schedule {
     type Item = Turn;
 
     fn next(&mut self) -> Option<Turn> {
-        if self.position == self.slots.len() {
+        while self.position == self.slots.len() || self.left_out.contains(&self.block) && self.block < self.blocks {
             self.block = self.block.saturating_add(1);
             self.position = 0;
             self.order.next_block(&mut self.slots);
+            if self.slots.is_empty() {
+                return None;
+            }
         }
         if self.block >= self.blocks {
             return None;
@@ -247,6 +270,27 @@ mod tests {
         assert!(rule.is_done(6, Some(0.01)) && rule.is_done(10, None) && rule.is_done(11, Some(1.0)));
         let exactly = StopRule::exactly(3);
         assert!(!exactly.is_done(2, Some(0.0)) && exactly.is_done(3, None));
+    }
+
+    #[test]
+    fn blocks_left_follow_from_the_width() {
+        let rule = StopRule { min_blocks: 6, max_blocks: 40, precision: 0.01 };
+        assert_eq!((rule.blocks_left(2, None), rule.blocks_left(41, None)), (38, 0));
+        assert_eq!(rule.blocks_left(8, Some(0.02)), 24, "half as wide with four times as many");
+        assert_eq!((rule.blocks_left(8, Some(0.2)), rule.blocks_left(8, Some(0.01))), (32, 0));
+        assert_eq!(StopRule::exactly(9).blocks_left(2, Some(0.5)), 7);
+    }
+
+    #[test]
+    fn schedules_leave_out_blocks_of_an_earlier_session() {
+        let whole: Vec<Turn> = Schedule::new(3, 6, 7).collect();
+        let rest = Schedule::new(3, 6, 7).without([0, 1, 4, 9].into());
+        assert_eq!((rest.turns(), rest.blocks_left_out()), (3 * 4, 3));
+        let rest: Vec<Turn> = rest.collect();
+        let expected = whole.into_iter().filter(|turn| [2, 3, 5].contains(&turn.block));
+        assert_eq!(rest, expected.collect::<Vec<_>>(), "the order of the others stays");
+        assert_eq!(Schedule::new(3, 2, 7).without([0, 1].into()).count(), 0);
+        assert_eq!(Schedule::new(0, 2, 7).without([0].into()).count(), 0);
     }
 
     #[test]

@@ -1,12 +1,17 @@
 //! The whole pipeline on simulated times, whose true differences are known: schedule, records, comparison, verdicts.
 
+use std::{
+    cell::{Cell, RefCell},
+    time::Duration,
+};
+
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 use repackbench_analysis::{LEAST_NOISE_FLOOR, compare_records, widest_half_width};
 use repackbench_records::{Record, Role, Verdict, WorkloadComparison, fixtures::record};
 
 use repackbench_writer::NoProgress;
 
-use super::{Arms, BASELINE, Schedule, Session, Slot, Stop, StopRule, Turn, tests::SetClock};
+use super::{Arms, BASELINE, Lane, Schedule, Session, Slot, Stop, StopRule, TimeLimit, Turn, tests::SetClock};
 
 /// A machine's noise, in logarithms of time.
 #[derive(Clone, Copy)]
@@ -39,15 +44,23 @@ struct Simulation<'a> {
     variants: &'a [f64],
     noise: Noise,
     stop: StopRule,
+    /// The limit of time in seconds, of which a run takes one.
+    time: Option<u64>,
+}
+
+/// The machine that all workloads run on.
+struct Machine {
+    random: RefCell<SmallRng>,
+    /// The speed of the block.
+    speed: Cell<f64>,
+    clock: SetClock,
 }
 
 /// The runs of one workload, as arms.
 struct SimulatedRuns<'a> {
     simulation: &'a Simulation<'a>,
     workload: &'a str,
-    random: &'a mut SmallRng,
-    /// The speed of the block.
-    speed: f64,
+    machine: &'a Machine,
     records: Vec<Record>,
     blocks: u32,
 }
@@ -56,11 +69,14 @@ impl Arms for SimulatedRuns<'_> {
     type Error = Stop;
 
     fn run(&mut self, turn: Turn) -> Result<(), Stop> {
+        let Machine { random, speed, clock } = self.machine;
+        let random = &mut *random.borrow_mut();
         if turn.position == 0 {
             // Each block has its own speed; slow blocks follow each other.
-            self.speed = 0.7 * self.speed + self.random.random_range(0.0..0.3);
+            speed.set(0.7 * speed.get() + random.random_range(0.0..0.3));
         }
-        let log = self.speed + self.simulation.noise.draw(self.random, turn.position);
+        let log = speed.get() + self.simulation.noise.draw(random, turn.position);
+        clock.advance(1);
         self.records.push(self.simulation.record(self.workload, turn, log));
         Ok(())
     }
@@ -77,21 +93,19 @@ impl Arms for SimulatedRuns<'_> {
 impl Simulation<'_> {
     /// The comparisons of the session's records, and the number of blocks of each workload.
     fn run(&self, seed: u64) -> (Vec<WorkloadComparison>, Vec<u32>) {
-        let mut random = SmallRng::seed_from_u64(seed);
-        let (mut records, mut blocks) = (Vec::new(), Vec::new());
-        let clock = SetClock::at(0);
+        let random = RefCell::new(SmallRng::seed_from_u64(seed));
+        let machine = Machine { random, speed: Cell::new(0.0), clock: SetClock::at(0) };
+        let mut lanes = Vec::new();
         for workload in self.workloads {
             let schedule = Schedule::new(1 + self.variants.len(), self.stop.max_blocks, seed);
-            let mut runs = SimulatedRuns {
-                simulation: self,
-                workload,
-                random: &mut random,
-                speed: 0.0,
-                records: Vec::new(),
-                blocks: 0,
-            };
-            Session::new(&clock, &NoProgress).run(schedule, None, &mut runs).unwrap();
-            records.append(&mut runs.records);
+            let runs = SimulatedRuns { simulation: self, workload, machine: &machine, records: Vec::new(), blocks: 0 };
+            lanes.push(Lane::new(schedule, self.stop.min_blocks, runs));
+        }
+        let limit = self.time.map(|seconds| TimeLimit::BlocksEnd(Duration::from_secs(seconds)));
+        Session::new(&machine.clock, &NoProgress).run_in_turn(&mut lanes, limit).unwrap();
+        let (mut records, mut blocks) = (Vec::new(), Vec::new());
+        for runs in lanes.into_iter().map(Lane::into_arms) {
+            records.extend(runs.records);
             blocks.push(runs.blocks);
         }
         (compare_records(&records), blocks)
@@ -126,10 +140,14 @@ const ADAPTIVE: StopRule = StopRule { min_blocks: 9, max_blocks: 40, precision: 
 
 #[test]
 fn under_the_null_five_percent_of_sessions_differ() {
-    for (noise, stop, sessions) in
-        [(MACHINE, ADAPTIVE, 60), (MACHINE, StopRule::exactly(11), 300), (ONE_SIDED, StopRule::exactly(30), 200)]
-    {
-        let session = Simulation { workloads: &["traverse", "diff:raw"], variants: &[0.0; 4], noise, stop };
+    for (noise, stop, time, sessions) in [
+        (MACHINE, ADAPTIVE, None, 60),
+        // 25 blocks, which the workloads that are not precise share.
+        (MACHINE, ADAPTIVE, Some(150), 100),
+        (MACHINE, StopRule::exactly(11), None, 300),
+        (ONE_SIDED, StopRule::exactly(30), None, 200),
+    ] {
+        let session = Simulation { workloads: &["traverse", "diff:raw"], variants: &[0.0; 4], noise, stop, time };
         let rate = share(sessions, |seed| verdicts(&session.run(seed).0).any(is_difference));
         assert!(rate <= 0.05, "{rate} of sessions");
     }
@@ -144,6 +162,7 @@ fn at_the_floor_five_percent_of_sessions_differ() {
         variants: &[at_floor, -at_floor, at_floor],
         noise: MACHINE,
         stop: StopRule::exactly(20),
+        time: None,
     };
     let rate = share(400, |seed| verdicts(&session.run(seed).0).any(is_difference));
     assert!(rate <= 0.05, "{rate} of sessions");
@@ -157,6 +176,7 @@ fn forty_blocks_find_a_difference_of_3_percent() {
             variants: &[effect.ln_1p(), 0.0, 0.0, 0.0],
             noise: MACHINE,
             stop: StopRule::exactly(40),
+            time: None,
         };
         let found = share(100, |seed| {
             session.run(seed).0.iter().all(|comparison| comparison.rows[1].verdict == Some(expected))
@@ -168,7 +188,7 @@ fn forty_blocks_find_a_difference_of_3_percent() {
 #[test]
 fn most_sessions_call_equal_variants_equal() {
     let calm = Noise { spikes: (0.05, 0.05), bell: 0.007, drift: 0.0 };
-    let session = Simulation { workloads: &["traverse"], variants: &[0.0; 2], noise: calm, stop: ADAPTIVE };
+    let session = Simulation { workloads: &["traverse"], variants: &[0.0; 2], noise: calm, stop: ADAPTIVE, time: None };
     let said = share(60, |seed| verdicts(&session.run(seed).0).all(|verdict| verdict == Verdict::Same));
     assert!(said > 0.5, "{said}");
 }
@@ -177,7 +197,7 @@ fn most_sessions_call_equal_variants_equal() {
 fn sessions_end_when_precise_or_at_the_limit() {
     let blocks = |bell: f64| {
         let noise = Noise { bell, spikes: (0.0, 0.0), drift: 0.0 };
-        let session = Simulation { workloads: &["traverse"], variants: &[-0.5; 2], noise, stop: ADAPTIVE };
+        let session = Simulation { workloads: &["traverse"], variants: &[-0.5; 2], noise, stop: ADAPTIVE, time: None };
         session.run(5).1[0]
     };
     assert_eq!(blocks(0.001), 9);
@@ -185,11 +205,33 @@ fn sessions_end_when_precise_or_at_the_limit() {
     assert_eq!(blocks(0.1), 40);
 }
 
+/// A precise workload leaves its time to the others.
+#[test]
+fn limited_sessions_share_their_time() {
+    let session = |bell| Simulation {
+        workloads: &["traverse", "diff:raw"],
+        variants: &[-0.5; 2],
+        noise: Noise { bell, spikes: (0.0, 0.0), drift: 0.0 },
+        stop: ADAPTIVE,
+        time: Some(100),
+    };
+    // A block takes 4 s.
+    let noisy = session(0.1).run(5).1;
+    assert_eq!(noisy.iter().sum::<u32>(), 25, "{noisy:?}");
+    assert!(noisy.iter().all(|blocks| *blocks >= 12), "{noisy:?}");
+    assert_eq!(session(0.001).run(5).1, [9, 9], "no more than needed");
+}
+
 /// The reason for the floor: without it, the mean of A and A' would turn one-sided noise into differences.
 #[test]
 fn intervals_without_floor_show_false_differences() {
-    let session =
-        Simulation { workloads: &["traverse"], variants: &[0.0], noise: ONE_SIDED, stop: StopRule::exactly(30) };
+    let session = Simulation {
+        workloads: &["traverse"],
+        variants: &[0.0],
+        noise: ONE_SIDED,
+        stop: StopRule::exactly(30),
+        time: None,
+    };
     let leaves_out_1 = |seed| {
         let interval = session.run(seed).0[0].rows[1].ratio.unwrap().interval.unwrap();
         interval.low > 1.0 || interval.high < 1.0

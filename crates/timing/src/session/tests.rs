@@ -1,6 +1,9 @@
 //! Tests of the loop.
 
-use std::{cell::Cell, io};
+use std::{
+    cell::{Cell, RefCell},
+    io,
+};
 
 use repackbench_writer::{NoProgress, ProgressUnit};
 
@@ -13,6 +16,10 @@ pub(crate) struct SetClock(Cell<u64>);
 impl SetClock {
     pub(crate) fn at(seconds: u64) -> Self {
         SetClock(Cell::new(seconds))
+    }
+
+    pub(crate) fn advance(&self, seconds: u64) {
+        self.0.set(self.0.get() + seconds);
     }
 
     pub(crate) fn set(&self, seconds: u64) {
@@ -133,6 +140,88 @@ fn a_time_limit_ends_the_loop() {
     assert_eq!(run(TimeLimit::BlocksEnd(seconds(0))), (1, 0, seconds(6)), "the first block always begins");
     assert_eq!(run(TimeLimit::TurnsBegin(seconds(109))), (1, 2, seconds(6)));
     assert_eq!(run(TimeLimit::TurnsBegin(seconds(100))), (0, 0, Duration::ZERO));
+}
+
+/// A lane that notes its name for each block in `log`. A block takes `seconds`, and `enough` blocks are enough.
+struct Named<'c> {
+    name: char,
+    clock: &'c SetClock,
+    seconds: u64,
+    enough: u32,
+    log: &'c RefCell<String>,
+}
+
+impl Arms for Named<'_> {
+    type Error = Stop;
+
+    fn begin(&mut self) -> Result<(), Stop> {
+        self.log.borrow_mut().push(self.name.to_ascii_uppercase());
+        Ok(())
+    }
+
+    fn run(&mut self, turn: Turn) -> Result<(), Stop> {
+        if turn.position == 0 {
+            self.log.borrow_mut().push(self.name);
+            self.clock.set(self.clock.0.get() + self.seconds);
+        }
+        Ok(())
+    }
+
+    fn is_enough(&mut self, blocks: u32) -> Result<bool, Stop> {
+        Ok(blocks >= self.enough)
+    }
+}
+
+/// The order of the blocks of lanes with these names, seconds a block, and numbers of blocks that are enough. Each has
+/// a minimum of three blocks and a maximum of nine. A capital shows that a lane begins.
+fn order_of(lanes: &[(char, u64, u32)], limit: Option<TimeLimit>) -> (String, End) {
+    let (clock, log) = (SetClock::at(0), RefCell::default());
+    let lane = |(name, seconds, enough): &(char, u64, u32)| {
+        let arms = Named { name: *name, clock: &clock, seconds: *seconds, enough: *enough, log: &log };
+        Lane::new(Schedule::new(2, 9, 7), 3, arms)
+    };
+    let mut lanes: Vec<Lane<Named<'_>>> = lanes.iter().map(lane).collect();
+    let end = Session::new(&clock, &NoProgress).run_in_turn(&mut lanes, limit).unwrap();
+    drop(lanes);
+    (log.into_inner(), end)
+}
+
+#[test]
+fn lanes_take_turns_until_each_has_its_minimum() {
+    let (order, end) = order_of(&[('a', 1, 3), ('b', 5, 3), ('c', 1, 3)], None);
+    assert_eq!((order.as_str(), end), ("AaBbCcabcabc", End::Complete));
+}
+
+/// After their minimum, the lane that was measured for the shortest time is next, and a precise one gets no more.
+#[test]
+fn undecided_lanes_get_the_time_that_is_left() {
+    let (order, end) = order_of(&[('a', 1, 3), ('b', 4, 5), ('c', 2, 9)], None);
+    assert_eq!((order.as_str(), end), ("AaBbCcabcabccccbccbc", End::Complete));
+}
+
+#[test]
+fn long_blocks_wait_once_their_share_is_used() {
+    let within = |seconds| Some(TimeLimit::BlocksEnd(Duration::from_secs(seconds)));
+    // Each share is 15 s: b has used its own after two blocks.
+    let (order, end) = order_of(&[('a', 1, 4), ('b', 8, 9)], within(30));
+    assert_eq!(order, "AaBbababa", "a has its minimum before b; a fourth block of b would end too late");
+    assert!(matches!(end, End::OutOfTime { next: Turn { block: 3, .. }, .. }), "{end:?}");
+    let (order, _) = order_of(&[('b', 8, 9), ('a', 1, 9)], within(30));
+    assert_eq!(order, "BbAabaabaaa", "blocks of a still fit when those of b do not");
+    let (order, _) = order_of(&[('b', 90, 9), ('a', 1, 9), ('c', 1, 9)], within(10));
+    assert_eq!(order, "BbAaCc", "the first block of each lane always begins");
+}
+
+#[test]
+fn resumed_lanes_go_on_where_they_stopped() {
+    let (clock, log) = (SetClock::at(0), RefCell::default());
+    let lane = |name, done: &[u32]| {
+        let arms = Named { name, clock: &clock, seconds: 1, enough: 4, log: &log };
+        Lane::new(Schedule::new(2, 9, 7).without(done.iter().copied().collect()), 3, arms)
+    };
+    let mut lanes = [lane('a', &[0, 1, 2]), lane('b', &[0]), lane('c', &[])];
+    Session::new(&clock, &NoProgress).run_in_turn(&mut lanes, None).unwrap();
+    assert_eq!(log.borrow().as_str(), "CcBbAacbcbc", "the fewest blocks come first");
 }
 
 #[test]

@@ -68,10 +68,10 @@ pub enum UnknownWorkload {
 }
 
 impl WorkloadSpec {
-    /// The workloads that run by default, with default parameters: everyday jobs.
+    /// The workloads that run by default, with default parameters: everyday jobs that only read. `checkout` writes
+    /// files, which takes longer than reading them and hides what a codec changes.
     pub fn all() -> Vec<WorkloadSpec> {
         vec![
-            WorkloadSpec::Checkout,
             WorkloadSpec::CheckoutToSink,
             WorkloadSpec::Traverse,
             WorkloadSpec::RawDiff,
@@ -105,11 +105,28 @@ impl WorkloadSpec {
         )
     }
 
+    /// Whether it reads one commit after another, so that it can be limited to the newest ones and still is the same
+    /// kind of job. Fewer commits make another job of `ingest` and `serve`: a clone becomes a fetch.
+    pub fn reads_commits(&self) -> bool {
+        matches!(
+            self.without_floor(),
+            WorkloadSpec::Traverse | WorkloadSpec::RawDiff | WorkloadSpec::PickaxeDiff(_) | WorkloadSpec::PatchDiff
+        )
+    }
+
     /// Whether it compresses the payloads of the store, so that it cannot compare stores with different payloads.
     pub fn compresses_stored_payloads(&self) -> bool {
         match self {
             WorkloadSpec::Floor(inner) => inner.compresses_stored_payloads(),
             _ => matches!(self, WorkloadSpec::Encode),
+        }
+    }
+
+    /// The workload whose floor it is, or itself.
+    pub fn without_floor(&self) -> &WorkloadSpec {
+        match self {
+            WorkloadSpec::Floor(inner) => inner.without_floor(),
+            other => other,
         }
     }
 
@@ -137,7 +154,7 @@ impl WorkloadSpec {
         match self {
             WorkloadSpec::Checkout => Box::new(Checkout::new(&range.revision, into)),
             WorkloadSpec::CheckoutToSink => Box::new(CheckoutToSink::new(&range.revision)),
-            WorkloadSpec::Traverse => Box::new(Traverse),
+            WorkloadSpec::Traverse => Box::new(Traverse::new(range.commits)),
             WorkloadSpec::RawDiff => Box::new(RawDiff::new(range.clone())),
             WorkloadSpec::PickaxeDiff(needle) => Box::new(PickaxeDiff::new(range.clone(), needle)),
             WorkloadSpec::PatchDiff => Box::new(PatchDiff::new(range.clone())),
@@ -237,6 +254,13 @@ mod tests {
         }
         let needs = |name: &str| name.parse::<WorkloadSpec>().unwrap().needs_revision();
         assert!(needs("floor:diff:raw") && !needs("floor:traverse"));
+    }
+
+    #[test]
+    fn workloads_over_commits_can_be_limited() {
+        let reads = |name: &str| name.parse::<WorkloadSpec>().unwrap().reads_commits();
+        assert!(reads("traverse") && reads("diff:pickaxe=a") && reads("floor:diff:patch"));
+        assert!(!reads("checkout:sink") && !reads("cat-all") && !reads("serve:same") && !reads("floor:ingest"));
     }
 
     #[test]

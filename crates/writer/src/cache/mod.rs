@@ -42,6 +42,8 @@ pub use scratch::{CachedCopies, ScratchFolder};
 use lock::{VariantLock, WhenBusy};
 use metadata::{MakingClock, Metadata, unix_seconds};
 
+use crate::leftovers::Leftover;
+
 const METADATA_FILE: &str = "metadata.json";
 const REPOSITORY_FOLDER: &str = "repository.git";
 const LOCKS_FOLDER: &str = "locks";
@@ -178,6 +180,7 @@ impl Cache {
         for folder in [&making, &variant] {
             remove_folder(folder)?;
         }
+        let _leftover = Leftover::new(&making);
         fs::create_dir(&making).map_err(CacheError::io("create", &making))?;
         let clock = MakingClock::start();
         let made = make(&making.join(REPOSITORY_FOLDER))

@@ -15,6 +15,7 @@ use super::{
     lock::{VariantLock, WhenBusy},
     remove_folder,
 };
+use crate::leftovers::Leftover;
 
 const PREFIX: &str = "cold-copies-";
 
@@ -24,6 +25,7 @@ pub struct ScratchFolder {
     path: PathBuf,
     lock_path: PathBuf,
     _lock: VariantLock,
+    _leftovers: [Leftover; 2],
 }
 
 impl ScratchFolder {
@@ -64,8 +66,9 @@ impl Cache {
         let (path, lock_path) = (self.root.join(&name), self.copies_lock(&name));
         // Locked before there is anything to prune.
         let lock = VariantLock::exclusive(&lock_path, WhenBusy::Fail)?;
+        let leftovers = [&path, &lock_path].map(|path| Leftover::new(path));
         fs::create_dir(&path).map_err(CacheError::io("create", &path))?;
-        Ok(ScratchFolder { path, lock_path, _lock: lock })
+        Ok(ScratchFolder { path, lock_path, _lock: lock, _leftovers: leftovers })
     }
 
     /// The folders of copies in the cache, by name.

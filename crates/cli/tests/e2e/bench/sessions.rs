@@ -1,5 +1,6 @@
 //! Sessions of `repackbench bench`: when they end, how they resume, and what their records hold.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::support::program::{self, Outcome, bench, cached, exit, text, words};
-use crate::support::{Fixture, Scratch, records};
+use crate::support::{Fixture, Scratch, git, records};
 
 /// Measures a traversal.
 #[track_caller]
@@ -93,7 +94,7 @@ fn resumes_where_it_stopped() {
     options.push(whole_path.as_str());
     run(&scratch, &repo, &options).exits(exit::OK);
     let uncut = fs::read_to_string(&whole).expect("the records");
-    // One block of traverse, one run of its second block, and half of a line.
+    // One block of traverse, one run of the first block of diff:raw, and half of a line.
     let lines: Vec<&str> = uncut.lines().collect();
     fs::write(&file, format!("{}\n{}", lines[..5].join("\n"), &lines[5][..100])).expect("the cut records");
     let resume = |options: &[&str]| run(&scratch, &repo, &[options, &["--resume", text(&file)]].concat());
@@ -103,7 +104,7 @@ fn resumes_where_it_stopped() {
     let (resumed, expected) = (records::read(&file), records::read(&whole));
     assert_eq!(order(&resumed), order(&expected), "the same runs in the same order");
     assert_eq!(resumed[..4], expected[..4], "the first block is the earlier one");
-    assert_ne!(resumed[4], expected[4], "the second block ran again, and so did the run it had");
+    assert_ne!(resumed[4], expected[4], "the block of diff:raw ran again, and so did the run it had");
     assert!(!scratch.names().iter().any(|name| name.contains("resumed")), "{:?}", scratch.names());
 
     // The same plan with more blocks.
@@ -130,6 +131,109 @@ fn resumes_where_it_stopped() {
     assert_eq!(fs::read(&file).expect("the records"), before, "a file that cannot be resumed is left as it is");
     fs::write(&file, "{\"schema\":2}\n").expect("a file");
     assert!(resume(&with(&["3"])).exits(exit::FAILURE).error_line().contains("line 1"));
+}
+
+/// The limit of commits is a part of the session, whether the user gave it or the time did.
+#[test]
+fn resumed_sessions_read_the_same_newest_commits() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("records.jsonl");
+    let plan = |rest: &[&str]| {
+        let options = words("--codec store --workload diff:raw --seed 7");
+        run(&scratch, &repo, &[&options, rest].concat())
+    };
+    plan(&["--commits", "2", "--blocks", "1", "--json", text(&file)]).exits(exit::OK);
+    for options in [&["--blocks", "2"][..], &["--precise", "--min-blocks", "3", "--max-blocks", "3"]] {
+        plan(&[options, &["--resume", text(&file)]].concat()).exits(exit::OK);
+    }
+    let records = records::read(&file);
+    assert_eq!(records.len(), 2 * 3 * 4);
+    assert!(records.iter().all(|record| record["workload"]["parameters"]["commits"] == "2"));
+    let of_diffs = records.iter().filter(|record| record["workload"]["name"] == "diff:raw");
+    assert!(of_diffs.into_iter().all(|record| record["counts"]["commits"] == 2), "{:?}", records[0]["counts"]);
+    let other = plan(&["--commits", "3", "--blocks", "3", "--resume", text(&file)]).exits(exit::USAGE);
+    assert!(other.stderr.contains("workload: expected traverse (commits=3)"), "{}", other.stderr);
+}
+
+#[test]
+fn limited_session_gives_each_workload_a_block() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("records.jsonl");
+    let mut bench = cached(&scratch);
+    bench.args(["bench", "--codec", "store", "--time", "1ms", "--json", text(&file)]).arg(&repo);
+    let outcome = program::run(&mut bench).exits(exit::OK);
+    let note =
+        "note: 1ms may be too short for 9 blocks of checkout:sink, traverse, diff:raw, diff:pickaxe, diff:patch: ";
+    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+    let records = records::read(&file);
+    let mut blocks: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+    for record in &records {
+        let block = record["place"]["block"].as_u64().expect("a number");
+        blocks.entry(record["workload"].to_string()).or_default().insert(block);
+    }
+    assert_eq!(blocks.len(), 5, "{blocks:?}");
+    assert!(records.len().is_multiple_of(4), "no block is left unfinished");
+    // Not even a commit fits: the newest one is read, and the notes say of how many.
+    let diff = blocks.keys().find(|workload| workload.contains("diff:raw")).expect("diff:raw");
+    assert!(diff.contains(r#""commits":"1""#), "{diff}");
+    assert!(outcome.stderr.contains("diff:raw reads the newest 1"), "{}", outcome.stderr);
+    let text = outcome.text();
+    assert!(
+        text.contains("Not all of history was read. Commits: ") && text.contains("diff:raw the newest 1 of "),
+        "{text}"
+    );
+}
+
+#[test]
+fn too_few_blocks_are_said_before_the_runs() {
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let note = |options: &[&str]| {
+        let mut bench = cached(&scratch);
+        bench.args(words("bench --codec store --workload traverse --min-run-time 1ms")).args(options).arg(&repo);
+        let outcome = program::run(&mut bench).exits(exit::OK);
+        let notes = outcome.stderr.lines().filter(|line| line.contains("note: ")).map(str::to_owned);
+        notes.collect::<Vec<String>>()
+    };
+    assert_eq!(note(&["--blocks", "6"]), ["repackbench: note: 6 blocks cannot decide 2 ratios: 7 are needed"]);
+    assert_eq!(note(&["--blocks", "7"]), [""; 0]);
+    assert_eq!(note(&["--blocks", "6", "--quiet"]), [""; 0]);
+}
+
+/// A call of a codec cannot be interrupted: the process ends all the same, and leaves no half of a variant.
+#[test]
+fn interrupt_ends_the_making_of_a_variant() {
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let work = scratch.join("large");
+    git::output(&repo, ["clone", "-q", "--no-local", text(&repo), text(&work)]);
+    // Words in an order without a pattern, which take the slowest codecs minutes.
+    let mut state = 1_u64;
+    let mut word = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("{:x} ", state >> 49)
+    };
+    let large: String = std::iter::repeat_with(&mut word).take(4 << 20).collect();
+    fs::write(work.join("large"), large).expect("a large file");
+    git::output(&work, ["add", "large"]);
+    git::output(&work, ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "large"]);
+    let mut bench = cached(&scratch);
+    bench.args(words("bench --codec brotli:11 --baseline store --workload traverse")).arg(&work);
+    let mut running = bench.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
+    // Files come and go meanwhile, which find reports as an error.
+    let names = || {
+        let found = program::run(Command::new("find").arg(scratch.path())).text();
+        found.lines().map(str::to_owned).collect::<Vec<String>>()
+    };
+    let is_half = |name: &String| name.contains(".making") || name.contains(".repackbench-");
+    // The first variant has its name, and the second one is being made.
+    let is_whole = |name: &String| name.ends_with("metadata.json") && !is_half(name);
+    program::wait_for(&mut running, || names().iter().any(is_whole) && names().iter().any(is_half));
+    assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().expect("kill").success());
+    let ended = running.wait_with_output().expect("the program's end");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.contains("repackbench: progress: variant 1 of 2: store"), "{said}");
+    assert!(said.contains("\nrepackbench: stopping...\n") && said.contains("repackbench: interrupted"), "{said}");
+    assert_eq!(names().into_iter().filter(is_half).collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]

@@ -54,10 +54,12 @@ impl Outcome {
         self
     }
 
-    /// The one `repackbench: ...` line of standard error. Fails the test when there is any other line but hints.
+    /// The one `repackbench: ...` line of standard error. Fails the test when there is any other line but hints and
+    /// progress.
     #[track_caller]
     pub(crate) fn error_line(&self) -> String {
-        let lines: Vec<&str> = self.stderr.lines().filter(|line| !line.starts_with("hint: ")).collect();
+        let is_other = |line: &&str| ["hint: ", "repackbench: progress: "].iter().any(|start| line.starts_with(start));
+        let lines: Vec<&str> = self.stderr.lines().filter(|line| !is_other(line)).collect();
         assert_eq!(lines.len(), 1, "one line of error expected:\n{}", self.stderr);
         assert!(lines[0].starts_with("repackbench: "), "{}", self.stderr);
         lines[0].to_owned()

@@ -196,7 +196,7 @@ impl History for GitHistory {
         self.revision_by_name(name)
     }
 
-    fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()> {
+    fn traverse_newest(&mut self, commits: u64, visit: &mut TraverseVisitor<'_>) -> Result<()> {
         let mut walk = CommitWalk::new(self.overrides.clone());
         let mut seen = SeenObjects::new(self.hash, &self.store.lock());
         let mut trees = Vec::new();
@@ -204,8 +204,10 @@ impl History for GitHistory {
         for tip in self.tips.clone() {
             self.visit_tip(tip, &mut walk, &mut loose_trees, &mut seen, visit)?;
         }
-        loop {
+        let mut left = commits;
+        while left > 0 {
             let Some(revision) = walk.next(&mut self.store.lock())? else { break };
+            left -= 1;
             visit(ObjectKind::Commit, &revision.id);
             trees.push(revision.manifest);
         }

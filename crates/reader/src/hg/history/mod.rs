@@ -140,11 +140,13 @@ impl History for HgHistory {
         self.revision_named(name)
     }
 
-    /// Visits and decodes every changeset, with the manifests and file revisions that it introduced.
-    fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()> {
+    /// Visits and decodes the last changesets, with the manifests and file revisions that they introduced.
+    fn traverse_newest(&mut self, commits: u64, visit: &mut TraverseVisitor<'_>) -> Result<()> {
         let introductions = self.introductions()?;
-        let mut rest = introductions.as_slice();
-        for changeset in 0..self.changelog.len() {
+        let first = self.changelog.len().saturating_sub(usize::try_from(commits).unwrap_or(usize::MAX));
+        let before = introductions.partition_point(|(link, _, _)| (*link as usize) < first);
+        let (_, mut rest) = introductions.split_at(before);
+        for changeset in first..self.changelog.len() {
             self.texts.read(&self.changelog, CHANGELOG, changeset, &mut self.text)?;
             visit(ObjectKind::Changelog, &self.changelog.entry(changeset)?.node);
             let introduced = rest.partition_point(|(link, _, _)| *link as usize <= changeset);

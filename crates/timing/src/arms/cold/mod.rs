@@ -20,7 +20,7 @@ use std::{
 };
 
 use repackbench_pagecache::{Residency, evict, residency, sync_file_system};
-use repackbench_writer::{Progress, ProgressUnit};
+use repackbench_writer::{Progress, ProgressUnit, leftovers::Leftover};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
@@ -77,6 +77,7 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Cold
 #[derive(Debug)]
 pub struct ColdCopies {
     _folder: TempDir,
+    _leftover: Leftover,
     /// The copies of each repository.
     copies: Vec<Vec<PathBuf>>,
 }
@@ -105,6 +106,7 @@ impl ColdCopies {
         }
         let folder = tempfile::Builder::new().prefix("cold-copies-").tempdir_in(place);
         let folder = folder.map_err(io_error("create a folder in", place))?;
+        let leftover = Leftover::new(folder.path());
         let mut copies = vec![Vec::new(); repositories.len()];
         announce(repositories, count, place, progress)?;
         let mut copier = Copier { buffer: vec![0; BUFFER], progress };
@@ -122,7 +124,7 @@ impl ColdCopies {
             }
         }
         progress.finish();
-        Ok(ColdCopies { _folder: folder, copies })
+        Ok(ColdCopies { _folder: folder, _leftover: leftover, copies })
     }
 
     /// The copies of the repository `at`, in the order of [`make`](ColdCopies::make).

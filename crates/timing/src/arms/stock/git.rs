@@ -338,6 +338,9 @@ impl GitRow {
             WorkloadSpec::Traverse => {
                 // Variants have no other work trees, the HEADs of which would count.
                 command.args(["rev-list", "--single-worktree", "--objects", "--all"]);
+                if let Some(commits) = job.commits {
+                    command.arg(format!("-n{commits}"));
+                }
                 if job.has_features {
                     // Bitmaps have no names.
                     command.arg("--no-object-names");

@@ -142,6 +142,17 @@ pub(crate) struct StockJob {
     pub(crate) has_features: bool,
 }
 
+impl StockJob {
+    /// Limits a job that reads commits to the newest `commits`; `None` for all.
+    pub(crate) fn limit_to(&mut self, commits: Option<u64>) {
+        self.commits = commits;
+        self.label.parameters.remove(WorkloadLabel::COMMITS);
+        if let Some(commits) = commits {
+            self.label.parameters.insert(WorkloadLabel::COMMITS.to_owned(), commits.to_string());
+        }
+    }
+}
+
 /// A command that is ready to be started.
 #[derive(Debug)]
 pub(crate) struct Prepared {

@@ -253,7 +253,10 @@ mod tests {
             jobs.iter().map(|job| job.label.to_string()).collect::<Vec<_>>()
         };
         let both = [Caches::Off, Caches::Forge];
-        assert_eq!(labels("traverse", &both), ["traverse (client=git)", "traverse (caches=forge, client=git)"]);
+        assert_eq!(
+            labels("traverse", &both),
+            ["traverse (client=git, commits=7)", "traverse (caches=forge, client=git, commits=7)"]
+        );
         assert_eq!(labels("cat-all", &both), ["cat-all (client=git)"]);
         assert_eq!(labels("fetch:zlib", &both[..1]), ["fetch:zlib (client=git, commits=7)"]);
         let pickaxe = WorkloadSpec::PickaxeDiff("a".into());

@@ -28,7 +28,7 @@ impl History for Files {
         Ok(ObjectId::null(Kind::Sha1))
     }
 
-    fn traverse(&mut self, _visit: &mut TraverseVisitor<'_>) -> Result<()> {
+    fn traverse_newest(&mut self, _commits: u64, _visit: &mut TraverseVisitor<'_>) -> Result<()> {
         Ok(())
     }
 

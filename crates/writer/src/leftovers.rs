@@ -1,0 +1,96 @@
+//! Files and folders that would be left over if the process ended now.
+//!
+//! A long call of a codec cannot be interrupted. When the user stops the program in one, another thread ends the
+//! process, and removes beforehand what is registered here.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// How to remove each path. A work folder may hold an earlier output, which has to be restored.
+static REGISTERED: Mutex<BTreeMap<PathBuf, Removal>> = Mutex::new(BTreeMap::new());
+
+/// How often a removal is tried: other threads may still create files in a folder.
+const ATTEMPTS: usize = 5;
+
+type Removal = fn(&Path) -> io::Result<()>;
+
+/// A file or folder that is removed if the process has to end while this value lives.
+#[derive(Debug)]
+pub struct Leftover {
+    path: PathBuf,
+}
+
+impl Leftover {
+    /// Registers a file or folder. It need not exist yet.
+    pub fn new(path: &Path) -> Self {
+        Leftover::removed_by(path, remove)
+    }
+
+    /// Registers a file or folder that `removal` removes.
+    pub(crate) fn removed_by(path: &Path, removal: Removal) -> Self {
+        registered().insert(path.to_owned(), removal);
+        Leftover { path: path.to_owned() }
+    }
+}
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        registered().remove(&self.path);
+    }
+}
+
+/// Removes everything that is registered, for the end of the process. Returns what could not be removed.
+pub fn remove_registered() -> Vec<PathBuf> {
+    remove_in(Path::new(""))
+}
+
+/// Removes what is registered in `folder`, a folder of tests, or anywhere if that is empty.
+fn remove_in(folder: &Path) -> Vec<PathBuf> {
+    let registered = registered();
+    let fails = |(path, removal): &(&PathBuf, &Removal)| !(0..ATTEMPTS).any(|_| removal(path).is_ok());
+    let in_folder = registered.iter().filter(|(path, _)| path.starts_with(folder));
+    in_folder.filter(fails).map(|(path, _)| path.clone()).collect()
+}
+
+fn registered() -> MutexGuard<'static, BTreeMap<PathBuf, Removal>> {
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes a file or a folder, if it exists.
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_folders_are_removed_while_registered() {
+        let place = tempfile::tempdir().unwrap();
+        let [folder, file, kept, missing] = ["folder", "file", "kept", "missing"].map(|name| place.path().join(name));
+        fs::create_dir_all(folder.join("objects")).unwrap();
+        for file in [&file, &kept, &folder.join("objects/half")] {
+            fs::write(file, "half of it").unwrap();
+        }
+        let _left = [&folder, &file, &missing].map(|path| Leftover::new(path));
+        drop(Leftover::new(&kept));
+        assert_eq!(remove_in(place.path()), Vec::<PathBuf>::new());
+        assert!(!folder.exists() && !file.exists() && kept.exists());
+        let refused = place.path().join("refused");
+        let _refused = Leftover::removed_by(&refused, |_| Err(io::ErrorKind::PermissionDenied.into()));
+        assert_eq!(remove_in(place.path()), [refused], "it is named");
+    }
+}
