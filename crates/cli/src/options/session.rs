@@ -16,7 +16,7 @@ use crate::{
     failure::Failure,
     output::{command_line, record_file::RecordFile},
     progress::Bar,
-    repository::{name_of, open, print_notes},
+    repository::{cannot_convert, name_of, open_with_commits, print_notes},
 };
 
 /// A session on one repository.
@@ -40,10 +40,11 @@ pub(crate) struct SessionArguments {
 }
 
 impl SessionArguments {
-    /// Sets the ceiling of memory, opens the repository and prints its notes.
+    /// Checks the file of records, sets the ceiling of memory, opens the repository and prints its notes.
     pub(crate) fn open(&self) -> Result<Repository, Failure> {
+        self.measure.records.check(true)?;
         self.memory.ceiling(self.effort.threads()).for_histories(self.measure.pace.jobs as usize).set();
-        let source = open(&self.repository)?;
+        let source = open_with_commits(&self.repository)?;
         print_notes(&source, self.effort.quiet());
         Ok(source)
     }
@@ -73,7 +74,7 @@ impl SessionArguments {
             seed: self.measure.seed.given_or(earlier_seed),
             threads: self.effort.threads(),
             devices: Vec::new(),
-            command: command_line(),
+            command: self.measure.command.clone().or_else(command_line),
         })
     }
 
@@ -86,6 +87,7 @@ impl SessionArguments {
     ) -> Result<Measured, Failure> {
         let cache = Cache::open(None)?;
         let bar = Bar::new(self.effort.quiet());
-        Ok(bench(source, &name_of(&self.repository), plan, &cache, &SystemClock::new(), &bar, file)?)
+        let measured = bench(source, &name_of(&self.repository), plan, &cache, &SystemClock::new(), &bar, file);
+        measured.map_err(|error| cannot_convert(source, error.into()))
     }
 }

@@ -78,7 +78,7 @@ fn joins_repositories_and_counts_nothing_twice() {
     assert_eq!(twice.text(), alone);
     assert!(twice.stderr.contains("24 duplicate lines count once"), "{}", twice.stderr);
 
-    let document = run(&scratch, &["report", "--json", a, b]).exits(exit::OK).text();
+    let document = run(&scratch, &["report", "--json", "-", a, b]).exits(exit::OK).text();
     let document: Value = serde_json::from_str(&document).expect("JSON");
     let comparisons = document["comparisons"].as_array().expect("comparisons");
     assert_eq!(comparisons.len(), 2);
@@ -113,13 +113,36 @@ fn prints_one_form_also_from_stdin() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     };
-    let markdown = from_stdin(&["--markdown"]);
+    let markdown = from_stdin(&["--markdown", "-"]);
     assert!(markdown.starts_with("### ") && markdown.contains("<details>"), "{markdown}");
-    let csv = from_stdin(&["--csv"]);
+    let csv = from_stdin(&["--csv", "-"]);
     assert!(csv.starts_with("repository,") && csv.lines().count() == 4, "a header, as found, zlib:6 and store:\n{csv}");
-    assert!(serde_json::from_str::<Value>(&from_stdin(&["--json"])).is_ok());
-    run(&scratch, &["report", "--csv", "--markdown", path(&file)]).exits(exit::USAGE);
+    assert!(serde_json::from_str::<Value>(&from_stdin(&["--json", "-"])).is_ok());
+    run(&scratch, &["report", "--csv", "-", "--markdown", "-", path(&file)]).exits(exit::USAGE);
     run(&scratch, &["report"]).exits(exit::USAGE);
+}
+
+/// Options that once took no value would take the next file of results, which must survive.
+#[test]
+fn forms_never_replace_results() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let (file, other) = (scratch.join("a.jsonl"), scratch.join("b.jsonl"));
+    measure(&scratch, &repo, "1", &file);
+    fs::copy(&file, &other).expect("a copy");
+    for form in ["--markdown", "--csv", "--html", "--json"] {
+        let refused = run(&scratch, &["report", path(&file), form, path(&other)]).exits(exit::USAGE);
+        assert!(refused.error_line().contains("b.jsonl"), "{}", refused.stderr);
+        run(&scratch, &["report", form, path(&other), path(&file)]).exits(exit::USAGE);
+    }
+    assert_eq!(fs::read(&file).expect("the results"), fs::read(&other).expect("the results"));
+    let printed = run(&scratch, &["report", path(&file), "--markdown"]).exits(exit::OK);
+    assert_eq!(printed.stderr, "repackbench: note: --markdown is now --markdown -, or --markdown FILE\n");
+    let page = scratch.join("a.md");
+    for _ in 0..2 {
+        let text = run(&scratch, &["report", path(&file), "--markdown", path(&page)]).exits(exit::OK).text();
+        assert_eq!(fs::read(&page).expect("the page"), printed.stdout);
+        assert!(text.contains("compared with zlib:6"), "the tables too:\n{text}");
+    }
 }
 
 #[test]

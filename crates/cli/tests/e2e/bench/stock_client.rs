@@ -108,7 +108,7 @@ fn compares_both_clients_and_report_agrees() {
     let again = program::repackbench(["report", text(&file)]).exits(exit::OK).text();
     assert_eq!(again, table);
     for form in ["--markdown", "--csv"] {
-        let text = program::repackbench(["report", form, text(&file)]).exits(exit::OK).text();
+        let text = program::repackbench(["report", form, "-", text(&file)]).exits(exit::OK).text();
         assert!(text.contains("zstd:3 · git + library"), "{form}:\n{text}");
     }
     let page = scratch.join("report.html");

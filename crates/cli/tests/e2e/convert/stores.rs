@@ -214,7 +214,7 @@ fn btree_is_traced_served_and_exported() {
         assert_eq!(expected.0, Some(exit::OK), "{workload}");
     }
     let folder = scratch.join("payloads");
-    program::run(command().args(["payloads", "--quiet", "--export"]).arg(&folder).arg(&btree)).exits(exit::OK);
+    program::run(command().args(["payloads", "--quiet", "--output"]).arg(&folder).arg(&btree)).exits(exit::OK);
     let listed = fs::read_to_string(folder.join("payloads.tsv")).expect("a list");
     assert!(listed.lines().count() > git::objects(&source).lines().count(), "{listed}");
 }

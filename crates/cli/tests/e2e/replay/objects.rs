@@ -71,7 +71,7 @@ fn encode_reproduces_the_stored_bytes() {
     for codec in ["zstd:5", "lz4", "commit=zstd:19,dict=4k,blob=lz4hc:9"] {
         let (variant, export) = (scratch.join(codec), scratch.join(&format!("payloads-{codec}")));
         convert(&repo, codec, &variant);
-        program::run(command().args(["payloads", "-q"]).arg(&variant).arg("--export").arg(&export)).exits(exit::OK);
+        program::run(command().args(["payloads", "-q"]).arg(&variant).arg("--output").arg(&export)).exits(exit::OK);
         let list = fs::read_to_string(export.join("payloads.tsv")).expect("the list of payloads");
         let column = |line: &str, at: usize| line.split('\t').nth(at).expect("a column").to_owned();
         let bytes =
@@ -116,7 +116,7 @@ fn ingest_writes_loose_objects_that_git_reads() {
     git::output(scratch.path(), ["init", "--quiet", "--bare", "new.git"]);
     let objects = new.join("objects");
     fs::remove_dir_all(&objects).expect("a folder");
-    let options = ["--commits", "5", "--into", text(&objects)];
+    let options = ["--commits", "5", "--output", text(&objects)];
     program::replay(&repo, "ingest", &options).exits(exit::OK);
 
     let commits = git::output(&repo, ["rev-list", "-5", "HEAD"]);

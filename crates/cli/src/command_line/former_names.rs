@@ -1,0 +1,162 @@
+//! Names that options and commands had in earlier versions. They still work, and a note says what replaced them.
+
+use std::ffi::{OsStr, OsString};
+
+/// A command that was renamed.
+const COMMANDS: [(&str, &str); 1] = [("compare", "diff")];
+
+/// Options that were renamed: command, former name, name.
+const OPTIONS: [(&str, &str, &str); 6] = [
+    ("experiment", "--budget", "--time"),
+    ("experiment", "--out", "--output"),
+    ("experiment", "--runs", "--blocks"),
+    ("payloads", "--export", "--output"),
+    ("replay", "--into", "--output"),
+    ("serve", "--runs", "--blocks"),
+];
+
+/// Options that once took no value and printed: command, option.
+const PRINTED: [(&str, &str); 11] = [
+    ("alternatives", "--csv"),
+    ("alternatives", "--markdown"),
+    ("bench", "--csv"),
+    ("bench", "--markdown"),
+    ("report", "--csv"),
+    ("report", "--json"),
+    ("report", "--markdown"),
+    ("size", "--csv"),
+    ("size", "--markdown"),
+    ("trace", "--csv"),
+    ("trace", "--markdown"),
+];
+
+/// The words of a command line with today's names, and a note about each name that was replaced.
+pub(super) fn replace(typed: &[OsString]) -> (Vec<OsString>, Vec<String>) {
+    let mut words = typed.to_vec();
+    let mut notes = Vec::new();
+    // `help compare` shows the help of the command.
+    let place = if words.get(1).is_some_and(|word| word == "help") { 2 } else { 1 };
+    if let Some(word) = words.get_mut(place)
+        && let Some((former, name)) = COMMANDS.iter().find(|(former, _)| word == former)
+    {
+        *word = (*name).into();
+        note(&mut notes, former, name);
+    }
+    let Some(command) = words.get(1).and_then(|word| word.to_str()).map(str::to_owned) else { return (words, notes) };
+    // What follows `--` is not for this program.
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    for word in words.iter_mut().take(end).skip(2) {
+        for (_, former, name) in OPTIONS.iter().filter(|(of, ..)| *of == command) {
+            if let Some(replaced) = with_name(word, former, name) {
+                *word = replaced;
+                note(&mut notes, former, name);
+            }
+        }
+    }
+    print_without_value(&command, &mut words, end, &mut notes);
+    (words, notes)
+}
+
+/// Gives options that once took no value the value `-`, where none follows.
+fn print_without_value(command: &str, words: &mut Vec<OsString>, end: usize, notes: &mut Vec<String>) {
+    let is_option = |word: &OsString| word != "-" && word.to_string_lossy().starts_with('-');
+    for at in (2..end).rev() {
+        let Some((_, option)) =
+            PRINTED.iter().find(|(of, option)| *of == command && words.get(at).is_some_and(|w| w == option))
+        else {
+            continue;
+        };
+        if words.get(at + 1).is_none_or(is_option) {
+            words.insert(at + 1, "-".into());
+            note(notes, option, &format!("{option} -, or {option} FILE"));
+        }
+    }
+}
+
+/// `word` under another name if it is the option `former`, alone or with a value after `=`.
+fn with_name(word: &OsStr, former: &str, name: &str) -> Option<OsString> {
+    if word == former {
+        return Some(name.into());
+    }
+    let value = word.to_str()?.strip_prefix(former)?.strip_prefix('=')?;
+    Some(format!("{name}={value}").into())
+}
+
+/// Adds a note once.
+fn note(notes: &mut Vec<String>, former: &str, name: &str) {
+    let note = format!("{former} is now {name}");
+    if !notes.contains(&note) {
+        notes.push(note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::args::Arguments;
+
+    fn replaced(line: &str) -> (String, Vec<String>) {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let (words, notes) = replace(&words);
+        (words.join(OsStr::new(" ")).into_string().unwrap(), notes)
+    }
+
+    #[test]
+    fn former_names_become_todays_with_one_note() {
+        for (typed, meant, expected) in [
+            ("p compare a b", "p diff a b", &["compare is now diff"][..]),
+            ("p help compare", "p help diff", &["compare is now diff"]),
+            ("p experiment x --budget 1m", "p experiment x --time 1m", &["--budget is now --time"]),
+            (
+                "p experiment x --budget=1m --out=d",
+                "p experiment x --time=1m --output=d",
+                &["--budget is now --time", "--out is now --output"],
+            ),
+            ("p serve r --runs 2", "p serve r --blocks 2", &["--runs is now --blocks"]),
+            (
+                "p report a --markdown",
+                "p report a --markdown -",
+                &["--markdown is now --markdown -, or --markdown FILE"],
+            ),
+            ("p report --json --quiet a", "p report --json - --quiet a", &["--json is now --json -, or --json FILE"]),
+        ] {
+            assert_eq!(replaced(typed), (meant.to_owned(), expected.iter().map(ToString::to_string).collect()));
+        }
+    }
+
+    #[test]
+    fn other_words_stay() {
+        for line in [
+            "p",
+            "p exec r -- git --out --budget x",
+            "p size r --markdown - --json x",
+            "p size r --markdown file",
+            "p bench r --time 1m --blocks 3",
+            "p train --out x",
+            "p size compare",
+        ] {
+            assert_eq!(replaced(line), (line.to_owned(), Vec::new()));
+        }
+    }
+
+    #[test]
+    fn tables_name_commands_and_options_that_exist() {
+        let mut program = Arguments::command();
+        program.build();
+        let has = |command: &str, option: &str| {
+            let command = program.find_subcommand(command).unwrap_or_else(|| panic!("{command}"));
+            command.get_arguments().any(|arg| arg.get_long() == option.strip_prefix("--"))
+        };
+        for (former, name) in COMMANDS {
+            assert!(program.find_subcommand(name).is_some() && program.find_subcommand(former).is_none());
+        }
+        for (command, former, name) in OPTIONS {
+            assert!(has(command, name) && !has(command, former), "{command} {former}");
+        }
+        for (command, option) in PRINTED {
+            assert!(has(command, option), "{command} {option}");
+        }
+    }
+}
