@@ -32,7 +32,9 @@ use crate::commands::{
 #[command(name = "repackbench", version, max_term_width = 100)]
 #[command(
     after_help = "-h after a command shows its options, --help explains them; -V shows the version.",
-    after_long_help = "-h after a command shows its options, --help explains them; -V shows the version.\n\n\
+    after_long_help = "Options:\n  \
+        -h, --help     Print help; after a command, its options in short or in full\n  \
+        -V, --version  Print version\n\n\
         Exit codes: 0 success, 1 failure, 2 usage error, 3 gate tripped, 65 bad input repository, \
         75 temporary failure (try again), 130 interrupted."
 )]

@@ -1,6 +1,11 @@
 //! Names that options and commands had in earlier versions. They still work, and a note says what replaced them.
 
-use std::ffi::{OsStr, OsString};
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io::Read,
+    path::Path,
+};
 
 /// A command that was renamed.
 const COMMANDS: [(&str, &str); 1] = [("compare", "diff")];
@@ -15,6 +20,8 @@ const OPTIONS: [(&str, &str, &str); 6] = [
     ("serve", "--runs", "--blocks"),
 ];
 
+/// The command that reads files of records.
+const REPORT: &str = "report";
 /// Options that once took no value and printed: command, option.
 const PRINTED: [(&str, &str); 11] = [
     ("alternatives", "--csv"),
@@ -57,20 +64,26 @@ pub(super) fn replace(typed: &[OsString]) -> (Vec<OsString>, Vec<String>) {
     (words, notes)
 }
 
-/// Gives options that once took no value the value `-`, where none follows.
+/// Gives options that once took no value the value `-`, where none follows. A file of records after such an option of
+/// `report` is one to read, as it was then.
 fn print_without_value(command: &str, words: &mut Vec<OsString>, end: usize, notes: &mut Vec<String>) {
-    let is_option = |word: &OsString| word != "-" && word.to_string_lossy().starts_with('-');
+    let is_value = |word: &OsString| word == "-" || !word.to_string_lossy().starts_with('-');
+    let is_read = |word: &OsString| command == REPORT && holds_records(Path::new(word));
     for at in (2..end).rev() {
-        let Some((_, option)) =
-            PRINTED.iter().find(|(of, option)| *of == command && words.get(at).is_some_and(|w| w == option))
-        else {
-            continue;
-        };
-        if words.get(at + 1).is_none_or(is_option) {
+        let is_printed = |word: &OsString| PRINTED.iter().any(|(of, option)| *of == command && word == option);
+        let Some(option) = words.get(at).filter(|word| is_printed(word)).cloned() else { continue };
+        if !words.get(at + 1).is_some_and(|word| is_value(word) && !is_read(word)) {
             words.insert(at + 1, "-".into());
-            note(notes, option, &format!("{option} -, or {option} FILE"));
+            let option = option.display();
+            note(notes, &option.to_string(), &format!("{option} -, or {option} FILE"));
         }
     }
+}
+
+/// Whether the file at `path` starts as records do, which are lines of JSON.
+fn holds_records(path: &Path) -> bool {
+    let mut first = [0; 2];
+    path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok()) && first == *b"{\""
 }
 
 /// `word` under another name if it is the option `former`, alone or with a value after `=`.

@@ -142,5 +142,6 @@ pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure
     };
     let mut output = ResultOutput::create(&arguments.output, session.measure.records.json.as_ref())?;
     let mut file = session.measure.record_file()?;
-    output.show_session(session.run(&source, &plan, &mut file)?)
+    let ended = output.show_session(session.run(&source, &plan, &mut file)?);
+    ended.map_err(|failure| session.with_way_on("alternatives", failure))
 }

@@ -158,7 +158,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     }
     let mut file = session.measure.record_file()?;
     let measured = session.run(&source, &plan, &mut file)?;
-    match plan.is_self_test {
+    let ended = match plan.is_self_test {
         true => {
             if !session.measure.records.take_stdout() {
                 print_article(sections::self_test(&self_test(&measured.records)))?;
@@ -166,5 +166,6 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
             finish_session(measured.is_interrupted, &measured.failures)
         }
         false => output.show_session(measured),
-    }
+    };
+    ended.map_err(|failure| session.with_way_on("bench", failure))
 }

@@ -78,5 +78,8 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     if !session.measure.records.take_stdout() {
         print(&articles_text(&sections::explanations(&explanations), style()))?;
     }
-    if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
+    match measured.is_interrupted {
+        true => Err(session.with_way_on("explain", BenchError::Interrupted.into())),
+        false => Ok(ExitCode::SUCCESS),
+    }
 }

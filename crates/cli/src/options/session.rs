@@ -11,7 +11,7 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{Effort, MeasureArguments, MemoryArguments, RangeArguments, located};
+use super::{Destination, Effort, MeasureArguments, MemoryArguments, RangeArguments, located};
 use crate::{
     failure::Failure,
     output::{command_line, record_file::RecordFile},
@@ -76,6 +76,17 @@ impl SessionArguments {
             devices: Vec::new(),
             command: self.measure.command.clone().or_else(command_line),
         })
+    }
+
+    /// The failure of `command`; after an interrupt, with the command that continues the session.
+    pub(crate) fn with_way_on(&self, command: &str, failure: Failure) -> Failure {
+        let json = self.measure.records.json.as_ref().and_then(Destination::file);
+        match self.measure.pace.resume.as_deref().or(json) {
+            Some(path) if failure.is_interrupt() => {
+                failure.with_hint(format!("repackbench {command} --resume {} continues the session", path.display()))
+            }
+            _ => failure,
+        }
     }
 
     /// Measures `source` by `plan`, and writes every run to `file`.

@@ -95,7 +95,7 @@ fn zlib_vs_zstd_pack_runs_git_and_judges_each_claim() {
     let before = snapshot::state(&repo);
     let [json, html, markdown] = ["found.jsonl", "found.html", "found.md"].map(|name| scratch.join(name));
     let options = ["zlib-vs-zstd-pack", "--blocks", "2", "--time", "none", "--repack", "--seed", "7", "--quiet"];
-    let files = ["--json", path(&json), "--html", path(&html), "--markdown", path(&markdown)];
+    let files = ["--force", "--json", path(&json), "--html", path(&html), "--markdown", path(&markdown)];
     let text = run(&scratch, &[&options[..], &files].concat(), &[&repo]).exits(exit::OK).text();
     assert_eq!(snapshot::state(&repo), before, "the source was written to");
 
@@ -139,7 +139,7 @@ fn names_jobs_that_exceed_the_budget() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let json = scratch.join("found.jsonl");
     // Less than one of the commands takes on any machine.
-    let options = ["zlib-vs-zstd-pack", "--time", "1ms", "--quiet", "--json", path(&json)];
+    let options = ["zlib-vs-zstd-pack", "--time", "1ms", "--quiet", "--force", "--json", path(&json)];
     run(&scratch, &options, &[&repo]).exits(exit::OK);
     let (_, experiments) = lines(&json);
     let notes = experiments[0]["notes"].to_string();
@@ -154,7 +154,8 @@ fn zlib_vs_lz4_revlog_runs_hg_in_both_layouts() {
     let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
     let before = snapshot::state(&repo);
     let (json, hg, extension) = (scratch.join("found.jsonl"), Version::V72.program(), hg_extension::folder());
-    let options = ["zlib-vs-lz4-revlog", "--blocks", "1", "--time", "none", "--quiet", "--json", path(&json)];
+    let options =
+        ["zlib-vs-lz4-revlog", "--blocks", "1", "--time", "none", "--quiet", "--force", "--json", path(&json)];
     let programs = ["--hg", path(&hg), "--hg-extension", path(extension)];
     run(&scratch, &[&options[..], &programs].concat(), &[&repo]).exits(exit::OK);
     assert_eq!(snapshot::state(&repo), before, "the source was written to");
@@ -202,7 +203,8 @@ fn zlib_vs_lz4_revlog_runs_hg_in_both_layouts() {
 fn zlib_vs_lz4_revlog_without_hg_names_missing_parts() {
     let (repo, scratch) = (Fixture::hg("chains").repo(), Scratch::new());
     let json = scratch.join("found.jsonl");
-    let options = ["zlib-vs-lz4-revlog", "--blocks", "1", "--quiet", "--hg", "/no/such/hg", "--json", path(&json)];
+    let options =
+        ["zlib-vs-lz4-revlog", "--blocks", "1", "--quiet", "--hg", "/no/such/hg", "--force", "--json", path(&json)];
     run(&scratch, &options, &[&repo]).exits(exit::OK);
     let (runs, experiments) = lines(&json);
     assert!(runs > 0);
@@ -241,7 +243,9 @@ fn unsuitable_repository_does_not_stop_the_others() {
     assert_eq!(report.matches("zlib-vs-lz4-revlog on ").count(), 2, "{report}");
     // Earlier results stay if nothing is measured.
     let before = fs::read_to_string(out.join("results.jsonl")).expect("results");
-    let outcome = run(&scratch, &options, &[&git, &git]).exits(exit::USAGE);
+    let kept = run(&scratch, &options, &[&hg]).exits(exit::USAGE);
+    assert!(kept.stderr.contains("runs.jsonl: the file exists"), "{}", kept.stderr);
+    let outcome = run(&scratch, &[&options[..], &["--force"]].concat(), &[&git, &git]).exits(exit::USAGE);
     let named = outcome.stderr.lines().filter(|line| line.contains("zlib-vs-lz4-revlog on ")).count();
     assert_eq!(named, 2, "{}", outcome.stderr);
     assert_eq!(fs::read_to_string(out.join("results.jsonl")).expect("results"), before);
@@ -271,7 +275,7 @@ fn all_runs_suitable_experiments_into_one_report() {
     let document = repackbench(["report", "--json", "-", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
     let document: Value = serde_json::from_str(&document).expect("a document");
     assert_eq!(document["experiments"].as_array().map(Vec::len), Some(expected.len()));
-    let csv = repackbench(["report", "--csv", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
+    let csv = repackbench(["report", "--csv", "-", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
     assert!(csv.starts_with("experiment,repository,table,arm,") && csv.contains(",lz4hc,"), "{csv}");
     let page = fs::read_to_string(out.join("report.html")).expect("the page");
     assert!(page.contains(&format!("<title>{} published experiments, run again</title>", expected.len())));

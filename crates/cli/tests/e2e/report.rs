@@ -20,7 +20,12 @@ fn run(scratch: &Scratch, arguments: &[&str]) -> Outcome {
 #[track_caller]
 fn measure(scratch: &Scratch, repo: &Path, blocks: &str, file: &Path) {
     let mut bench = bench(scratch);
-    bench.args(words("--codec store --workload traverse --blocks")).arg(blocks).arg("--json").arg(file).arg(repo);
+    bench
+        .args(words("--codec store --workload traverse --blocks"))
+        .arg(blocks)
+        .args(["--force", "--json"])
+        .arg(file)
+        .arg(repo);
     program::run(&mut bench).exits(exit::OK);
 }
 
@@ -34,15 +39,17 @@ fn shows_results_as_the_command_that_wrote_them() {
             "trace --quiet --codec lz4 --workload traverse",
             "size",
         ] {
-            let shown = run(&scratch, &[&words(arguments), &["--json", path(&file), path(&repo)][..]].concat())
-                .exits(exit::OK)
-                .text();
+            let shown =
+                run(&scratch, &[&words(arguments), &["--force", "--json", path(&file), path(&repo)][..]].concat())
+                    .exits(exit::OK)
+                    .text();
             let again = run(&scratch, &["report", path(&file)]).exits(exit::OK);
             assert_eq!(again.text(), shown, "{arguments:?}");
         }
         let explain = words("explain --min-run-time 1ms --quiet --codec zstd:5 --workload traverse --blocks 2");
-        let shown =
-            run(&scratch, &[&explain[..], &["--json", path(&file), path(&repo)]].concat()).exits(exit::OK).text();
+        let shown = run(&scratch, &[&explain[..], &["--force", "--json", path(&file), path(&repo)]].concat())
+            .exits(exit::OK)
+            .text();
         let again = run(&scratch, &["report", path(&file)]).exits(exit::OK).text();
         assert!(again.ends_with(&shown), "{again}\n{shown}");
     }
@@ -129,11 +136,17 @@ fn forms_never_replace_results() {
     let (file, other) = (scratch.join("a.jsonl"), scratch.join("b.jsonl"));
     measure(&scratch, &repo, "1", &file);
     fs::copy(&file, &other).expect("a copy");
-    for form in ["--markdown", "--csv", "--html", "--json"] {
-        let refused = run(&scratch, &["report", path(&file), form, path(&other)]).exits(exit::USAGE);
-        assert!(refused.error_line().contains("b.jsonl"), "{}", refused.stderr);
-        run(&scratch, &["report", form, path(&other), path(&file)]).exits(exit::USAGE);
+    for form in ["--markdown", "--csv", "--json"] {
+        for files in [[path(&file), form, path(&other)], [form, path(&other), path(&file)]] {
+            let printed = run(&scratch, &[&["report", "--quiet"], &files[..]].concat()).exits(exit::OK);
+            let named = run(&scratch, &["report", "--quiet", form, "-", path(&file), path(&other)]).exits(exit::OK);
+            assert_eq!(printed.stdout, named.stdout);
+        }
     }
+    let refused = run(&scratch, &["report", path(&file), "--html", path(&other)]).exits(exit::USAGE);
+    assert!(refused.error_line().contains("b.jsonl is a file of results"), "{}", refused.stderr);
+    let refused = run(&scratch, &["size", path(&repo), "--markdown", path(&other)]).exits(exit::USAGE);
+    assert!(refused.error_line().contains("b.jsonl is a file of results"), "{}", refused.stderr);
     assert_eq!(fs::read(&file).expect("the results"), fs::read(&other).expect("the results"));
     let printed = run(&scratch, &["report", path(&file), "--markdown"]).exits(exit::OK);
     assert_eq!(printed.stderr, "repackbench: note: --markdown is now --markdown -, or --markdown FILE\n");

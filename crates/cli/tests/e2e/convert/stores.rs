@@ -48,7 +48,7 @@ fn replay(repo: &Path, workload: &str) -> (Option<i32>, Vec<u8>) {
 fn sizes(repositories: &[&Path]) -> Vec<Value> {
     let scratch = Scratch::new();
     let file = scratch.join("sizes.jsonl");
-    program::run(command().args(["size", "--json"]).arg(&file).args(repositories)).exits(exit::OK);
+    program::run(command().args(["size", "--force", "--json"]).arg(&file).args(repositories)).exits(exit::OK);
     records::read(&file).into_iter().map(|mut record| record["size"].take()).collect()
 }
 

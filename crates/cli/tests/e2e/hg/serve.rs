@@ -82,7 +82,9 @@ fn rollout_turns_stream_clones_into_pulls() {
         let json = scratch.join("rollout.json");
         let mut serve = cached(&scratch);
         serve.args(words("serve --codec lz4 --rollout --blocks 1 -q"));
-        let table = program::run(serve.args(options).arg("--json").arg(&json).arg(&source)).exits(exit::OK).text();
+        let table = program::run(serve.args(options).args(["--force", "--json"]).arg(&json).arg(&source))
+            .exits(exit::OK)
+            .text();
         assert_eq!(table.matches(" % ").count(), 22, "{table}");
         let rollout: Value = serde_json::from_slice(&fs::read(&json).expect("the figures")).expect("JSON");
         let exchanges = rollout["exchanges"].as_array().expect("exchanges").clone();

@@ -95,7 +95,7 @@ fn encode_with_bases_reproduces_the_stored_bytes() {
         let mut bench = bench(&scratch);
         let specs = ["zstd:5", "zstd:5,prefix", "zstd:5,prefix,patch,max-chain=2", "zstd:10,dict=4k,patch"];
         bench.args(["--blocks", "1", "--workload", "encode"]).args(each("--codec", &specs));
-        program::run(bench.arg("--json").arg(&file).arg(&repo)).exits(exit::OK);
+        program::run(bench.args(["--force", "--json"]).arg(&file).arg(&repo)).exits(exit::OK);
         let mut sizes = BTreeMap::new();
         for record in records::read(&file) {
             let Some(spec) = record["variant"]["spec"]["typed"].as_str() else { continue };
