@@ -43,20 +43,8 @@ fn ends_when_precise_and_gives_verdicts() {
         "{table}"
     );
 
-    let short = [
-        "--codec",
-        "store",
-        "--time",
-        "100ms",
-        "--min-blocks",
-        "9000",
-        "--max-blocks",
-        "50000",
-        "--json",
-        text(&file),
-        "--force",
-    ];
-    run(&scratch, &repo, &short).exits(exit::OK);
+    let short = ["--codec", "store", "--time", "100ms", "--min-blocks", "9000", "--max-blocks", "50000"];
+    run(&scratch, &repo, &[&short[..], &["--json", text(&file), "--force"]].concat()).exits(exit::OK);
     let records = records::read(&file);
     assert!(!records.is_empty() && records.len() < 4 * 9000, "the time was up, not the blocks");
     assert!(records.len().is_multiple_of(4), "no block is left unfinished");

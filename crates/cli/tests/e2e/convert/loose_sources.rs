@@ -86,7 +86,7 @@ fn order_without_packs_has_no_effect_and_is_noted() {
     }
     let packed = Fixture::get("history").repo();
     let outcome = convert(&packed, &["--codec", "zstd:3", "--order", "kind"], &scratch.join("packed"));
-    assert_eq!(outcome.stderr, "", "packed objects have an order");
+    assert!(!outcome.stderr.contains("note: "), "packed objects have an order: {}", outcome.stderr);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn loose_objects_beside_packs_convert_to_every_layout() {
     for layout in layouts.into_iter().chain(ORDERS.map(|order| ["--order", order])) {
         let variant = scratch.join(layout[1]);
         let outcome = convert(&source, &[&["--codec", "zlib:9"][..], &layout].concat(), &variant);
-        assert_eq!(outcome.stderr, "", "{layout:?}");
+        assert!(!outcome.stderr.contains("note: "), "{layout:?}: {}", outcome.stderr);
         repackbench([Path::new("verify"), &source, &variant]).exits(exit::OK);
         for workload in REPLAYS {
             assert_eq!(replay(&variant, workload), replay(&source, workload), "{layout:?}, {workload}");
