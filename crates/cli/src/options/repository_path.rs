@@ -1,6 +1,9 @@
 //! Paths of repositories.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
@@ -8,8 +11,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 const ROOTS: [&str; 2] = [".git", ".hg"];
 /// Names in a git directory.
 const GIT_DIRECTORY: [&str; 3] = ["HEAD", "objects", "refs"];
-/// Names that few folders but git directories have.
-const GIT_PARTS: [&str; 2] = ["HEAD", "packed-refs"];
+/// Names in the folders of git and hg that other folders seldom have.
+const PARTS: [&str; 3] = ["HEAD", "packed-refs", "requires"];
 
 /// Parses the path of a repository. A folder in a repository stands for the repository, as for git and hg. A path that
 /// is a repository, or looks like a damaged one, is taken as typed.
@@ -36,7 +39,8 @@ pub(crate) fn enclosing_repository(folder: &Path) -> Option<PathBuf> {
 
 /// Whether `folder` is a repository, or has a part of one and may be damaged.
 fn is_like_repository(folder: &Path) -> bool {
-    ROOTS.iter().chain(&GIT_PARTS).any(|name| folder.join(name).exists())
+    let is_own_folder = ROOTS.iter().any(|name| folder.file_name() == Some(OsStr::new(name)));
+    is_own_folder || ROOTS.iter().chain(&PARTS).any(|name| folder.join(name).exists())
 }
 
 #[cfg(test)]
@@ -55,6 +59,8 @@ mod tests {
             fs::create_dir(root.join(sign)).unwrap();
             assert_eq!(enclosing_repository(&root), Some(root.clone()));
             assert_eq!(enclosing_repository(&inside), Some(root.clone()));
+            // The folder of git or hg itself is taken as typed.
+            assert!(is_like_repository(&root) && is_like_repository(&root.join(sign)) && !is_like_repository(&inside));
             fs::remove_dir(root.join(sign)).unwrap();
         }
         assert_eq!(enclosing_repository(&inside), None);

@@ -77,7 +77,7 @@ fn order_without_packs_has_no_effect_and_is_noted() {
     let expected = snapshot::content(&plain);
     for order in ORDERS {
         let (loud, quiet) = (scratch.join(order), scratch.join(&format!("{order}-quiet")));
-        let note = convert(&source, &["--codec", "zstd:3", "--order", order], &loud).error_line();
+        let note = convert(&source, &["--codec", "zstd:3", "--order", order], &loud).stderr;
         let message = format!(": --order {order}: no effect, as nothing is packed");
         assert!(note.contains(&message), "{note}");
         snapshot::assert_same(&snapshot::content(&loud), &expected);
