@@ -178,7 +178,7 @@ impl Bench {
     fn compare_checkout(&self) -> Result<Comparison> {
         let into = self.scratch.path().join("files");
         let pairs = self.pairs(|| {
-            let ours = time_child(self.replay("checkout").arg("--into").arg(&into))?;
+            let ours = time_child(self.replay("checkout").arg("--output").arg(&into))?;
             remove(&into)?;
             let stock = self.time_hg(&["update", "--quiet", "--rev", "tip"])?;
             time_child(self.hg(&self.baseline).args(["update", "--quiet", "--rev", "null"]))?;

@@ -3,10 +3,24 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    alternatives::AlternativesArguments, bench::BenchArguments, cache::CacheArguments, chains::ChainsArguments,
-    compare::CompareArguments, convert::ConvertArguments, env::EnvArguments, exec::ExecArguments,
-    experiment::ExperimentArguments, explain::ExplainArguments, payloads::PayloadsArguments, replay::ReplayArguments,
-    report::ReportArguments, serve::ServeArguments, size::SizeArguments, trace::TraceArguments, train::TrainArguments,
+    alternatives::AlternativesArguments,
+    bench::BenchArguments,
+    cache::CacheArguments,
+    chains::ChainsArguments,
+    convert::ConvertArguments,
+    diff::DiffArguments,
+    env::EnvArguments,
+    exec::ExecArguments,
+    experiment::ExperimentArguments,
+    explain::ExplainArguments,
+    generate::{CompletionsArguments, ManArguments},
+    payloads::PayloadsArguments,
+    replay::ReplayArguments,
+    report::ReportArguments,
+    serve::ServeArguments,
+    size::SizeArguments,
+    trace::TraceArguments,
+    train::TrainArguments,
     verify::VerifyArguments,
 };
 
@@ -17,7 +31,12 @@ use crate::commands::{
 #[derive(Debug, Parser)]
 #[command(name = "repackbench", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 success, 1 failure, 2 usage error, 3 gate tripped, 65 bad input repository, 75 temporary failure (try again), 130 interrupted."
+    after_help = "-h after a command shows its options, --help explains them; -V shows the version.",
+    after_long_help = "Options:\n  \
+        -h, --help     Print help; after a command, its options in short or in full\n  \
+        -V, --version  Print version\n\n\
+        Exit codes: 0 success, 1 failure, 2 usage error, 3 gate tripped, 65 bad input repository, \
+        75 temporary failure (try again), 130 interrupted."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -30,7 +49,7 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     Size(SizeArguments),
     Bench(Box<BenchArguments>),
-    Compare(CompareArguments),
+    Diff(DiffArguments),
     Alternatives(Box<AlternativesArguments>),
     Experiment(Box<ExperimentArguments>),
     Explain(Box<ExplainArguments>),
@@ -43,9 +62,26 @@ pub(crate) enum Command {
     Trace(Box<TraceArguments>),
     Payloads(PayloadsArguments),
     Train(TrainArguments),
-    /// List all codecs with their levels, library, version and licence, and the stock programs that read them.
+    /// List all codecs, and the stock programs that read them
+    ///
+    /// Shows levels, library, version, licence and the longest dictionary of each.
     Codecs,
     Cache(CacheArguments),
-    /// Print the JSON Schema of the records that `bench --json` writes, one per line.
+    /// Print the JSON Schema of the records that --json writes
     Schema,
+    Completions(CompletionsArguments),
+    Man(ManArguments),
+}
+
+impl Arguments {
+    /// Gives the command line `resumed` to the records of a resumed session.
+    pub(crate) fn set_resumed(&mut self, resumed: Option<String>) {
+        let session = match &mut self.command {
+            Command::Bench(arguments) => &mut arguments.session,
+            Command::Alternatives(arguments) => &mut arguments.session,
+            Command::Explain(arguments) => &mut arguments.session,
+            _ => return,
+        };
+        session.measure.command = resumed;
+    }
 }

@@ -102,7 +102,7 @@ impl From<ReaderError> for Failure {
                 Failure::new(FAILED, error)
             }
             ReaderError::NotARepository { .. } => {
-                Failure::new(BAD_INPUT, error).with_hint("name the root of a work tree, a git directory or .hg")
+                Failure::new(BAD_INPUT, error).with_hint("name a folder of a work tree, a git directory or .hg")
             }
             ReaderError::Corrupt { .. } => Failure::new(BAD_INPUT, error),
             ReaderError::TooLarge { .. } => Failure::new(BAD_INPUT, error)

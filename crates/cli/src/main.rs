@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod command_line;
 mod commands;
 mod experiment_runs;
 mod failure;
+mod help;
 mod options;
 mod output;
 mod progress;
@@ -23,8 +25,10 @@ use repackbench_reader::threads;
 use signal_hook::consts::SIGXFSZ;
 
 use args::{Arguments, Command};
+use command_line::CommandLine;
 use commands::{generate::GenerateArguments, peak_memory::PeakMemoryArguments};
 use failure::Failure;
+use output::print_bytes;
 
 /// The name of the program when git runs it.
 const GIT_PROGRAM: &str = "git-repackbench";
@@ -39,9 +43,10 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let result = match parse(&words) {
         Ok(Parsed::Arguments { arguments, is_quiet }) => run(*arguments).inspect(|_| note_missing_threads(is_quiet)),
-        Ok(Parsed::Generate(arguments)) => commands::generate::run(&arguments, &Arguments::command()),
+        Ok(Parsed::Generate(arguments)) => commands::generate::run(&arguments, &program()),
         Ok(Parsed::PeakMemory(arguments)) => commands::peak_memory::run(&arguments),
-        Err(error) => {
+        Err(Refused::Failure(failure)) => Err(failure),
+        Err(Refused::Clap(error)) => {
             // clap also returns help and version as errors, which go to stdout.
             let code = if error.use_stderr() { ExitCode::from(failure::USAGE) } else { ExitCode::SUCCESS };
             let _ = error.print();
@@ -55,6 +60,11 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// The declaration of every command that users see.
+fn program() -> clap::Command {
+    help::arranged(Arguments::command())
 }
 
 /// Sets a handler for the signal that a write beyond `ulimit -f` raises, which would end the process. With a handler
@@ -77,24 +87,50 @@ enum Parsed {
     PeakMemory(PeakMemoryArguments),
 }
 
-fn parse(words: &[OsString]) -> Result<Parsed, clap::Error> {
-    let mut program =
-        Arguments::command().subcommand(GenerateArguments::command()).subcommand(PeakMemoryArguments::command());
-    let called = words.first().and_then(|word| Path::new(word).file_name());
+/// Why there is nothing to run.
+enum Refused {
+    /// The command line is wrong, or asks for help or the version.
+    Clap(clap::Error),
+    /// The session to resume cannot be read.
+    Failure(Failure),
+}
+
+impl From<clap::Error> for Refused {
+    fn from(error: clap::Error) -> Self {
+        Refused::Clap(error)
+    }
+}
+
+fn parse(typed: &[OsString]) -> Result<Parsed, Refused> {
+    let mut program = program().subcommand(GenerateArguments::command()).subcommand(PeakMemoryArguments::command());
+    let called = typed.first().and_then(|word| Path::new(word).file_name());
     if called == Some(OsStr::new(GIT_PROGRAM)) {
         program = program.bin_name("git repackbench");
     }
-    let matches = program.try_get_matches_from_mut(words)?;
+    let line = CommandLine::new(typed, &program).map_err(Refused::Failure)?;
+    let matches = match program.try_get_matches_from_mut(&line.words) {
+        Ok(matches) => matches,
+        Err(error) => {
+            line.print_notes();
+            let failure = if error.use_stderr() { line.failure(&program) } else { None };
+            return Err(failure.map_or(Refused::Clap(error), Refused::Failure));
+        }
+    };
     match matches.subcommand() {
-        Some(("generate", matches)) => return GenerateArguments::from_arg_matches(matches).map(Parsed::Generate),
+        Some(("generate", matches)) => return Ok(Parsed::Generate(GenerateArguments::from_arg_matches(matches)?)),
         Some((METER_COMMAND, matches)) => {
-            return PeakMemoryArguments::from_arg_matches(matches).map(Parsed::PeakMemory);
+            return Ok(Parsed::PeakMemory(PeakMemoryArguments::from_arg_matches(matches)?));
         }
         _ => {}
     }
-    let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut program))?;
+    let mut arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut program))?;
     let quiet = matches.subcommand().and_then(|(_, matches)| matches.try_get_one("quiet").ok().flatten().copied());
-    Ok(Parsed::Arguments { arguments: Box::new(arguments), is_quiet: quiet.unwrap_or(false) })
+    let is_quiet = quiet.unwrap_or(false);
+    if !is_quiet {
+        line.print_notes();
+    }
+    arguments.set_resumed(line.resumed);
+    Ok(Parsed::Arguments { arguments: Box::new(arguments), is_quiet })
 }
 
 fn note_missing_threads(is_quiet: bool) {
@@ -109,7 +145,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Size(arguments) => commands::size::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
-        Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Diff(arguments) => commands::diff::run(&arguments),
         Command::Alternatives(arguments) => commands::alternatives::run(&arguments),
         Command::Experiment(arguments) => commands::experiment::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
@@ -124,6 +160,8 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Codecs => commands::codecs::run(),
         Command::Schema => commands::schema::run(),
+        Command::Completions(arguments) => print_bytes(&arguments.script(&program())).map(|()| ExitCode::SUCCESS),
+        Command::Man(arguments) => print_bytes(&arguments.page(&program())?).map(|()| ExitCode::SUCCESS),
         Command::Cache(arguments) => commands::cache::run(&arguments),
     }
 }

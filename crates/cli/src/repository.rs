@@ -4,14 +4,17 @@ use std::path::Path;
 
 use repackbench_reader::{
     ReaderError, Repository,
-    git::incomplete::{refuse_dangling_references, refuse_missing_alternates},
+    git::{
+        incomplete::{refuse_dangling_references, refuse_missing_alternates},
+        repository::Target,
+    },
 };
 use repackbench_writer::{
     Layout,
     cache::{Cache, OutputNote},
 };
 
-use crate::failure::{Failure, print_note};
+use crate::failure::{FAILED, Failure, print_note};
 
 /// Opens a repository. One with missing alternates may lack any object, and is refused.
 pub(crate) fn open(path: &Path) -> Result<Repository, Failure> {
@@ -22,6 +25,35 @@ pub(crate) fn open(path: &Path) -> Result<Repository, Failure> {
         })?;
     }
     Ok(repository)
+}
+
+/// Whether no commit was ever made in `repository`, so that there is nothing to measure.
+fn is_without_commits(repository: &Repository) -> Result<bool, ReaderError> {
+    Ok(match repository {
+        Repository::Git(git) => git.references()?.iter().all(|found| matches!(found.target, Target::Symbolic(_))),
+        Repository::Hg(hg) => hg.revlogs().is_empty(),
+    })
+}
+
+/// Opens a repository to measure it. It has to have a commit.
+pub(crate) fn open_with_commits(path: &Path) -> Result<Repository, Failure> {
+    let repository = open(path)?;
+    if is_without_commits(&repository)? {
+        let message = format!("{}: the repository has no commits, so there is nothing to measure", name_of(path));
+        return Err(Failure::new(FAILED, message).with_hint("commit something first, or name another repository"));
+    }
+    Ok(repository)
+}
+
+/// The failure to convert `source`, with a hint if it holds chunks that only their own variant can decode.
+pub(crate) fn cannot_convert(source: &Repository, failure: Failure) -> Failure {
+    match source.recorded_spec() {
+        Some(spec) if spec.uses_bases() => failure.with_hint(
+            "prefix and patch need the content of delta bases, which a conversion does not have: \
+             name the repository that this variant was made from",
+        ),
+        _ => failure,
+    }
 }
 
 /// Opens a repository for a statement about all of it. Everything it names has to exist, unless `allow_missing`.

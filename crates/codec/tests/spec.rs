@@ -185,6 +185,7 @@ fn messages_point_at_the_wrong_character() {
     assert_eq!(pointed_at("zstd:5,tree=zlob:3,blob=lz4hc"), "zlob:3,blob=lz4hc");
     assert_eq!(pointed_at("zstd:1,3,tree=zlib,chksum=no"), "chksum=no");
     assert_eq!(pointed_at("zstd:5,checksum=no,checksum=no"), "checksum=no");
+    assert_eq!(pointed_at("zstd:5,zstd:9"), "zstd:9");
 }
 
 #[test]
@@ -202,6 +203,16 @@ fn messages_say_what_is_valid() {
     assert_eq!(
         refusal("defalte"),
         format!("unknown codec \"defalte\" (did you mean deflate?); expected one of {codecs}")
+    );
+    assert_eq!(refusal("gzip:9"), format!("unknown codec \"gzip\" (did you mean zlib:9?); expected one of {codecs}"));
+    assert_eq!(
+        refusal("blob=zstd-5"),
+        format!("unknown codec \"zstd-5\" (did you mean zstd:5?); expected one of {codecs}")
+    );
+    assert_eq!(
+        refusal("zstd:5,prefix,balanced,lz4:2"),
+        "expected options after the codec, found another codec; \
+         bench takes several as --codec zstd:5,prefix --codec balanced --codec lz4:2"
     );
     assert_eq!(refusal("qqq"), format!("unknown codec \"qqq\"; expected one of {codecs}"));
     assert_eq!(refusal(""), format!("unknown codec \"\"; expected one of {codecs}"));

@@ -13,7 +13,10 @@ use repackbench_timing::{
 
 use crate::{
     failure::{Failure, USAGE},
-    options::{BenchWorkload, ByteSize, Implementation, ProgramArguments, SessionArguments, meter, other_zlibs},
+    options::{
+        BenchWorkload, ByteSize, EXPERT, HOW_LONG, Implementation, ProgramArguments, SessionArguments, WHAT, meter,
+        other_zlibs,
+    },
     output::result_output::{OutputArguments, ResultOutput},
     repository::name_of,
 };
@@ -34,39 +37,42 @@ use crate::{
 /// Examples:
 ///   repackbench alternatives .
 ///   repackbench alternatives repo --codec zstd:5 --workload traverse --workload clone:zlib
-///   repackbench alternatives repo --without-repack --blocks 11 --json runs.jsonl
+///   repackbench alternatives repo --without-repack --blocks 11 --json alternatives.jsonl
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct AlternativesArguments {
     /// Codec to compare; may be repeated [default: balanced].
-    #[arg(long = "codec", value_name = "SPEC")]
+    #[arg(long = "codec", value_name = "SPEC", help_heading = WHAT)]
     codecs: Vec<CodecSpecs>,
 
     /// Codec of all other rows. Plain git must read it.
-    #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
+    #[arg(long, value_name = "SPEC", default_value = "zlib:6", help_heading = WHAT)]
     baseline: CodecSpec,
 
     /// Other zlib implementations for git, separated by commas.
     #[arg(long = "zlib", value_enum, value_name = "NAME", value_delimiter = ',', default_value = "zlib-rs,libdeflate")]
+    #[arg(help_heading = EXPERT)]
     zlibs: Vec<Implementation>,
 
     /// The larger core.deltaBaseCacheLimit; the default of git is 96M.
-    #[arg(long, value_name = "SIZE", default_value = "1G")]
+    #[arg(long, value_name = "SIZE", default_value = "1G", help_heading = EXPERT)]
     base_cache: ByteSize,
 
     /// Omit the rows after a new search for deltas, which takes long.
-    #[arg(long)]
+    #[arg(long, help_heading = HOW_LONG)]
     without_repack: bool,
 
-    /// Workload of `bench --client stock`; may be repeated [default: traverse, diff:raw, diff:pickaxe].
-    #[arg(long = "workload", value_name = "W")]
+    /// Workload of `bench --client stock`; may be repeated.
+    ///
+    /// [default: traverse, diff:raw, diff:pickaxe]
+    #[arg(long = "workload", value_name = "W", help_heading = WHAT)]
     workloads: Vec<BenchWorkload>,
 
     #[command(flatten)]
     programs: ProgramArguments,
 
     #[command(flatten)]
-    session: SessionArguments,
+    pub(crate) session: SessionArguments,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -121,6 +127,9 @@ pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure
         );
         return Err(Failure::new(USAGE, message));
     }
+    arguments.programs.git().map_err(|error| {
+        Failure::from(error).with_hint("alternatives runs your own git: install git, or name it by --git PROGRAM")
+    })?;
     let recomputer = match arguments.without_repack {
         true => None,
         false => Some(arguments.programs.recomputer(&source)?),
@@ -131,7 +140,8 @@ pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure
         stock: Some(arguments.stock()?),
         ..session.plan(&source, &arguments.baseline)?
     };
-    let mut output = ResultOutput::create(&arguments.output)?;
+    let mut output = ResultOutput::create(&arguments.output, session.measure.records.json.as_ref())?;
     let mut file = session.measure.record_file()?;
-    output.show_session(session.run(&source, &plan, &mut file, arguments.output.last_words())?)
+    let measured = session.run(&source, &plan, &mut file, output.last_words())?;
+    output.show_session(measured).map_err(|failure| session.with_way_on("alternatives", failure))
 }

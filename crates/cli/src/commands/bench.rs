@@ -13,8 +13,8 @@ use repackbench_timing::{bench::BenchPlan, record_names::vcs_of};
 use crate::{
     failure::{Failure, print_note},
     options::{
-        BenchWorkload, ClientArguments, CodecsArguments, DeviceArguments, LayoutAxes, ProgramArguments,
-        SessionArguments,
+        BenchWorkload, ClientArguments, CodecsArguments, DeviceArguments, EXPERT, LayoutAxes, ProgramArguments,
+        SessionArguments, WHAT,
     },
     output::{
         print_article,
@@ -23,7 +23,7 @@ use crate::{
     repository::print_orders_without_effect,
 };
 
-/// Replay workloads on a repository under several codecs and compare them
+/// Replay workloads under several codecs and compare them
 ///
 /// Makes a variant for each codec (kept in the cache), runs each workload on each variant in random
 /// blocks for a minute (--time), and prints times, ratios to the baseline with intervals, verdicts,
@@ -76,23 +76,23 @@ pub(crate) struct BenchArguments {
     codecs: CodecsArguments,
 
     /// Measure the same files under several names: every difference found is a false one.
-    #[arg(long, conflicts_with_all = ["codecs", "stores", "orders", "decoders", "devices", "rechosen", "html", "svg", "markdown", "csv"])]
+    #[arg(long, help_heading = EXPERT, conflicts_with_all = ["codecs", "stores", "orders", "decoders", "devices", "rechosen", "html", "svg", "markdown", "csv"])]
     self_test: bool,
 
     /// Decode the same bytes with another implementation too, such as zlib=libdeflate, deflate=libdeflate,zlib-rs or
     /// lz4=lz4_flex: one more row for each variant that it can read. May be repeated.
-    #[arg(long = "decoder", value_name = "FORMAT=NAME")]
+    #[arg(long = "decoder", value_name = "FORMAT=NAME", help_heading = EXPERT)]
     decoders: Vec<DecoderChoices>,
 
     #[command(flatten)]
     layouts: LayoutAxes,
 
     /// Codec that the others are compared with.
-    #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
+    #[arg(long, value_name = "SPEC", default_value = "zlib:6", help_heading = WHAT)]
     baseline: CodecSpec,
 
     /// Workload to run; may be repeated.
-    #[arg(long = "workload", value_name = "W")]
+    #[arg(long = "workload", value_name = "W", help_heading = WHAT)]
     workloads: Vec<BenchWorkload>,
 
     #[command(flatten)]
@@ -101,16 +101,17 @@ pub(crate) struct BenchArguments {
     #[command(flatten)]
     devices: DeviceArguments,
 
-    /// Show each codec twice: with the deltas of the source, and with those that git (repack -adF) or hg (under the
-    /// codec) finds in a new search.
-    #[arg(long)]
+    /// Show each codec with the deltas of the source, and with new ones.
+    ///
+    /// git (repack -adF) or hg (under the codec) finds them in a new search.
+    #[arg(long, help_heading = WHAT)]
     rechosen: bool,
 
     #[command(flatten)]
     programs: ProgramArguments,
 
     #[command(flatten)]
-    session: SessionArguments,
+    pub(crate) session: SessionArguments,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -153,25 +154,28 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     let source = session.open()?;
     let plan = arguments.plan(&source)?;
     print_orders_without_effect(&source, &plan.layouts, session.effort.quiet());
-    let mut output = ResultOutput::create(&arguments.output)?;
+    let mut output = ResultOutput::create(&arguments.output, session.measure.records.json.as_ref())?;
     let without_cache_rows: Vec<String> = plan.without_cache_rows().map(ToString::to_string).collect();
     if !without_cache_rows.is_empty() && !session.effort.quiet() {
         let names = without_cache_rows.join(", ");
         print_note(format!("{names}: never reads through the delta-base cache, so it has one row for each variant"));
     }
     let mut file = session.measure.record_file()?;
-    let last_words = arguments.output.last_words();
     let is_self_test = plan.is_self_test;
+    let last_words = output.last_words();
     let last_words = move |records: Vec<Record>| match is_self_test {
         true => drop(print_article(sections::self_test(&self_test(&records)))),
         false => last_words(records),
     };
     let measured = session.run(&source, &plan, &mut file, last_words)?;
-    match plan.is_self_test {
+    let ended = match plan.is_self_test {
         true => {
-            print_article(sections::self_test(&self_test(&measured.records)))?;
+            if !session.measure.records.take_stdout() {
+                print_article(sections::self_test(&self_test(&measured.records)))?;
+            }
             finish_session(measured.is_interrupted, &measured.failures)
         }
         false => output.show_session(measured),
-    }
+    };
+    ended.map_err(|failure| session.with_way_on("bench", failure))
 }

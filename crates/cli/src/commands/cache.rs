@@ -13,11 +13,13 @@ use repackbench_writer::{
 
 use crate::{
     failure::Failure,
+    options::WHAT,
     output::{print, table_of_words},
 };
 
-/// List or remove the variants that bench keeps, and remove leftovers of killed runs: copies for cold runs,
-/// unfinished output, temporary files.
+/// List or remove the variants that bench keeps
+///
+/// Leftovers of killed runs are removed, too: copies for cold runs, unfinished output, temporary files.
 #[derive(Debug, Args)]
 pub(crate) struct CacheArguments {
     #[command(subcommand)]
@@ -31,16 +33,17 @@ pub(crate) enum CacheCommand {
     Prune(PruneArguments),
 }
 
-/// Remove cached variants that no process is using: all of them, unless an option keeps some. Leftovers of killed
-/// runs are always removed: copies, unfinished output in any folder, and temporary files.
+/// Remove cached variants that no process is using
+///
+/// Removes all of them, unless an option keeps some. Leftovers of killed runs are always removed: copies, unfinished output in any folder, and temporary files.
 #[derive(Debug, Args)]
 pub(crate) struct PruneArguments {
     /// Remove only variants that have not been used for DAYS days.
-    #[arg(long, value_name = "DAYS", conflicts_with = "keep_bytes")]
+    #[arg(long, help_heading = WHAT, value_name = "DAYS", conflicts_with = "keep_bytes")]
     pub(crate) unused_for: Option<u64>,
 
     /// Remove the least recently used variants until the others take at most BYTES bytes.
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, help_heading = WHAT, value_name = "BYTES")]
     pub(crate) keep_bytes: Option<u64>,
 }
 

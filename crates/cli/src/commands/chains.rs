@@ -11,13 +11,13 @@ use repackbench_timing::{arms::chains::measure_chains, clock::SystemClock};
 
 use crate::{
     failure::{Failure, print_note},
-    options::{MemoryArguments, QuietArgument, located},
+    options::{MemoryArguments, QuietArgument, RecordArguments, located},
     output::{command_line, print_article, record_file::RecordFile},
     progress::Bar,
     repository::{name_of, open, print_notes},
 };
 
-/// Show the cost of reading an object by the length of its delta chain
+/// Show the cost of reading by the length of delta chains
 ///
 /// Groups the objects in the packs or revlogs of a repository by the number of deltas in their
 /// chains, and shows for each group the number of objects, their stored bytes, and the median CPU
@@ -40,9 +40,8 @@ pub(crate) struct ChainsArguments {
     #[arg(required = true, value_name = "REPO", value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
 
-    /// Write the time of every read to FILE, as one JSON record per repository and group.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    records: RecordArguments,
 
     #[command(flatten)]
     pub(crate) memory: MemoryArguments,
@@ -52,8 +51,9 @@ pub(crate) struct ChainsArguments {
 }
 
 pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
+    arguments.records.check(false)?;
     arguments.memory.ceiling(1).set();
-    let mut json = RecordFile::open(arguments.json.as_deref(), None)?;
+    let mut json = RecordFile::open(&arguments.records)?;
     let mut repositories = Vec::with_capacity(arguments.repositories.len());
     for path in &arguments.repositories {
         let repository = open(path)?;
@@ -67,6 +67,9 @@ pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
     let records = measure_chains(&repositories, command_line().as_deref(), &SystemClock::new(), &bar)?;
     for record in &records {
         json.append(&ResultLine::Chains(Box::new(record.clone())))?;
+    }
+    if arguments.records.take_stdout() {
+        return Ok(ExitCode::SUCCESS);
     }
     let comparisons = chain_comparisons(&records);
     for comparison in if comparisons.is_empty() { vec![ChainComparison::default()] } else { comparisons } {

@@ -1,6 +1,7 @@
 //! `repackbench convert`.
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -11,18 +12,19 @@ use repackbench_reader::{Repository, threads};
 use repackbench_report::sections;
 use repackbench_timing::sizes::measure;
 use repackbench_writer::{
-    Conversion, ConvertJob, convert, convert_recomputed, default_output,
+    Conversion, ConvertJob, Layout, Order, StoreKind, convert, convert_recomputed, default_output,
     files::{default_files_output, write_files},
 };
 
 use crate::{
     failure::{Failure, print_note},
     options::{
-        Completeness, Effort, LayoutArguments, MemoryArguments, ProgramArguments, SpecArguments, Written, located,
+        Completeness, Effort, LayoutArguments, MemoryArguments, OUTPUT, ProgramArguments, SpecArguments, WHAT, Written,
+        located,
     },
-    output::{print, print_article},
+    output::{converted::Converted, print, print_article},
     progress::Bar,
-    repository::{name_of, note_output, open_whole, print_orders_without_effect},
+    repository::{cannot_convert, name_of, note_output, open_whole, print_orders_without_effect},
 };
 
 /// Rewrite a repository under another codec
@@ -49,9 +51,11 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ConvertArguments {
-    /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no; see `repackbench codecs`. checksum=,
-    /// frame=, loose= and store-if-larger= have no effect in Mercurial repositories.
-    #[arg(long, value_name = "SPEC")]
+    /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no.
+    ///
+    /// `repackbench codecs` lists the codecs. checksum=, frame=, loose= and store-if-larger= have no effect in
+    /// Mercurial repositories.
+    #[arg(long, value_name = "SPEC", help_heading = WHAT)]
     codec: CodecSpec,
 
     #[command(flatten)]
@@ -60,23 +64,25 @@ pub(crate) struct ConvertArguments {
     #[command(flatten)]
     pub(crate) layout: LayoutArguments,
 
-    /// The repository: a work tree's root, a git directory or `.hg`.
+    /// The repository: a folder of a work tree, a git directory or `.hg`.
     #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// Where to write [default: a sibling of the source, named after codec and layout].
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
     pub(crate) output: Option<PathBuf>,
 
     /// Replace an existing repository at OUT.
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) force: bool,
 
     #[command(flatten)]
     pub(crate) completeness: Completeness,
 
-    /// Search for deltas again, with git (repack -adF, the same for every codec) or hg (under the codec).
-    #[arg(long)]
+    /// Search for deltas again, with git or hg.
+    ///
+    /// git does it by repack -adF, the same for every codec; hg under the codec.
+    #[arg(long, help_heading = WHAT)]
     pub(crate) rechosen: bool,
 
     #[command(flatten)]
@@ -92,6 +98,27 @@ pub(crate) struct ConvertArguments {
 impl ConvertArguments {
     pub(crate) fn codec(&self) -> Result<CodecSpec, Failure> {
         self.with.apply(&self.codec)
+    }
+
+    /// The variant of `source` at `path`, which these arguments describe.
+    fn converted<'a>(
+        &'a self,
+        source: &'a Repository,
+        codec: &'a CodecSpec,
+        layout: Layout,
+        path: &'a Path,
+    ) -> Converted<'a> {
+        let mut options: Vec<OsString> = vec!["--codec".into(), self.codec.to_string().into()];
+        options.extend(self.with.words());
+        if layout.store != StoreKind::AsFound {
+            options.extend(["--store".into(), layout.store.name().into()]);
+        }
+        if layout.order != Order::Source {
+            options.extend(["--order".into(), layout.order.name().into()]);
+            options.extend(layout.reference_deltas.then(|| "--order-refs".into()));
+        }
+        options.extend(self.rechosen.then(|| "--rechosen".into()));
+        Converted { source, source_path: &self.repository, path, codec, layout, options }
     }
 }
 
@@ -121,16 +148,18 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     print_orders_without_effect(&source, &[layout], arguments.effort.quiet());
     let bar = Bar::new(arguments.effort.quiet());
     let job = ConvertJob { target: &target, force: arguments.force, control: arguments.effort.control(&bar) };
-    let (conversion, path) = if arguments.rechosen {
-        convert_recomputed(&source, codec, &arguments.programs.recomputer(&source)?, &job)?
+    let converted = if arguments.rechosen {
+        convert_recomputed(&source, codec, &arguments.programs.recomputer(&source)?, &job)
     } else {
-        convert(&source, codec, layout, &job)?
+        convert(&source, codec, layout, &job)
     };
+    let (conversion, path) = converted.map_err(|error| cannot_convert(&source, error.into()))?;
     if !arguments.effort.quiet() {
         // The output is complete, so an error in its summary is not a failure.
         if let Err(failure) = summarise(&source, &arguments.repository, conversion, &path) {
             print_note(format!("{} is complete, but its summary failed: {failure}", path.display()));
         }
+        eprintln!("{}", arguments.converted(&source, codec, layout, &path));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -148,6 +177,7 @@ fn write_revision(
     let (files, _) = write_files(source, codec, revision, &job)?;
     if !arguments.effort.quiet() {
         print(&files.to_string())?;
+        eprintln!("wrote    {}", target.display());
     }
     Ok(ExitCode::SUCCESS)
 }

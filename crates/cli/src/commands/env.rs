@@ -10,7 +10,7 @@ use crate::{
     output::print,
 };
 
-/// Print shell commands that let every git in a shell read variants
+/// Print shell commands that let every git read variants
 ///
 /// They set what `exec` sets for its command, for a terminal, a cron job or a daemon:
 ///

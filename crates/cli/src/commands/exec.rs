@@ -14,7 +14,7 @@ use repackbench_reader::{Repository, git::GitRepository, hg::HgRepository};
 
 use crate::{
     failure::{FAILED, Failure, USAGE},
-    options::{GitClientArguments, HgExtensionArgument, located},
+    options::{GitClientArguments, HgExtensionArgument, WHAT, located},
 };
 
 /// Run your own git or hg on a repository under any codec
@@ -54,7 +54,7 @@ pub(crate) struct ExecArguments {
     pub(crate) client: GitClientArguments,
 
     /// Start a shell, named by SHELL, in which every git reads variants.
-    #[arg(long, conflicts_with = "command")]
+    #[arg(long, conflicts_with = "command", help_heading = WHAT)]
     pub(crate) shell: bool,
 
     #[command(flatten)]

@@ -12,7 +12,10 @@ use repackbench_writer::cache::Cache;
 use crate::{
     experiment_runs::{ExperimentRuns, Selection},
     failure::{Failure, INTERRUPTED, USAGE, print_note},
-    options::{Budget, Effort, MemoryArguments, MinRunTimeArgument, ProgramArguments, SeedArgument, located, meter},
+    options::{
+        EXPERT, Effort, HOW_LONG, MemoryArguments, MinRunTimeArgument, ProgramArguments, SeedArgument, TimeLimit, WHAT,
+        located, meter,
+    },
     output::{
         command_line,
         experiment_output::{ExperimentOutput, ExperimentOutputArguments},
@@ -24,25 +27,25 @@ use crate::{
 /// The name for every experiment.
 const ALL: &str = "all";
 
-/// Repeat a published experiment as a whole, on your repository and machine
+/// Repeat a published experiment on your repository
 ///
-/// Prints its table next to the published figures, says where the set-up differs, and judges each
+/// Runs the whole experiment, prints its table next to the published figures, says where the set-up differs, and judges each
 /// published claim: reproduced, changed, not reproduced, not comparable or undecided, with the reason.
 /// METHODOLOGY.md has the rules. --list shows what each experiment asked, found and needs.
 ///
-/// What does not fit into --budget is left out, and the result names it. Ctrl-C ends the experiment
+/// What does not fit into --time is left out, and the result names it. Ctrl-C ends the experiment
 /// with what was measured until then.
 ///
-/// `all` runs each experiment that suits the repositories, Git or Mercurial. --out writes one report:
+/// `all` runs each experiment that suits the repositories, Git or Mercurial. --output writes one report:
 /// report.html, report.md, results.jsonl and, with every run, runs.jsonl. With several repositories,
 /// claims that one repository cannot decide are judged too.
 ///
 /// Examples:
 ///   repackbench experiment --list
 ///   repackbench experiment zlib-vs-zstd-pack . --html zstd.html
-///   repackbench experiment zlib-vs-zstd-pack . --repack --budget 1h
+///   repackbench experiment zlib-vs-zstd-pack . --repack --time 1h
 ///   repackbench experiment zlib-vs-lz4-revlog small large --hg-extension DIR
-///   repackbench experiment all gitrepo hgrepo --out results
+///   repackbench experiment all gitrepo hgrepo --output results
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExperimentArguments {
@@ -55,36 +58,41 @@ pub(crate) struct ExperimentArguments {
     pub(crate) repositories: Vec<PathBuf>,
 
     /// Show what each experiment asked, found and needs, and run none.
-    #[arg(long, conflicts_with_all = ["name", "repositories", "out", "json", "markdown", "html"])]
+    #[arg(long, help_heading = WHAT, conflicts_with_all = ["name", "repositories", "output", "json", "markdown", "html"])]
     pub(crate) list: bool,
 
     #[command(flatten)]
     output: ExperimentOutputArguments,
 
-    /// Time limit for the measured runs of one experiment, such as 90s, 10m or 1h, or none. Making variants does not
-    /// count.
-    #[arg(long, value_name = "DURATION", default_value = "10m")]
-    budget: Budget,
+    /// Time limit for one experiment, such as 90s, 10m or 1h, or none.
+    ///
+    /// Only measured runs count, not making variants.
+    #[arg(long, value_name = "DURATION", default_value = "10m", help_heading = HOW_LONG)]
+    time: TimeLimit,
 
-    /// Run each arm N times in each job; fewer than 6 give no interval [default: depends on the experiment].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    runs: Option<u32>,
+    /// Run each arm N times in each job [default: depends on the experiment].
+    ///
+    /// Fewer than 6 give no interval.
+    #[arg(long, value_name = "N", help_heading = HOW_LONG, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    blocks: Option<u32>,
 
     #[command(flatten)]
     min_run_time: MinRunTimeArgument,
 
     /// Revision whose files are read [default: HEAD, or Mercurial's tip].
-    #[arg(long, value_name = "REV", allow_negative_numbers = true)]
+    #[arg(long, value_name = "REV", allow_negative_numbers = true, help_heading = WHAT)]
     rev: Option<String>,
 
-    /// Also measure a second baseline: the repository after git, or hg, has searched for deltas again.
-    #[arg(long)]
+    /// Also measure the repository with new deltas by git or hg.
+    ///
+    /// It is a second baseline: the repository after git, or hg, has searched for deltas again.
+    #[arg(long, help_heading = WHAT)]
     repack: bool,
 
     /// Do not drop the caches of the whole machine. By default, experiments that read cold drop them many times if
     /// the process may, as root may, which slows down all other programs. With this option, folders and inodes stay
     /// in memory, and the result says so.
-    #[arg(long)]
+    #[arg(long, help_heading = EXPERT)]
     keep_caches: bool,
 
     #[command(flatten)]
@@ -107,10 +115,10 @@ fn names() -> PossibleValuesParser {
 impl ExperimentArguments {
     /// The experiments to run.
     fn selection(&self) -> Result<Selection<'_>, Failure> {
-        match (self.name.as_deref(), &self.output.out) {
+        match (self.name.as_deref(), &self.output.output) {
             (Some(ALL), Some(_)) => Ok(Selection::All),
             (Some(ALL), None) => {
-                Err(Failure::new(USAGE, "experiment all: expected --out DIR, the folder of the report"))
+                Err(Failure::new(USAGE, "experiment all: expected --output DIR, the folder of the report"))
             }
             (Some(name), _) => Ok(Selection::One(name)),
             (None, _) => Err(Failure::new(USAGE, "expected the name of an experiment")),
@@ -120,8 +128,8 @@ impl ExperimentArguments {
     fn options(&self) -> Options {
         let ProgramArguments { git, hg, hg_extension } = &self.programs;
         Options {
-            budget: self.budget.0,
-            runs: self.runs,
+            budget: self.time.0,
+            runs: self.blocks,
             min_run_time: self.min_run_time.duration(),
             revision: self.rev.clone(),
             is_repacked: self.repack,
@@ -204,11 +212,11 @@ mod tests {
             Err(failure) => failure.to_string(),
         };
         assert_eq!(selection(&["zlib-vs-zstd-pack", "a"]), "zlib-vs-zstd-pack");
-        assert_eq!(selection(&["zlib-vs-zstd-pack", "a", "b", "--out", "x"]), "zlib-vs-zstd-pack");
-        assert!(selection(&["all", "a"]).contains("--out"));
-        assert_eq!(selection(&["all", "a", "b", "--out", "x"]), ALL);
+        assert_eq!(selection(&["zlib-vs-zstd-pack", "a", "b", "--output", "x"]), "zlib-vs-zstd-pack");
+        assert!(selection(&["all", "a"]).contains("--output"));
+        assert_eq!(selection(&["all", "a", "b", "--output", "x"]), ALL);
         assert!(line(&["no-such", "a"]).unwrap_err().contains("zlib-vs-zstd-pack"));
-        assert!(line(&["all", "a", "--out", "x", "--html", "y"]).is_err());
+        assert!(line(&["all", "a", "--output", "x", "--html", "y"]).is_err());
         assert!(line(&["all"]).is_err() && line(&[]).is_err() && line(&["--list"]).unwrap().list);
     }
 
@@ -219,9 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn budget_is_a_duration_or_none() {
+    fn time_is_a_duration_or_none() {
         assert_eq!(line(&["all", "a"]).unwrap().options().budget, Some(Duration::from_secs(600)));
-        assert_eq!(line(&["all", "a", "--budget", "none"]).unwrap().options().budget, None);
-        assert!(line(&["all", "a", "--budget", "10"]).unwrap_err().contains("or none"));
+        assert_eq!(line(&["all", "a", "--time", "none"]).unwrap().options().budget, None);
+        assert!(line(&["all", "a", "--time", "10"]).unwrap_err().contains("or none"));
     }
 }

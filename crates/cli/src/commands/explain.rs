@@ -10,7 +10,7 @@ use repackbench_timing::{BenchError, bench::BenchPlan, explain::ExplainPlan, wor
 
 use crate::{
     failure::{Failure, USAGE},
-    options::SessionArguments,
+    options::{SessionArguments, WHAT},
     output::{print, style},
 };
 
@@ -29,19 +29,19 @@ use crate::{
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExplainArguments {
     /// Codec to explain.
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help_heading = WHAT)]
     codec: CodecSpec,
 
     /// Level of zlib to compare with.
-    #[arg(long, value_name = "SPEC", default_value = "zlib:6", value_parser = parse_zlib)]
+    #[arg(long, value_name = "SPEC", default_value = "zlib:6", value_parser = parse_zlib, help_heading = WHAT)]
     baseline: CodecSpec,
 
     /// Workload to explain; may be repeated.
-    #[arg(long = "workload", value_name = "W", required = true)]
+    #[arg(long = "workload", value_name = "W", required = true, help_heading = WHAT)]
     workloads: Vec<WorkloadSpec>,
 
     #[command(flatten)]
-    session: SessionArguments,
+    pub(crate) session: SessionArguments,
 }
 
 /// Parses the baseline, which has to be stock zlib, as the first step leads to another implementation of it.
@@ -83,6 +83,11 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     for explanation in &explanations {
         file.append(&ResultLine::Explanation(Box::new(explanation.clone())))?;
     }
-    print(&articles_text(&sections::explanations(&explanations), style()))?;
-    if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
+    if !session.measure.records.take_stdout() {
+        print(&articles_text(&sections::explanations(&explanations), style()))?;
+    }
+    match measured.is_interrupted {
+        true => Err(session.with_way_on("explain", BenchError::Interrupted.into())),
+        false => Ok(ExitCode::SUCCESS),
+    }
 }

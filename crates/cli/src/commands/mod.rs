@@ -5,8 +5,9 @@ pub(crate) mod bench;
 pub(crate) mod cache;
 pub(crate) mod chains;
 pub(crate) mod codecs;
-pub(crate) mod compare;
+
 pub(crate) mod convert;
+pub(crate) mod diff;
 pub(crate) mod env;
 pub(crate) mod exec;
 pub(crate) mod experiment;

@@ -10,13 +10,13 @@ use repackbench_writer::payloads::{Exported, PayloadSelection, export_payloads, 
 
 use crate::{
     failure::{Failure, print_note},
-    options::{ByteSize, KindArguments, MemoryArguments, QuietArgument, located},
+    options::{ByteSize, KindArguments, MemoryArguments, OUTPUT, QuietArgument, WHAT, located},
     output::{print, table_of_words},
     progress::Bar,
     repository::{note_output, open, print_notes},
 };
 
-/// Write the payloads of a repository to files, for programs that measure codecs on files
+/// Write payloads to files, for programs that measure codecs
 ///
 /// A payload is what is compressed on its own: a whole object or a delta as it is in a pack, a loose
 /// object with its header, a text or a delta of a revlog. Each becomes a file, such as
@@ -29,9 +29,9 @@ use crate::{
 ///   lzbench -j -r -ezstd,3 DIR/blob-delta
 ///
 /// Examples:
-///   repackbench payloads . --export /tmp/payloads
-///   repackbench payloads . --export /tmp/trees --kind tree --every 10
-///   repackbench payloads hgrepo --export /tmp/some --limit 16M
+///   repackbench payloads . --output /tmp/payloads
+///   repackbench payloads . --output /tmp/trees --kind tree --every 10
+///   repackbench payloads hgrepo --output /tmp/some --limit 16M
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct PayloadsArguments {
@@ -40,19 +40,22 @@ pub(crate) struct PayloadsArguments {
     pub(crate) repository: PathBuf,
 
     /// Folder to write to: new or empty.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) export: PathBuf,
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
+    pub(crate) output: PathBuf,
 
     #[command(flatten)]
     kinds: KindArguments,
 
-    /// Only every N-th payload of each kind; whole objects and deltas are counted separately.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Only every N-th payload of each kind.
+    ///
+    /// Whole objects and deltas are counted separately.
+    #[arg(long, help_heading = WHAT, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
 
-    /// At most BYTES payload bytes of each kind, whole objects and deltas counted separately: bytes, or with K, M or
-    /// G.
-    #[arg(long, value_name = "BYTES")]
+    /// At most BYTES payload bytes of each kind: bytes, or with K, M or G.
+    ///
+    /// Whole objects and deltas are counted separately.
+    #[arg(long, help_heading = WHAT, value_name = "BYTES")]
     limit: Option<ByteSize>,
 
     #[command(flatten)]
@@ -77,8 +80,8 @@ pub(crate) fn run(arguments: &PayloadsArguments) -> Result<ExitCode, Failure> {
     let repository = open(&arguments.repository)?;
     print_notes(&repository, arguments.quiet.quiet);
     let bar = Bar::new(arguments.quiet.quiet);
-    let _note = note_output(&arguments.export);
-    let (exported, path) = export_payloads(&repository, &arguments.selection(), &arguments.export, &bar)?;
+    let _note = note_output(&arguments.output);
+    let (exported, path) = export_payloads(&repository, &arguments.selection(), &arguments.output, &bar)?;
     if !arguments.quiet.quiet {
         summarise(&exported, &path)?;
     }

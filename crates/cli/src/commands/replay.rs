@@ -8,20 +8,22 @@ use repackbench_timing::workloads::{VariantPlace, WorkloadSpec};
 
 use crate::{
     failure::Failure,
-    options::{MemoryArguments, RangeArguments, chosen_decoders, located},
+    options::{EXPERT, MemoryArguments, OUTPUT, RangeArguments, WHAT, chosen_decoders, located},
     output::{print, replay_printer::ReplayPrinter},
     repository::open,
 };
 
-/// Run one workload once and print what it saw, for comparison with the output of git or hg.
+/// Run one workload once and print what it saw
+///
+/// The output is for comparison with that of git or hg.
 ///
 /// traverse prints object ids, as `git rev-list --objects --all --no-object-names` does; diff:raw prints what
 /// `git log --raw --no-abbrev --no-renames --format='commit %H'` does, without blank lines; diff:pickaxe=STRING prints
 /// the ids that `git log -SSTRING --no-renames --format=%H` does; diff:patch prints patches, as
 /// `git log -p --no-renames --full-index --format='commit %H'` does, without blank lines; checkout writes files to the
-/// folder that --into names. sizes prints what `git cat-file --batch-check --batch-all-objects` does, cat-all what
+/// folder that --output names. sizes prints what `git cat-file --batch-check --batch-all-objects` does, cat-all what
 /// `git cat-file --batch --batch-all-objects --unordered` does, with packs in another order. encode, ingest and serve
-/// print counts. ingest writes to the folder that --into names. serve:zlib and serve:push write to the file that it
+/// print counts. ingest writes to the folder that --output names. serve:zlib and serve:push write to the file that it
 /// names: a pack for `git index-pack --stdin` (with `--fix-thin` if --commits is given), or a bundle for `hg unbundle`.
 ///
 /// For a Mercurial repository the output has the same form, with nodes for ids: traverse prints the nodes of all
@@ -35,20 +37,22 @@ pub(crate) struct ReplayArguments {
     pub(crate) repository: PathBuf,
 
     /// Workload to run.
-    #[arg(long, value_name = "W")]
+    #[arg(long, value_name = "W", help_heading = WHAT)]
     pub(crate) workload: WorkloadSpec,
 
     /// Implementation that decodes a format, such as zlib=libdeflate, deflate=zlib-rs or lz4=lz4_flex; may be given
     /// once for each format.
-    #[arg(long = "decoder", value_name = "FORMAT=NAME")]
+    #[arg(long = "decoder", value_name = "FORMAT=NAME", help_heading = EXPERT)]
     pub(crate) decoders: Vec<DecoderChoice>,
 
     #[command(flatten)]
     pub(crate) range: RangeArguments,
 
-    /// Folder that checkout or ingest writes to, empty or new, or new file that serve writes.
-    #[arg(long, value_name = "PATH", required_if_eq("workload", "checkout"))]
-    pub(crate) into: Option<PathBuf>,
+    /// What checkout, ingest or serve writes.
+    ///
+    /// An empty or new folder for checkout and ingest, a new file for serve.
+    #[arg(short, long, help_heading = OUTPUT, value_name = "PATH", required_if_eq("workload", "checkout"))]
+    pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) memory: MemoryArguments,
@@ -60,7 +64,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let decoders = chosen_decoders(&repository, &arguments.decoders)?;
     let mut history = repository.history(decoders)?;
     let range = arguments.range.range(repository.default_revision());
-    let mut workload = arguments.workload.build(&range, arguments.into.clone());
+    let mut workload = arguments.workload.build(&range, arguments.output.clone());
     let mut printer = ReplayPrinter::new(&arguments.workload);
     workload.prepare(&VariantPlace::of(&repository, decoders))?;
     workload.run(history.as_mut(), &mut printer)?;

@@ -8,24 +8,25 @@ use repackbench_report::{json, sections, text};
 
 use crate::{
     failure::{FAILED, Failure, print_note},
-    options::QuietArgument,
+    options::{Destination, OUTPUT, QuietArgument, destination, refuse_existing},
     output::{
+        atomic_file::AtomicFile,
         print, record_file,
         result_output::{OutputArguments, ResultOutput},
         style,
     },
 };
 
-/// Show the results of one or several sessions: as tables, Markdown, CSV, JSON, HTML with charts, or SVG
+/// Show results as tables, Markdown, CSV, JSON, HTML or SVG
 ///
-/// RESULTS are files that `--json` of bench, trace, explain, size and experiment wrote. Several files
+/// Shows the results of one or several sessions. RESULTS are files that `--json` of bench, trace, explain, size and experiment wrote. Several files
 /// are joined, whether they hold other workloads, other repositories or other machines. For several
 /// repositories, geometric means of the ratios are shown next to totals.
 ///
 /// Examples:
 ///   repackbench report git.jsonl
 ///   repackbench report git.jsonl traces.jsonl --html git.html --svg pictures
-///   repackbench report linux.jsonl git.jsonl hg.jsonl --markdown
+///   repackbench report linux.jsonl git.jsonl hg.jsonl --markdown -
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ReportArguments {
@@ -36,16 +37,23 @@ pub(crate) struct ReportArguments {
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 
-    /// Print the data of the tables as one JSON document instead of tables.
-    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
-    pub(crate) json: bool,
+    /// Write the data of the tables as one JSON document to FILE; - prints it instead of the tables.
+    #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
+    pub(crate) json: Option<Destination>,
+
+    /// Replace the FILE of --json if it exists.
+    #[arg(long, requires = "json", help_heading = OUTPUT)]
+    pub(crate) force: bool,
 
     #[command(flatten)]
     quiet: QuietArgument,
 }
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
-    let mut output = ResultOutput::create(&arguments.output)?;
+    if let Some(path) = arguments.json.as_ref().and_then(Destination::file).filter(|_| !arguments.force) {
+        refuse_existing(path, "--force replaces it, --json - prints")?;
+    }
+    let mut output = ResultOutput::create(&arguments.output, arguments.json.as_ref())?;
     let mut lines = Vec::new();
     for path in &arguments.files {
         let of_file = record_file::read_lines(path)?;
@@ -58,11 +66,13 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     if duplicates > 0 && !arguments.quiet.quiet {
         print_note(format!("{duplicates} duplicate lines count once"));
     }
-    output.write(&results)?;
-    if arguments.json {
-        print(&json(&results).map_err(|error| Failure::new(FAILED, error.to_string()))?)?;
-    } else {
-        output.print(&results, &text(&sections::document(&results), style()))?;
+    if let Some(destination) = &arguments.json {
+        let document = json(&results).map_err(|error| Failure::new(FAILED, error.to_string()))?;
+        match destination.file() {
+            Some(path) => AtomicFile::create(path)?.write(document)?,
+            None => print(&document)?,
+        }
     }
+    output.write(&results, &text(&sections::document(&results), style()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -13,14 +13,16 @@ use repackbench_timing::{
 use repackbench_writer::cache::Cache;
 
 use crate::{
-    failure::Failure,
-    options::{Effort, MemoryArguments, RangeArguments, SpecArguments, located},
-    output::{cannot_write, create, print_article},
+    failure::{FAILED, Failure},
+    options::{
+        EXPERT, Effort, HOW_LONG, MemoryArguments, RangeArguments, RecordArguments, SpecArguments, WHAT, located,
+    },
+    output::print_article,
     progress::Bar,
-    repository::{name_of, open, print_notes},
+    repository::{name_of, open_with_commits, print_notes},
 };
 
-/// Show the cost for a server if some of its clients use another codec
+/// Show what a server pays while clients move to another codec
 ///
 /// Makes the pack for a clone, or with --commits N for a fetch of the last N commits, as a server does
 /// that reuses what it has stored, and shows CPU time and bytes on the wire:
@@ -48,7 +50,7 @@ pub(crate) struct ServeArguments {
     pub(crate) repository: PathBuf,
 
     /// Codec that clients move to.
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help_heading = WHAT)]
     codec: CodecSpec,
 
     #[command(flatten)]
@@ -58,20 +60,19 @@ pub(crate) struct ServeArguments {
     pub(crate) range: RangeArguments,
 
     /// Also show the mean for each share of upgraded clients.
-    #[arg(long)]
+    #[arg(long, help_heading = WHAT)]
     pub(crate) rollout: bool,
 
     /// Make each pack N times.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) runs: u32,
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = HOW_LONG, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) blocks: u32,
 
     /// Seed of the random order of runs.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = EXPERT)]
     pub(crate) seed: u64,
 
-    /// Write all figures to FILE, as one JSON object.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    records: RecordArguments,
 
     #[command(flatten)]
     pub(crate) memory: MemoryArguments,
@@ -81,22 +82,27 @@ pub(crate) struct ServeArguments {
 }
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
+    arguments.records.check(false)?;
     arguments.memory.ceiling(arguments.effort.threads()).set();
-    let source = open(&arguments.repository)?;
+    let source = open_with_commits(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet());
     let plan = RolloutPlan {
         codec: arguments.with.apply(&arguments.codec)?,
         range: arguments.range.range(source.default_revision()),
-        runs: arguments.runs,
+        runs: arguments.blocks,
         seed: arguments.seed,
         threads: arguments.effort.threads(),
     };
-    let json = arguments.json.as_deref().map(create).transpose()?;
+    let json = arguments.records.open()?;
     let bar = Bar::new(arguments.effort.quiet());
     let name = name_of(&arguments.repository);
     let measured = rollout(&source, &name, &plan, &Cache::open(None)?, &SystemClock::new(), &bar)?;
-    if let (Some(path), Some(file)) = (&arguments.json, json) {
-        write_rollout(file, &measured).map_err(|error| cannot_write(path, &error))?;
+    if let Some(file) = json {
+        write_rollout(file, &measured)
+            .map_err(|error| Failure::new(FAILED, format!("--json: cannot write: {error}")))?;
+    }
+    if arguments.records.take_stdout() {
+        return Ok(ExitCode::SUCCESS);
     }
     print_article(sections::rollout(&measured, arguments.rollout))?;
     Ok(ExitCode::SUCCESS)

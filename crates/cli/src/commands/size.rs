@@ -4,15 +4,16 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use repackbench_analysis::Results;
-use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, write_result};
+use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine};
 use repackbench_report::{articles_text, sections};
 use repackbench_timing::sizes::measure;
 
 use crate::{
-    failure::{FAILED, Failure},
-    options::{Completeness, MemoryArguments, QuietArgument, located},
+    failure::Failure,
+    options::{Completeness, MemoryArguments, QuietArgument, RecordArguments, located},
     output::{
-        command_line, create,
+        command_line,
+        record_file::RecordFile,
         result_output::{OutputArguments, ResultOutput},
         style,
     },
@@ -35,9 +36,8 @@ pub(crate) struct SizeArguments {
     #[command(flatten)]
     pub(crate) completeness: Completeness,
 
-    /// Write the figures to FILE, one line of JSON for each repository, for `report`.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    records: RecordArguments,
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,
@@ -50,9 +50,10 @@ pub(crate) struct SizeArguments {
 }
 
 pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
+    arguments.records.check(false)?;
     arguments.memory.ceiling(1).set();
-    let mut output = ResultOutput::create(&arguments.output)?;
-    let mut json = arguments.json.as_deref().map(create).transpose()?;
+    let mut output = ResultOutput::create(&arguments.output, arguments.records.json.as_ref())?;
+    let mut json = RecordFile::open(&arguments.records)?;
     let mut results = Results::default();
     for path in &arguments.repositories {
         let repository = open_whole(path, arguments.completeness.allow_missing, arguments.quiet.quiet)?;
@@ -63,14 +64,10 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
             command: command_line(),
             size: measure(&repository, &name_of(path))?,
         };
-        if let Some(json) = &mut json {
-            write_result(json, &ResultLine::Size(Box::new(line.clone())))
-                .map_err(|error| Failure::new(FAILED, error))?;
-        }
+        json.append(&ResultLine::Size(Box::new(line.clone())))?;
         results.sizes.push(line);
     }
-    output.write(&results)?;
     let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
-    output.print(&results, &articles_text(&[sections::sizes(&sizes)], style()))?;
+    output.write(&results, &articles_text(&[sections::sizes(&sizes)], style()))?;
     Ok(ExitCode::SUCCESS)
 }

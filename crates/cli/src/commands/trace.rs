@@ -10,7 +10,7 @@ use clap::Args;
 use repackbench_analysis::Results;
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{Repository, memory::Ceiling};
-use repackbench_records::{DeviceCheck, MemoryCheck, ResultLine, TraceRecord, write_result};
+use repackbench_records::{DeviceCheck, MemoryCheck, ResultLine};
 use repackbench_report::{articles_text, sections};
 use repackbench_timing::{
     arms::cold::{check::check_device, memory_check::check_memory},
@@ -26,7 +26,10 @@ use repackbench_writer::cache::Cache;
 
 use crate::{
     failure::Failure,
-    options::{CodecsArguments, DeviceArguments, Effort, LayoutAxes, RangeArguments, located},
+    options::{
+        CodecsArguments, DeviceArguments, EXPERT, Effort, LayoutAxes, OUTPUT, RangeArguments, RecordArguments, WHAT,
+        located,
+    },
     output::{
         command_line, create, print_article,
         record_file::RecordFile,
@@ -34,10 +37,10 @@ use crate::{
         style,
     },
     progress::Bar,
-    repository::{name_of, open, print_notes, print_orders_without_effect},
+    repository::{name_of, open_with_commits, print_notes, print_orders_without_effect},
 };
 
-/// Show which pages of a repository a workload reads, and what that would cost on a cold device
+/// Show which pages a workload reads, and what that costs cold
 ///
 /// Runs the workload once, from empty caches, and records every range of a pack, index, loose object
 /// or revlog that it reads, in order. This gives the touched pages of 4 KiB, their places and their
@@ -64,7 +67,7 @@ pub(crate) struct TraceArguments {
     pub(crate) repository: PathBuf,
 
     /// Workload to trace.
-    #[arg(long, value_name = "W", value_parser = parse_workload)]
+    #[arg(long, value_name = "W", value_parser = parse_workload, help_heading = WHAT)]
     pub(crate) workload: WorkloadSpec,
 
     #[command(flatten)]
@@ -73,9 +76,10 @@ pub(crate) struct TraceArguments {
     #[command(flatten)]
     pub(crate) layouts: LayoutAxes,
 
-    /// Codec of the variant whose packs or revlogs --memory is a share of. Without --codec, --store and --order that
-    /// is the repository as found.
-    #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
+    /// Codec of the variant whose packs or revlogs --memory is a share of.
+    ///
+    /// Without --codec, --store and --order that is the repository as found.
+    #[arg(long, value_name = "SPEC", default_value = "zlib:6", help_heading = EXPERT)]
     pub(crate) baseline: CodecSpec,
 
     #[command(flatten)]
@@ -86,24 +90,25 @@ pub(crate) struct TraceArguments {
 
     /// Also model a page cache of this share of the packs or revlogs of the baseline, which evicts what was used
     /// least recently: 25%, or 25%,50%,100%.
-    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = parse_percent)]
+    #[arg(long, help_heading = EXPERT, value_name = "PERCENT", value_delimiter = ',', value_parser = parse_percent)]
     pub(crate) memory: Vec<u32>,
 
-    /// Write one JSON record per variant to FILE, or the measured times of a check.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    records: RecordArguments,
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 
-    /// Write every touched page to FILE, tab-separated: variant, file, role, page, number of its first touch.
-    #[arg(long, value_name = "FILE")]
+    /// Write every touched page to FILE.
+    ///
+    /// Tab-separated: variant, file, role, page, number of its first touch.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) pages: Option<PathBuf>,
 
     /// Compare the model with cold reads instead: copy the repository four times to this folder, which should be on
     /// the disk in question, measure latency and bandwidth of the disk, and show modelled and measured times of what
     /// the workload reads. The copies are removed again.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["codecs", "stores", "orders", "devices", "memory", "pages"])]
+    #[arg(long, help_heading = EXPERT, value_name = "DIR", conflicts_with_all = ["codecs", "stores", "orders", "devices", "memory", "pages"])]
     pub(crate) check_device: Option<PathBuf>,
 
     /// Compare --memory with the kernel instead: copy the repository to this folder, which should be on a disk, and
@@ -112,6 +117,7 @@ pub(crate) struct TraceArguments {
     /// cgroup version 1 or 2, and permission to make groups. The copy is removed again.
     #[arg(
         long,
+        help_heading = EXPERT,
         value_name = "DIR",
         requires = "memory",
         conflicts_with_all = ["codecs", "stores", "orders", "devices", "pages", "check_device"]
@@ -152,9 +158,10 @@ fn parse_percent(typed: &str) -> Result<u32, String> {
 }
 
 pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
+    arguments.records.check(false)?;
     // --memory of this command is that of the modelled machine.
     Ceiling::new(None, arguments.effort.threads()).set();
-    let source = open(&arguments.repository)?;
+    let source = open_with_commits(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet());
     if let Some(folder) = &arguments.check_device {
         return compare_with_device(arguments, &source, folder);
@@ -174,8 +181,8 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         command: command_line(),
     };
     print_orders_without_effect(&source, &plan.layouts, arguments.effort.quiet());
-    let mut output = ResultOutput::create(&arguments.output)?;
-    let mut json = arguments.json.as_deref().map(create).transpose()?;
+    let mut output = ResultOutput::create(&arguments.output, arguments.records.json.as_ref())?;
+    let mut json = RecordFile::open(&arguments.records)?;
     let mut pages = arguments.pages.as_deref().map(create).transpose()?;
     if let Some(pages) = &mut pages {
         pages.write_all(PAGE_MAP_HEADER.as_bytes())?;
@@ -184,53 +191,50 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
     let bar = Bar::new(arguments.effort.quiet());
     let name = name_of(&arguments.repository);
     let records = trace_variants(&source, &name, &plan, &cache, &bar, &mut |record, trace, folder| {
-        if let Some(json) = &mut json {
-            write_json(json, record)?;
-        }
+        json.append(&ResultLine::Trace(Box::new(record.clone())))?;
         match &mut pages {
             Some(pages) => write_page_map(pages, &record.variant.label(), folder, trace),
             None => Ok(()),
         }
     })?;
-    for mut file in json.into_iter().chain(pages) {
-        file.flush()?;
+    if let Some(mut pages) = pages {
+        pages.flush()?;
     }
     let results = Results { traces: records, ..Results::default() };
-    output.write(&results)?;
-    output.print(&results, &articles_text(&sections::traces(&results.traces), style()))?;
+    output.write(&results, &articles_text(&sections::traces(&results.traces), style()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Compares the model with cold reads of copies in `folder`.
 fn compare_with_device(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
     let (mut workload, bar) = (arguments.workload(source), Bar::new(arguments.effort.quiet()));
-    let mut json = RecordFile::open(arguments.json.as_deref(), None)?;
+    let mut json = RecordFile::open(&arguments.records)?;
     let clock = SystemClock::new();
     let checked = check_device(source, decoders_of(source), workload.as_mut(), folder, &clock, &bar)?;
     let checked = DeviceCheck { command: command_line(), ..checked };
     json.append(&ResultLine::DeviceCheck(Box::new(checked.clone())))?;
-    print_article(sections::device_check(&checked))?;
+    if !arguments.records.take_stdout() {
+        print_article(sections::device_check(&checked))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Compares modelled page caches with those of a cgroup, on a copy in `folder`.
 fn compare_with_cgroup(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
     let (mut workload, bar) = (arguments.workload(source), Bar::new(arguments.effort.quiet()));
-    let mut json = RecordFile::open(arguments.json.as_deref(), None)?;
+    let mut json = RecordFile::open(&arguments.records)?;
     let (clock, shares) = (SystemClock::new(), &arguments.memory);
     let checked = check_memory(source, decoders_of(source), workload.as_mut(), shares, folder, &clock, &bar)?;
     let checked = MemoryCheck { command: command_line(), ..checked };
     json.append(&ResultLine::MemoryCheck(Box::new(checked.clone())))?;
-    print_article(sections::memory_check(&checked))?;
+    if !arguments.records.take_stdout() {
+        print_article(sections::memory_check(&checked))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 fn decoders_of(source: &Repository) -> Decoders {
     source.recorded_spec().as_ref().map_or_else(Decoders::default, Decoders::for_spec)
-}
-
-fn write_json(out: &mut impl Write, record: &TraceRecord) -> std::io::Result<()> {
-    write_result(out, &ResultLine::Trace(Box::new(record.clone()))).map_err(std::io::Error::other)
 }
 
 #[cfg(test)]

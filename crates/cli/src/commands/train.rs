@@ -13,13 +13,13 @@ use repackbench_writer::dictionaries::{
 
 use crate::{
     failure::{FAILED, Failure},
-    options::{ByteSize, Effort, KindArguments, MemoryArguments, all_kinds, located},
+    options::{ByteSize, Effort, KindArguments, MemoryArguments, OUTPUT, WHAT, all_kinds, located},
     output::print,
     progress::Bar,
     repository::{open, print_notes},
 };
 
-/// Train one dictionary on the payloads of one or several repositories
+/// Train one dictionary on the payloads of repositories
 ///
 /// The result has the format of `zstd --train`, for `zstd -D FILE`. Payloads are sampled evenly, at
 /// most 100 times the size of the dictionary and 16 MiB. A quarter of the sample is held out of
@@ -37,22 +37,22 @@ pub(crate) struct TrainArguments {
     pub(crate) repositories: Vec<PathBuf>,
 
     /// File to write.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) output: PathBuf,
 
     /// Replace an existing FILE.
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) force: bool,
 
     /// Maximum length of the dictionary, 512 bytes to 16M: bytes, or with K or M.
-    #[arg(long, value_name = "BYTES", default_value = "112k", value_parser = parse_dictionary_size)]
+    #[arg(long, help_heading = WHAT, value_name = "BYTES", default_value = "112k", value_parser = parse_dictionary_size)]
     pub(crate) size: usize,
 
     #[command(flatten)]
     kinds: KindArguments,
 
     /// Level of zstd to train for; `repackbench codecs` lists the levels.
-    #[arg(long, value_name = "N", default_value = "3", value_parser = parse_zstd_level, allow_negative_numbers = true)]
+    #[arg(long, help_heading = WHAT, value_name = "N", default_value = "3", value_parser = parse_zstd_level, allow_negative_numbers = true)]
     pub(crate) level: CodecSpec,
 
     #[command(flatten)]

@@ -16,22 +16,24 @@ use crate::failure::{Failure, USAGE};
 /// Who runs the workloads.
 #[derive(Debug, Args)]
 pub(crate) struct ClientArguments {
-    /// Who runs the workloads: in-process, this program replays them; stock, commands of your own git or hg,
-    /// unpatched, with a library preloaded into git, or the extension that --hg-extension names (see `exec`), and
-    /// their CPU time is compared, for checkout that in user mode; both, one after the other in one session, with a
-    /// table that compares them. Stock clients read the baseline without library and extension, and a row shows what
-    /// those cost.
+    /// Who runs the workloads: this program, your own git or hg, or both.
+    ///
+    /// in-process, this program replays them; stock, commands of your own git or hg, unpatched, with a library
+    /// preloaded into git, or the extension that --hg-extension names (see `exec`), and their CPU time is compared,
+    /// for checkout that in user mode; both, one after the other in one session, with a table that compares them.
+    /// Stock clients read the baseline without library and extension, and a row shows what those cost.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = ClientChoice::InProcess, conflicts_with = "self_test")]
+    #[arg(help_heading = super::WHAT)]
     client: ClientChoice,
 
     /// Also let stock git read the baseline with another zlib: stock, zlib-rs, libdeflate, or zlib-ng in builds that
     /// have it; several after commas, a row for each.
-    #[arg(long = "zlib", value_enum, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long = "zlib", value_enum, value_name = "NAME", value_delimiter = ',', help_heading = super::EXPERT)]
     zlibs: Vec<Implementation>,
 
     /// Caches of stock clients that do part of the work beforehand: off, none; forge, the commit-graph and bitmaps of
     /// git or all caches of hg, written into copies of the variants. Both, after a comma, are two workloads.
-    #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',', default_value = "off")]
+    #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',', default_value = "off", help_heading = super::EXPERT)]
     caches: Vec<CachesChoice>,
 }
 

@@ -9,7 +9,7 @@ pub(crate) struct DeviceArguments {
     /// Device to model a cold start on: hdd, sata-ssd, nvme, or its latency, bandwidth and readahead, as in
     /// latency=8ms,bandwidth=200MB/s,readahead=128k; may be repeated. `trace` models the three named ones by default,
     /// `bench` none. Modelled times come from an untimed access trace, and get no verdict.
-    #[arg(long = "device", value_name = "DEVICE")]
+    #[arg(long = "device", value_name = "DEVICE", help_heading = super::EXPERT)]
     devices: Vec<Device>,
 }
 

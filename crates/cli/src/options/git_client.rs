@@ -13,14 +13,15 @@ use crate::failure::Failure;
 /// What the preloaded library does for git.
 #[derive(Debug, Args)]
 pub(crate) struct GitClientArguments {
-    /// Codec that git writes to object stores of variants. The store of an ordinary repository gets it if plain git
-    /// reads that codec. dict=, prefix, patch and codecs for kinds are rejected: they need what git does not pass to
-    /// zlib.
-    #[arg(long, value_name = "CODEC")]
+    /// Codec that git writes to object stores of variants.
+    ///
+    /// The store of an ordinary repository gets it if plain git reads that codec. dict=, prefix, patch and codecs for
+    /// kinds are rejected: they need what git does not pass to zlib.
+    #[arg(long, value_name = "SPEC", help_heading = super::WHAT)]
     pub(crate) codec: Option<CodecSpec>,
 
     /// Library that reads and writes zlib streams for git.
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host)]
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host, help_heading = super::EXPERT)]
     zlib: Implementation,
 }
 

@@ -12,7 +12,7 @@ const INSTALLED: &str = "../lib/mercurial/repackbench";
 pub(crate) struct HgExtensionArgument {
     /// Extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints
     /// [default: the one that was installed with this program, if any].
-    #[arg(long = "hg-extension", value_name = "DIR")]
+    #[arg(long = "hg-extension", value_name = "DIR", help_heading = super::EXPERT)]
     hg_extension: Option<PathBuf>,
 }
 

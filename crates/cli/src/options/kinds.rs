@@ -6,8 +6,10 @@ use repackbench_reader::ObjectKind;
 /// The kinds of payloads to read.
 #[derive(Debug, Args)]
 pub(crate) struct KindArguments {
-    /// Only payloads of this kind: commit, tree, blob, tag, changelog, manifest or filelog; may be repeated.
-    #[arg(long = "kind", value_name = "KIND", value_parser = parse_kind)]
+    /// Only payloads of this kind; may be repeated.
+    ///
+    /// A kind is commit, tree, blob, tag, changelog, manifest or filelog.
+    #[arg(long = "kind", value_name = "KIND", value_parser = parse_kind, help_heading = super::WHAT)]
     pub(crate) kinds: Vec<ObjectKind>,
 }
 

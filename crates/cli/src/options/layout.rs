@@ -27,10 +27,11 @@ pub(crate) struct LayoutArguments {
     /// of them a delta; btree, one B-tree, none of them a delta; files, no repository but the files of one revision,
     /// each compressed on its own, as a .gz, .zst, .bz2 or .xz if the codec has such a format.
     #[arg(long, value_name = "STORE", default_value = StoreKind::AsFound.name(), value_parser = stores_and_files())]
+    #[arg(help_heading = super::EXPERT)]
     store: StoreOrFiles,
 
     /// Revision whose files --store files writes [default: HEAD, or Mercurial's tip].
-    #[arg(long, value_name = "REV", allow_negative_numbers = true)]
+    #[arg(long, value_name = "REV", allow_negative_numbers = true, help_heading = super::EXPERT)]
     pub(crate) rev: Option<String>,
 
     /// Order of the entries in each pack: source, unchanged; recency, as git would write them now; kind, commits,
@@ -38,11 +39,12 @@ pub(crate) struct LayoutArguments {
     /// order, then recency; trees-first, all trees of HEAD together, then its files, then recency. Bases come before
     /// their deltas.
     #[arg(long, value_name = "ORDER", default_value = Order::Source.name(), value_parser = orders())]
+    #[arg(help_heading = super::EXPERT)]
     order: Order,
 
     /// Allow deltas before their bases where the order requires it, and name those bases by id, which takes longer
     /// headers.
-    #[arg(long)]
+    #[arg(long, help_heading = super::EXPERT)]
     order_refs: bool,
 }
 
@@ -71,15 +73,17 @@ pub(crate) struct LayoutAxes {
     /// What holds the objects of variants: pack, loose or btree, as `convert` describes them, or several after
     /// commas, each codec in each. The first is that of the baseline.
     #[arg(long = "store", value_name = "STORE", value_delimiter = ',', value_parser = stores())]
+    #[arg(help_heading = super::EXPERT)]
     stores: Vec<StoreKind>,
 
     /// Order of pack entries: source, recency, kind, path, checkout or trees-first, as `convert` describes them, or
     /// several after commas, each codec in each. The first is that of the baseline.
     #[arg(long = "order", value_name = "ORDER", value_delimiter = ',', value_parser = orders())]
+    #[arg(help_heading = super::EXPERT)]
     orders: Vec<Order>,
 
     /// Allow deltas before their bases where an order other than source requires it.
-    #[arg(long, requires = "orders")]
+    #[arg(long, requires = "orders", help_heading = super::EXPERT)]
     order_refs: bool,
 }
 

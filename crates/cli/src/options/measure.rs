@@ -1,11 +1,9 @@
 //! How a session measures, and the file of its records.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use repackbench_records::Record;
 
-use super::{PaceArguments, SeedArgument};
+use super::{PaceArguments, RecordArguments, SeedArgument};
 use crate::{
     failure::Failure,
     output::record_file::{self, RecordFile},
@@ -20,9 +18,13 @@ pub(crate) struct MeasureArguments {
     #[command(flatten)]
     pub(crate) seed: SeedArgument,
 
-    /// Write one JSON record per run to FILE.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) records: RecordArguments,
+
+    /// The command line that the records get, if it is not the one that was typed: that of a session resumed by its
+    /// file alone.
+    #[arg(skip)]
+    pub(crate) command: Option<String>,
 }
 
 impl MeasureArguments {
@@ -33,6 +35,9 @@ impl MeasureArguments {
 
     /// Opens the file that records are written to.
     pub(crate) fn record_file(&self) -> Result<RecordFile, Failure> {
-        RecordFile::open(self.json.as_deref(), self.pace.resume.as_deref())
+        match &self.pace.resume {
+            Some(path) => Ok(RecordFile::Resumed { path: path.clone(), file: None }),
+            None => RecordFile::open(&self.records),
+        }
     }
 }

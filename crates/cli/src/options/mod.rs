@@ -4,14 +4,17 @@ mod byte_size;
 mod client;
 mod codecs;
 mod decoders;
+mod destination;
 mod devices;
 mod git_client;
+mod headings;
 mod hg_extension;
 mod kinds;
 mod layout;
 mod measure;
 mod pace;
 mod programs;
+mod records;
 mod repository_path;
 mod session;
 mod spec;
@@ -28,15 +31,18 @@ pub(crate) use self::{
     client::{BenchWorkload, ClientArguments, Implementation, other_zlibs},
     codecs::CodecsArguments,
     decoders::chosen_decoders,
+    destination::{Destination, destination},
     devices::DeviceArguments,
     git_client::GitClientArguments,
+    headings::{EXPERT, HOW_LONG, OUTPUT, WHAT},
     hg_extension::HgExtensionArgument,
     kinds::{KindArguments, all_kinds},
     layout::{LayoutArguments, LayoutAxes, Written},
     measure::MeasureArguments,
-    pace::{Budget, MinRunTimeArgument, PaceArguments, Percent, SeedArgument},
+    pace::{MinRunTimeArgument, PaceArguments, Percent, SeedArgument, TimeLimit},
     programs::{ProgramArguments, meter},
-    repository_path::located,
+    records::{RecordArguments, RecordWriter, refuse_existing},
+    repository_path::{enclosing_repository, located},
     session::SessionArguments,
     spec::SpecArguments,
 };
@@ -46,9 +52,11 @@ use crate::progress::Bar;
 /// Whether a repository may lack objects.
 #[derive(Debug, Args)]
 pub(crate) struct Completeness {
-    /// Continue, with a note, if object directories of alternates or objects that refs name are missing. Shallow and
+    /// Continue, with a note, if objects are missing.
+    ///
+    /// Without it, missing object directories of alternates and missing objects that refs name are errors. Shallow and
     /// partial clones may lack objects in any case.
-    #[arg(long)]
+    #[arg(long, help_heading = EXPERT)]
     pub(crate) allow_missing: bool,
 }
 
@@ -56,7 +64,7 @@ pub(crate) struct Completeness {
 #[derive(Debug, Args)]
 pub(crate) struct Effort {
     /// Number of threads, at most 256 [default: all cores].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = EXPERT)]
     threads: Option<u16>,
 
     #[command(flatten)]
@@ -67,7 +75,7 @@ pub(crate) struct Effort {
 #[derive(Debug, Args)]
 pub(crate) struct QuietArgument {
     /// Print no progress, notes or summary.
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = OUTPUT)]
     pub(crate) quiet: bool,
 }
 
@@ -95,7 +103,7 @@ pub(crate) struct MemoryArguments {
     /// Memory limit of decoded objects: bytes, or with K, M or G [default: half the memory of the machine or its
     /// cgroup]. One object may take an eighth of it, but always 64M; a larger one is an error, unless it can be
     /// streamed: convert and cat-all stream whole objects above 64M.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = EXPERT)]
     memory: Option<ByteSize>,
 }
 
@@ -109,14 +117,17 @@ impl MemoryArguments {
 /// The part of history that workloads read.
 #[derive(Debug, Args)]
 pub(crate) struct RangeArguments {
-    /// Revision that checkout, diff, ingest and serve start from [default: HEAD, or Mercurial's tip]. In Mercurial a
-    /// number, node, bookmark, tag or branch, not a revset.
-    #[arg(long, value_name = "REV", allow_negative_numbers = true)]
+    /// Revision to start from [default: HEAD, or Mercurial's tip].
+    ///
+    /// checkout, diff, ingest and serve start from it. In Mercurial it is a number, node, bookmark, tag or branch, not
+    /// a revset.
+    #[arg(long, value_name = "REV", allow_negative_numbers = true, help_heading = WHAT)]
     rev: Option<String>,
 
-    /// Read only the newest N commits in traverse, diff, ingest and serve. For ingest and serve in Mercurial these are the N
-    /// changesets up to --rev, by number.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Read only the newest N commits in traverse, diff, ingest and serve.
+    ///
+    /// For ingest and serve in Mercurial these are the N changesets up to --rev, by number.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = WHAT)]
     commits: Option<u64>,
 }
 

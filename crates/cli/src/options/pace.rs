@@ -18,55 +18,66 @@ const DEFAULT_TIME: Duration = Duration::from_secs(60);
 /// How long to measure.
 #[derive(Debug, Args)]
 pub(crate) struct PaceArguments {
-    /// Run each variant exactly N times in each workload, regardless of precision. Fewer than 6 give no interval.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BLOCKS)))]
+    /// Run each variant exactly N times in each workload.
+    ///
+    /// The precision that is reached does not matter then. Fewer than 6 give no interval.
+    #[arg(long, help_heading = super::HOW_LONG, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BLOCKS)))]
     #[arg(conflicts_with_all = ["min_blocks", "max_blocks", "precision"])]
     blocks: Option<u32>,
 
     /// Run each variant at least N times [default: 6, or as many as verdicts on all rows need].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BLOCKS)))]
+    #[arg(help_heading = super::EXPERT)]
     min_blocks: Option<u32>,
 
     /// Run each variant at most N times.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BLOCKS)))]
+    #[arg(help_heading = super::EXPERT)]
     max_blocks: u32,
 
     /// Stop when no interval of a workload extends further than this from its middle.
-    #[arg(long, value_name = "PERCENT", default_value = "1%")]
+    #[arg(long, value_name = "PERCENT", default_value = "1%", help_heading = super::EXPERT)]
     precision: Percent,
 
-    /// Measure for this time, such as 90s, 10m or 1h; making variants does not count [default: 60s, or no limit with
-    /// --blocks]. Workloads take turns. Those that read commits read the newest that fit, unless --commits says how
-    /// many, and what is precise gets no more blocks. The first block of each workload always runs.
-    #[arg(long, value_name = "DURATION", conflicts_with = "precise")]
+    /// Measure for this time [default: 60s, or no limit with --blocks].
+    ///
+    /// Such as 90s, 10m or 1h; making variants does not count. Workloads take turns. Those that read commits read the
+    /// newest that fit, unless --commits says how many, and what is precise gets no more blocks. The first block of each
+    /// workload always runs.
+    #[arg(long, value_name = "DURATION", conflicts_with = "precise", help_heading = super::HOW_LONG)]
     time: Option<Span>,
 
-    /// Measure all of history, until every workload is precise or has --max-blocks, however long that takes.
-    #[arg(long)]
+    /// Measure all of history until every workload is precise.
+    ///
+    /// Or until it has --max-blocks, however long that takes.
+    #[arg(long, help_heading = super::HOW_LONG)]
     precise: bool,
 
     #[command(flatten)]
     pub(crate) min_run_time: MinRunTimeArgument,
 
-    /// Continue the session whose records are in FILE, and write the rest to it. An incomplete last block is run
-    /// again.
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    /// Continue the session whose records are in FILE; no other argument is needed.
+    ///
+    /// The rest of the records is written to FILE. An incomplete last block is run again. Arguments that are not given
+    /// are those of the command line in the records, but for programs, which have to be named again, and output files.
+    #[arg(long, value_name = "FILE", conflicts_with = "json", help_heading = super::HOW_LONG)]
     pub(crate) resume: Option<PathBuf>,
 
     /// Limit of the delta-base cache in decoded bytes, such as 0, 16M or unlimited. Each further limit, after a
     /// comma, adds a row for each variant.
-    #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "96M")]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "96M", help_heading = super::EXPERT)]
     delta_cache: Vec<CacheLimit>,
 
     /// Run N copies of the workload at once, each in its own thread, and compare the time that all of them take.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(help_heading = super::EXPERT)]
     pub(crate) jobs: u32,
 
     /// State of the page cache at the start of a run: warm, all files in memory; cold, none. A cold run reads one of
     /// four copies of its variant, which is evicted from the page cache, and is refused if a page of it remains.
     /// Opening the repository is part of a cold run, and elapsed time is compared. The copies are in the cache of
     /// variants, and are removed at the end. What a hypervisor or the device itself may still hold is unknown.
-    #[arg(long, value_name = "STATE", default_value = "warm", conflicts_with = "jobs")]
+    #[arg(long, value_name = "STATE", default_value = "warm", conflicts_with = "jobs", help_heading = super::EXPERT)]
     cache: PageCacheState,
 }
 
@@ -112,7 +123,7 @@ impl PaceArguments {
 pub(crate) struct MinRunTimeArgument {
     /// Repeat a job within one run until it has taken this long, such as 20ms or 2s; shorter runs measure the clock
     /// more than the job [default: what the compared time needs, 100ms or more].
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", help_heading = super::EXPERT)]
     min_run_time: Option<Span>,
 }
 
@@ -127,7 +138,7 @@ impl MinRunTimeArgument {
 #[derive(Debug, Args)]
 pub(crate) struct SeedArgument {
     /// Seed of the random order [default: a new one each time].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = super::EXPERT)]
     seed: Option<u64>,
 }
 
@@ -182,16 +193,16 @@ impl FromStr for Span {
 
 /// The time that an experiment may take; `None` for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Budget(pub(crate) Option<Duration>);
+pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
 
-impl FromStr for Budget {
+impl FromStr for TimeLimit {
     type Err = String;
 
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
         if typed == "none" {
-            return Ok(Budget(None));
+            return Ok(TimeLimit(None));
         }
-        typed.parse().map(|Span(time)| Budget(Some(time))).map_err(|error| format!("{error}, or none"))
+        typed.parse().map(|Span(time)| TimeLimit(Some(time))).map_err(|error| format!("{error}, or none"))
     }
 }
 

@@ -13,11 +13,11 @@ use super::HgExtensionArgument;
 #[derive(Debug, Args)]
 pub(crate) struct ProgramArguments {
     /// git program, for --rechosen and --client stock.
-    #[arg(long = "git", value_name = "PROGRAM", default_value = "git")]
+    #[arg(long = "git", value_name = "PROGRAM", default_value = "git", help_heading = super::EXPERT)]
     pub(crate) git: PathBuf,
 
     /// hg program, for --rechosen and --client stock.
-    #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
+    #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg", help_heading = super::EXPERT)]
     pub(crate) hg: PathBuf,
 
     #[command(flatten)]

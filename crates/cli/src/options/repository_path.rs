@@ -1,7 +1,7 @@
 //! Paths of repositories.
 
 use std::{
-    env,
+    ffi::OsStr,
     path::{Path, PathBuf},
 };
 
@@ -11,29 +11,36 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 const ROOTS: [&str; 2] = [".git", ".hg"];
 /// Names in a git directory.
 const GIT_DIRECTORY: [&str; 3] = ["HEAD", "objects", "refs"];
+/// Names in the folders of git and hg that other folders seldom have.
+const PARTS: [&str; 3] = ["HEAD", "packed-refs", "requires"];
 
-/// Parses the path of a repository. A single dot is the repository around the current folder, as for git and hg. Other
-/// paths are taken as typed.
+/// Parses the path of a repository. A folder in a repository stands for the repository, as for git and hg. A path that
+/// is a repository, or looks like a damaged one, is taken as typed.
 pub(crate) fn located() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(|typed| {
-        if typed == "." {
-            return env::current_dir()
-                .ok()
-                .and_then(|folder| enclosing_repository(&folder))
-                .unwrap_or_else(|| PathBuf::from(typed));
+        let typed = PathBuf::from(typed);
+        match typed.canonicalize() {
+            Ok(folder) if folder.is_dir() && !is_like_repository(&folder) => {
+                enclosing_repository(&folder).unwrap_or(typed)
+            }
+            _ => typed,
         }
-        PathBuf::from(typed)
     })
 }
 
-/// The nearest repository above `folder`; `None` if there is none or `folder` is one itself.
-fn enclosing_repository(folder: &Path) -> Option<PathBuf> {
+/// The nearest repository at or above `folder`.
+pub(crate) fn enclosing_repository(folder: &Path) -> Option<PathBuf> {
     let is_repository = |folder: &&Path| {
         ROOTS.iter().any(|name| folder.join(name).exists())
             || GIT_DIRECTORY.iter().all(|name| folder.join(name).exists())
     };
-    let root = folder.ancestors().find(is_repository)?;
-    (root != folder).then(|| root.to_owned())
+    folder.ancestors().find(is_repository).map(Path::to_owned)
+}
+
+/// Whether `folder` is a repository, or has a part of one and may be damaged.
+fn is_like_repository(folder: &Path) -> bool {
+    let is_own_folder = ROOTS.iter().any(|name| folder.file_name() == Some(OsStr::new(name)));
+    is_own_folder || ROOTS.iter().chain(&PARTS).any(|name| folder.join(name).exists())
 }
 
 #[cfg(test)]
@@ -50,8 +57,10 @@ mod tests {
         fs::create_dir_all(&inside).unwrap();
         for sign in [".git", ".hg"] {
             fs::create_dir(root.join(sign)).unwrap();
-            assert_eq!(enclosing_repository(&root), None);
+            assert_eq!(enclosing_repository(&root), Some(root.clone()));
             assert_eq!(enclosing_repository(&inside), Some(root.clone()));
+            // The folder of git or hg itself is taken as typed.
+            assert!(is_like_repository(&root) && is_like_repository(&root.join(sign)) && !is_like_repository(&inside));
             fs::remove_dir(root.join(sign)).unwrap();
         }
         assert_eq!(enclosing_repository(&inside), None);
@@ -60,7 +69,6 @@ mod tests {
             fs::create_dir(folder).unwrap();
         }
         fs::write(root.join("HEAD"), "ref: refs/heads/main\n").unwrap();
-        assert_eq!(enclosing_repository(&root), None);
         assert_eq!(enclosing_repository(&hook), Some(root), "a bare repository");
     }
 }

@@ -16,12 +16,12 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{Effort, MeasureArguments, MemoryArguments, RangeArguments, located};
+use super::{Destination, Effort, MeasureArguments, MemoryArguments, RangeArguments, located};
 use crate::{
     failure::Failure,
     output::{command_line, record_file::RecordFile},
     progress::{Bar, stop::set_last_words},
-    repository::{name_of, open, print_notes},
+    repository::{cannot_convert, name_of, open_with_commits, print_notes},
 };
 
 /// A session on one repository.
@@ -45,10 +45,11 @@ pub(crate) struct SessionArguments {
 }
 
 impl SessionArguments {
-    /// Sets the ceiling of memory, opens the repository and prints its notes.
+    /// Checks the file of records, sets the ceiling of memory, opens the repository and prints its notes.
     pub(crate) fn open(&self) -> Result<Repository, Failure> {
+        self.measure.records.check(true)?;
         self.memory.ceiling(self.effort.threads()).for_histories(self.measure.pace.jobs as usize).set();
-        let source = open(&self.repository)?;
+        let source = open_with_commits(&self.repository)?;
         print_notes(&source, self.effort.quiet());
         Ok(source)
     }
@@ -79,8 +80,19 @@ impl SessionArguments {
             seed: self.measure.seed.given_or(earlier_seed),
             threads: self.effort.threads(),
             devices: Vec::new(),
-            command: command_line(),
+            command: self.measure.command.clone().or_else(command_line),
         })
+    }
+
+    /// The failure of `command`; after an interrupt, with the command that continues the session.
+    pub(crate) fn with_way_on(&self, command: &str, failure: Failure) -> Failure {
+        let json = self.measure.records.json.as_ref().and_then(Destination::file);
+        match self.measure.pace.resume.as_deref().or(json) {
+            Some(path) if failure.is_interrupt() => {
+                failure.with_hint(format!("repackbench {command} --resume {} continues the session", path.display()))
+            }
+            _ => failure,
+        }
     }
 
     /// Measures `source` by `plan`, and writes every run to `file`. If the process has to end before the session can,
@@ -103,7 +115,9 @@ impl SessionArguments {
             }
         });
         let mut recorder = SharedRecords { file, records };
-        Ok(bench(source, &name_of(&self.repository), plan, &cache, &SystemClock::new(), &bar, &mut recorder)?)
+        let measured =
+            bench(source, &name_of(&self.repository), plan, &cache, &SystemClock::new(), &bar, &mut recorder);
+        measured.map_err(|error| cannot_convert(source, error.into()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Options that complete a codec spec: a dictionary, and a limit of chains.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
 use repackbench_codec::{CodecSpec, Dictionary, DictionarySource};
@@ -13,17 +13,24 @@ use crate::failure::{FAILED, Failure};
 pub(crate) struct SpecArguments {
     /// Use the dictionary in FILE, from `zstd --train` or `repackbench train`, instead of trained ones: in the parts
     /// of a spec with dict=file, or in all that can have one.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = super::EXPERT)]
     dict: Option<PathBuf>,
 
     /// Use prefix and patch only for deltas with a chain of at most N deltas.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = super::EXPERT)]
     max_chain: Option<u32>,
 }
 
 impl SpecArguments {
     /// The number of digits of a dictionary's hash in a spec.
     const HASH_DIGITS: usize = 16;
+
+    /// These options as words of a command line.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let dict = self.dict.iter().flat_map(|path| ["--dict".into(), path.clone().into_os_string()]);
+        let max_chain = self.max_chain.iter().flat_map(|limit| ["--max-chain".into(), limit.to_string().into()]);
+        dict.chain(max_chain).collect()
+    }
 
     /// The spec with these options.
     pub(crate) fn apply(&self, spec: &CodecSpec) -> Result<CodecSpec, Failure> {

@@ -1,8 +1,8 @@
 //! Files that get their names when they are complete.
 
 use std::{
-    fs::Permissions,
-    io::{self, Write},
+    fs::{File, Permissions},
+    io::{self, Read, Write},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
@@ -10,8 +10,11 @@ use std::{
 use repackbench_writer::leftovers::Leftover;
 use tempfile::NamedTempFile;
 
-use super::{cannot_create, cannot_write};
-use crate::failure::Failure;
+use super::{cannot_create, cannot_write, print};
+use crate::{
+    failure::{Failure, USAGE},
+    options::Destination,
+};
 
 /// A file that replaces the one at its path when it is complete. Until then it has another name in the same folder,
 /// where it is created early, so that a misspelt folder does not cost the results of a long run.
@@ -35,6 +38,39 @@ impl AtomicFile {
         let named = written.and_then(|()| self.file.persist(&self.path).map(drop).map_err(io::Error::from));
         named.map_err(|error| cannot_write(&self.path, &error))
     }
+}
+
+/// A form of output for people or other programs: a file that replaces an earlier one, or stdout.
+pub(crate) struct OutputFile(Option<AtomicFile>);
+
+impl OutputFile {
+    /// Creates the file that `option` names. Rejects a file of JSON, which is probably a file of results that the user
+    /// meant to read.
+    pub(crate) fn create(option: &str, destination: &Destination) -> Result<Self, Failure> {
+        let Some(path) = destination.file() else { return Ok(OutputFile(None)) };
+        if is_json(path) {
+            let why = format!("{option}: {} is a file of results, and would be replaced", path.display());
+            return Err(Failure::new(USAGE, why).with_hint(format!("{option} - prints; {option} FILE writes a file")));
+        }
+        AtomicFile::create(path).map(|file| OutputFile(Some(file)))
+    }
+
+    /// Writes the whole content.
+    pub(crate) fn write(self, content: &str) -> Result<(), Failure> {
+        self.0.map_or_else(|| print(content), |file| file.write(content))
+    }
+}
+
+impl From<AtomicFile> for OutputFile {
+    fn from(file: AtomicFile) -> Self {
+        OutputFile(Some(file))
+    }
+}
+
+/// Whether the file at `path` starts like a JSON object, which Markdown, CSV and HTML never do.
+fn is_json(path: &Path) -> bool {
+    let mut first = [0];
+    path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok()) && first == *b"{"
 }
 
 /// A new file in the folder of `path`, with the usual permissions.

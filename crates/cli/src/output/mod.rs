@@ -1,6 +1,7 @@
 //! What commands print and write.
 
 pub(crate) mod atomic_file;
+pub(crate) mod converted;
 pub(crate) mod experiment_output;
 pub(crate) mod record_file;
 pub(crate) mod replay_printer;
@@ -18,8 +19,13 @@ use crate::failure::{FAILED, Failure};
 
 /// Writes `text` to stdout. A closed pipe, for example to `head`, is not a failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(text.as_bytes())
+}
+
+/// Writes `bytes` to stdout, like [`print`].
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }

@@ -9,15 +9,17 @@ use std::{
 use repackbench_records::{Record, RecordError, ResultLine, read_results, write_record, write_result};
 use repackbench_timing::bench::Recorder;
 
-use super::create;
-use crate::failure::{FAILED, Failure, print_note};
+use crate::{
+    failure::{FAILED, Failure, print_note},
+    options::{RecordArguments, RecordWriter},
+};
 
 /// The file that records are written to.
 pub(crate) enum RecordFile {
     /// Records are not written.
     None,
-    /// A new file.
-    New(BufWriter<File>),
+    /// A file that is new to this command, or stdout.
+    New(RecordWriter),
     /// The file of a resumed session. It is not touched before the session is known to be resumable.
     Resumed {
         path: PathBuf,
@@ -27,19 +29,16 @@ pub(crate) enum RecordFile {
 }
 
 impl RecordFile {
-    /// Creates the file at `json`, or resumes the session in `resume`.
-    pub(crate) fn open(json: Option<&Path>, resume: Option<&Path>) -> Result<Self, Failure> {
-        match (json, resume) {
-            (Some(path), _) => create(path).map(RecordFile::New),
-            (None, Some(path)) => Ok(RecordFile::Resumed { path: path.to_owned(), file: None }),
-            (None, None) => Ok(RecordFile::None),
-        }
+    /// Opens the file that `arguments` name.
+    pub(crate) fn open(arguments: &RecordArguments) -> Result<Self, Failure> {
+        Ok(arguments.open()?.map_or(RecordFile::None, RecordFile::New))
     }
 
     /// Writes a line other than a run, after all runs.
     pub(crate) fn append(&mut self, line: &ResultLine) -> io::Result<()> {
         match self {
-            RecordFile::New(file) | RecordFile::Resumed { file: Some(file), .. } => {
+            RecordFile::New(file) => write_result(&mut *file, line).map_err(io_error).and_then(|()| file.flush()),
+            RecordFile::Resumed { file: Some(file), .. } => {
                 write_result(&mut *file, line).map_err(io_error).and_then(|()| file.flush())
             }
             RecordFile::None | RecordFile::Resumed { file: None, .. } => Ok(()),
@@ -69,9 +68,8 @@ impl Recorder for RecordFile {
     /// Flushes each record before the next run starts, so that it survives a crash.
     fn record(&mut self, record: &Record) -> io::Result<()> {
         match self {
-            RecordFile::New(file) | RecordFile::Resumed { file: Some(file), .. } => {
-                write(&mut *file, record).and_then(|()| file.flush())
-            }
+            RecordFile::New(file) => write(&mut *file, record).and_then(|()| file.flush()),
+            RecordFile::Resumed { file: Some(file), .. } => write(&mut *file, record).and_then(|()| file.flush()),
             RecordFile::None | RecordFile::Resumed { file: None, .. } => Ok(()),
         }
     }
@@ -95,7 +93,25 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Record>, Failure> {
         _ => None,
     });
     let records: Vec<Record> = runs.collect();
-    if records.is_empty() { Err(failed(path, &"expected records of a session, found none")) } else { Ok(records) }
+    if records.is_empty() { Err(no_session(path)) } else { Ok(records) }
+}
+
+/// The first run in a file of records. There has to be one.
+pub(crate) fn read_first(path: &Path) -> Result<Record, Failure> {
+    for line in read_results(BufReader::new(open(path)?)) {
+        if let ResultLine::Run(record) = line.map_err(|error| failed(path, &error))? {
+            return Ok(*record);
+        }
+    }
+    Err(no_session(path))
+}
+
+fn no_session(path: &Path) -> Failure {
+    failed(path, &"expected records of a session, found none")
+}
+
+fn open(path: &Path) -> Result<File, Failure> {
+    File::open(path).map_err(|error| failed(path, &format!("cannot open: {error}")))
 }
 
 /// The lines of a file of results, or of stdin for `-`. An incomplete last line is left out.
@@ -103,8 +119,7 @@ pub(crate) fn read_lines(path: &Path) -> Result<Vec<ResultLine>, Failure> {
     if path == Path::new("-") {
         return lines(path, io::stdin().lock());
     }
-    let file = File::open(path).map_err(|error| failed(path, &format!("cannot open: {error}")))?;
-    lines(path, BufReader::new(file))
+    lines(path, BufReader::new(open(path)?))
 }
 
 fn lines(path: &Path, input: impl BufRead) -> Result<Vec<ResultLine>, Failure> {

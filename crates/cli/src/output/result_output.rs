@@ -8,75 +8,84 @@ use repackbench_records::Record;
 use repackbench_report::{csv, html_report, markdown, sections, svg_files, text};
 use repackbench_timing::{BenchError, bench::Measured};
 
-use super::{atomic_file::AtomicFile, cannot_create, cannot_write, print, style};
-use crate::failure::{FAILED, Failure, print_note};
+use super::{atomic_file::OutputFile, cannot_create, cannot_write, print, style};
+use crate::{
+    failure::{FAILED, Failure, USAGE, print_note},
+    options::{Destination, OUTPUT, destination},
+};
 
 /// The forms of results that `bench`, `size`, `trace` and `report` share.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Output forms")]
+#[derive(Debug, Args)]
 pub(crate) struct OutputArguments {
-    /// Write one HTML file with charts and all tables, which can be read anywhere and without a network.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    /// Write one HTML page with charts and all tables to FILE.
+    ///
+    /// The page can be read anywhere and without a network.
+    #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
+    pub(crate) html: Option<Destination>,
 
     /// Write the charts as SVG files to DIR, which is created if necessary.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Print Markdown instead of tables: for a pull request, with the worst variants first.
-    #[arg(long, conflicts_with = "csv")]
-    pub(crate) markdown: bool,
+    /// Write Markdown to FILE; - prints it instead of the tables.
+    ///
+    /// For a pull request, with the worst variants first.
+    #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
+    pub(crate) markdown: Option<Destination>,
 
-    /// Print CSV instead of tables: exact figures, one line for each variant in each workload, or for each trace or
-    /// size.
-    #[arg(long)]
-    pub(crate) csv: bool,
+    /// Write CSV to FILE; - prints it instead of the tables.
+    ///
+    /// Exact figures, one line for each variant in each workload, or for each trace or size.
+    #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
+    pub(crate) csv: Option<Destination>,
 }
 
 impl OutputArguments {
-    /// Prints the form that the user chose, or else `tables`.
-    fn print(&self, results: &Results, tables: &str) -> Result<(), Failure> {
-        if self.markdown {
-            print(&markdown(results))
-        } else if self.csv {
-            print(&csv(results).map_err(|error| Failure::new(FAILED, error.to_string()))?)
-        } else {
-            print(tables)
-        }
+    /// Every form with its option.
+    fn forms(&self) -> [(&'static str, Option<&Destination>); 3] {
+        [("--html", self.html.as_ref()), ("--markdown", self.markdown.as_ref()), ("--csv", self.csv.as_ref())]
     }
+}
 
-    /// Prints the records of a session that could not end in an orderly way. Files are not written.
-    pub(crate) fn last_words(&self) -> impl FnOnce(Vec<Record>) + Send + 'static {
-        let arguments = self.clone();
-        move |records| {
-            let results = Results::from_runs(records);
-            if let Err(failure) = arguments.print(&results, &text(&sections::document(&results), style())) {
-                failure.print();
-            }
-        }
+/// Rejects several forms of output on stdout, which would be mixed. Returns whether stdout is left to the tables.
+pub(crate) fn is_stdout_free(forms: &[(&'static str, Option<&Destination>)]) -> Result<bool, Failure> {
+    let on_stdout = forms.iter().filter(|(_, form)| *form == Some(&Destination::Stdout)).map(|(option, _)| *option);
+    let on_stdout: Vec<&str> = on_stdout.collect();
+    match on_stdout[..] {
+        [] => Ok(true),
+        [_] => Ok(false),
+        _ => Err(Failure::new(USAGE, format!("only one of {} can go to stdout", on_stdout.join(" and ")))),
     }
 }
 
 /// Where results go, created before there are any.
 pub(crate) struct ResultOutput<'a> {
     arguments: &'a OutputArguments,
-    html: Option<AtomicFile>,
+    html: Option<OutputFile>,
+    markdown: Option<OutputFile>,
+    csv: Option<OutputFile>,
+    prints_tables: bool,
 }
 
 impl<'a> ResultOutput<'a> {
-    /// Creates the files and folders that `arguments` name.
-    pub(crate) fn create(arguments: &'a OutputArguments) -> Result<Self, Failure> {
-        let html = arguments.html.as_deref().map(AtomicFile::create).transpose()?;
+    /// Creates the files and folders that `arguments` name. `json` is where the command writes JSON, if it does.
+    pub(crate) fn create(arguments: &'a OutputArguments, json: Option<&Destination>) -> Result<Self, Failure> {
+        let [html, markdown, csv] = arguments.forms();
+        let prints_tables = is_stdout_free(&[html, markdown, csv, ("--json", json)])?;
+        let create = |(option, form): (&str, Option<&Destination>)| {
+            form.map(|form| OutputFile::create(option, form)).transpose()
+        };
+        let (html, markdown, csv) = (create(html)?, create(markdown)?, create(csv)?);
         if let Some(folder) = &arguments.svg {
             fs::create_dir_all(folder).map_err(|error| cannot_create(folder, &error))?;
         }
-        Ok(ResultOutput { arguments, html })
+        Ok(ResultOutput { arguments, html, markdown, csv, prints_tables })
     }
 
-    /// Writes the files.
-    pub(crate) fn write(&mut self, results: &Results) -> Result<(), Failure> {
+    /// Writes every form that the user chose, and prints `tables` unless a form took stdout.
+    pub(crate) fn write(&mut self, results: &Results, tables: &str) -> Result<(), Failure> {
         if let Some(file) = self.html.take() {
-            file.write(html_report(results))?;
+            file.write(&html_report(results))?;
         }
         if let Some(folder) = &self.arguments.svg {
             for (name, svg) in svg_files(results) {
@@ -84,12 +93,24 @@ impl<'a> ResultOutput<'a> {
                 fs::write(&path, svg).map_err(|error| cannot_write(&path, &error))?;
             }
         }
-        Ok(())
+        if let Some(file) = self.markdown.take() {
+            file.write(&markdown(results))?;
+        }
+        if let Some(file) = self.csv.take() {
+            file.write(&csv(results).map_err(|error| Failure::new(FAILED, error.to_string()))?)?;
+        }
+        if self.prints_tables { print(tables) } else { Ok(()) }
     }
 
-    /// Prints the form that the user chose, or else `tables`.
-    pub(crate) fn print(&self, results: &Results, tables: &str) -> Result<(), Failure> {
-        self.arguments.print(results, tables)
+    /// Prints the records of a session that could not end in an orderly way. Files are not written.
+    pub(crate) fn last_words(&self) -> impl FnOnce(Vec<Record>) + Send + 'static {
+        let prints_tables = self.prints_tables;
+        move |records| {
+            let results = Results::from_runs(records);
+            if prints_tables && let Err(failure) = print(&text(&sections::document(&results), style())) {
+                failure.print();
+            }
+        }
     }
 
     /// Writes and prints the results of a session. It fails if the session did.
@@ -98,8 +119,7 @@ impl<'a> ResultOutput<'a> {
         // There is no table if everything failed.
         if !records.is_empty() || failures.is_empty() {
             let results = Results::from_runs(records);
-            self.write(&results)?;
-            self.print(&results, &text(&sections::document(&results), style()))?;
+            self.write(&results, &text(&sections::document(&results), style()))?;
         }
         finish_session(is_interrupted, &failures)
     }

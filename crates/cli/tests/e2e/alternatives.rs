@@ -20,7 +20,8 @@ fn compares_every_measure_in_one_table() {
     let before = snapshot::state(&repo);
     let file = scratch.join("records.jsonl");
     let workloads = ["traverse", "diff:raw", "clone:zlib"];
-    let mut options = vec!["--codec", "zstd:3", "--blocks", "1", "--base-cache", "512M", "--json", text(&file)];
+    let mut options =
+        vec!["--codec", "zstd:3", "--blocks", "1", "--base-cache", "512M", "--force", "--json", text(&file)];
     options.extend(each("--workload", &workloads));
     let table = run(&scratch, &repo, &options).exits(exit::OK).text();
     assert_eq!(snapshot::state(&repo), before, "the source was written to");

@@ -18,7 +18,9 @@ use crate::support::{Fixture, Scratch, git};
 #[track_caller]
 fn measured(scratch: &Scratch, repo: &Path, options: &[&str]) -> (String, Vec<Value>) {
     let file = scratch.join("records.jsonl");
-    let table = program::run(bench(scratch).args(options).arg("--json").arg(&file).arg(repo)).exits(exit::OK).text();
+    let table = program::run(bench(scratch).args(options).arg("--force").arg("--json").arg(&file).arg(repo))
+        .exits(exit::OK)
+        .text();
     (table, records::read(&file))
 }
 

@@ -136,7 +136,7 @@ fn raw_times_are_recorded_and_reported() {
     let (variant, json) = (scratch.join("variant"), scratch.join("chains.jsonl"));
     convert(&source, "lz4", &variant);
     let mut measured = command();
-    measured.args(["chains", "--quiet", "--json"]).args([&json, &source, &variant]);
+    measured.args(["chains", "--quiet", "--force", "--json"]).args([&json, &source, &variant]);
     let table = program::run(&mut measured).exits(exit::OK).text();
     let text = std::fs::read_to_string(&json).expect("the records");
     let groups = counted(&table).len();

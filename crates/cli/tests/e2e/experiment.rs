@@ -74,8 +74,8 @@ fn rejects_invalid_arguments_and_repositories() {
     let (git, hg) = (Fixture::get("history").repo(), Fixture::hg("chains").repo());
     for (words, repositories, expected) in [
         (&["no-such-experiment"][..], vec![&*git], "zlib-vs-zstd-pack"),
-        (&["all"], vec![&*git], "--out"),
-        (&["zlib-vs-zstd-pack", "--budget", "10"], vec![&*git], "or none"),
+        (&["all"], vec![&*git], "--output"),
+        (&["zlib-vs-zstd-pack", "--time", "10"], vec![&*git], "or none"),
         (&["zlib-vs-zstd-pack"], vec![&*hg], "runs on Git repositories"),
         (&["zlib-vs-lz4-revlog"], vec![&*git], "runs on Mercurial repositories"),
         (&["--list", "zlib-vs-zstd-pack"], vec![&*git], "--list"),
@@ -94,8 +94,8 @@ fn zlib_vs_zstd_pack_runs_git_and_judges_each_claim() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let before = snapshot::state(&repo);
     let [json, html, markdown] = ["found.jsonl", "found.html", "found.md"].map(|name| scratch.join(name));
-    let options = ["zlib-vs-zstd-pack", "--runs", "2", "--budget", "none", "--repack", "--seed", "7", "--quiet"];
-    let files = ["--json", path(&json), "--html", path(&html), "--markdown", path(&markdown)];
+    let options = ["zlib-vs-zstd-pack", "--blocks", "2", "--time", "none", "--repack", "--seed", "7", "--quiet"];
+    let files = ["--force", "--json", path(&json), "--html", path(&html), "--markdown", path(&markdown)];
     let text = run(&scratch, &[&options[..], &files].concat(), &[&repo]).exits(exit::OK).text();
     assert_eq!(snapshot::state(&repo), before, "the source was written to");
 
@@ -139,7 +139,7 @@ fn names_jobs_that_exceed_the_budget() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let json = scratch.join("found.jsonl");
     // Less than one of the commands takes on any machine.
-    let options = ["zlib-vs-zstd-pack", "--budget", "1ms", "--quiet", "--json", path(&json)];
+    let options = ["zlib-vs-zstd-pack", "--time", "1ms", "--quiet", "--force", "--json", path(&json)];
     run(&scratch, &options, &[&repo]).exits(exit::OK);
     let (_, experiments) = lines(&json);
     let notes = experiments[0]["notes"].to_string();
@@ -154,7 +154,8 @@ fn zlib_vs_lz4_revlog_runs_hg_in_both_layouts() {
     let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
     let before = snapshot::state(&repo);
     let (json, hg, extension) = (scratch.join("found.jsonl"), Version::V72.program(), hg_extension::folder());
-    let options = ["zlib-vs-lz4-revlog", "--runs", "1", "--budget", "none", "--quiet", "--json", path(&json)];
+    let options =
+        ["zlib-vs-lz4-revlog", "--blocks", "1", "--time", "none", "--quiet", "--force", "--json", path(&json)];
     let programs = ["--hg", path(&hg), "--hg-extension", path(extension)];
     run(&scratch, &[&options[..], &programs].concat(), &[&repo]).exits(exit::OK);
     assert_eq!(snapshot::state(&repo), before, "the source was written to");
@@ -202,7 +203,8 @@ fn zlib_vs_lz4_revlog_runs_hg_in_both_layouts() {
 fn zlib_vs_lz4_revlog_without_hg_names_missing_parts() {
     let (repo, scratch) = (Fixture::hg("chains").repo(), Scratch::new());
     let json = scratch.join("found.jsonl");
-    let options = ["zlib-vs-lz4-revlog", "--runs", "1", "--quiet", "--hg", "/no/such/hg", "--json", path(&json)];
+    let options =
+        ["zlib-vs-lz4-revlog", "--blocks", "1", "--quiet", "--hg", "/no/such/hg", "--force", "--json", path(&json)];
     run(&scratch, &options, &[&repo]).exits(exit::OK);
     let (runs, experiments) = lines(&json);
     assert!(runs > 0);
@@ -220,8 +222,18 @@ fn unsuitable_repository_does_not_stop_the_others() {
     let (git, hg, other) =
         (Fixture::get("history").repo(), Fixture::hg("chains").repo(), Fixture::hg("branches").repo());
     let out = scratch.join("out");
-    let options =
-        ["zlib-vs-lz4-revlog", "--runs", "1", "--budget", "1s", "--quiet", "--hg", "/no/such/hg", "--out", path(&out)];
+    let options = [
+        "zlib-vs-lz4-revlog",
+        "--blocks",
+        "1",
+        "--time",
+        "1s",
+        "--quiet",
+        "--hg",
+        "/no/such/hg",
+        "--output",
+        path(&out),
+    ];
     let outcome = run(&scratch, &options, &[&hg, &git, &other]).exits(exit::USAGE);
     assert!(outcome.stderr.contains("runs on Mercurial repositories"), "{}", outcome.stderr);
     let (_, experiments) = lines(&out.join("results.jsonl"));
@@ -231,7 +243,9 @@ fn unsuitable_repository_does_not_stop_the_others() {
     assert_eq!(report.matches("zlib-vs-lz4-revlog on ").count(), 2, "{report}");
     // Earlier results stay if nothing is measured.
     let before = fs::read_to_string(out.join("results.jsonl")).expect("results");
-    let outcome = run(&scratch, &options, &[&git, &git]).exits(exit::USAGE);
+    let kept = run(&scratch, &options, &[&hg]).exits(exit::USAGE);
+    assert!(kept.stderr.contains("runs.jsonl: the file exists"), "{}", kept.stderr);
+    let outcome = run(&scratch, &[&options[..], &["--force"]].concat(), &[&git, &git]).exits(exit::USAGE);
     let named = outcome.stderr.lines().filter(|line| line.contains("zlib-vs-lz4-revlog on ")).count();
     assert_eq!(named, 2, "{}", outcome.stderr);
     assert_eq!(fs::read_to_string(out.join("results.jsonl")).expect("results"), before);
@@ -246,7 +260,7 @@ fn all_runs_suitable_experiments_into_one_report() {
     let expected: Vec<&str> = [Vcs::Git, Vcs::Mercurial].into_iter().flat_map(fitting).map(|one| one.name).collect();
     let out = scratch.join("out");
     // Without hg, which is slow to start.
-    let options = ["all", "--runs", "1", "--budget", "1s", "--quiet", "--hg", "/no/such/hg", "--out", path(&out)];
+    let options = ["all", "--blocks", "1", "--time", "1s", "--quiet", "--hg", "/no/such/hg", "--output", path(&out)];
     let text = run(&scratch, &options, &[&git, &hg]).exits(exit::OK).text();
     let mut names: Vec<_> = fs::read_dir(&out).expect("the folder").map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
@@ -258,10 +272,10 @@ fn all_runs_suitable_experiments_into_one_report() {
     assert!(runs > 0 && experiments.is_empty());
     let again = repackbench(["report", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
     assert_eq!(again, text);
-    let document = repackbench(["report", "--json", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
+    let document = repackbench(["report", "--json", "-", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
     let document: Value = serde_json::from_str(&document).expect("a document");
     assert_eq!(document["experiments"].as_array().map(Vec::len), Some(expected.len()));
-    let csv = repackbench(["report", "--csv", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
+    let csv = repackbench(["report", "--csv", "-", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
     assert!(csv.starts_with("experiment,repository,table,arm,") && csv.contains(",lz4hc,"), "{csv}");
     let page = fs::read_to_string(out.join("report.html")).expect("the page");
     assert!(page.contains(&format!("<title>{} published experiments, run again</title>", expected.len())));

@@ -21,9 +21,9 @@ pub(crate) fn subcommands() -> Vec<Vec<String>> {
     let mut left = vec![Vec::new()];
     while let Some(words) = left.pop() {
         let help = repackbench(words.iter().map(String::as_str).chain(["-h"])).exits(exit::OK).text();
-        let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-        // Continued descriptions are indented further.
-        let names = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        // Options and continued descriptions start with other characters.
+        let listed = help.lines().filter_map(|line| line.strip_prefix("  "));
+        let names = listed.filter(|line| line.starts_with(|first: char| first.is_ascii_lowercase()));
         for name in names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
             let own = [words.as_slice(), &[name.to_owned()]].concat();
             left.push(own.clone());
@@ -74,6 +74,21 @@ fn man_pages_list_every_subcommand_and_option() {
         assert!(text.contains(&format!("{name} - ")), "the line that `whatis` reads:\n{text}");
         assert!(!text.contains("generate"), "a command for packagers, not for users:\n{text}");
     }
+}
+
+#[test]
+fn commands_print_what_generate_writes() {
+    let (_scratch, share) = generated();
+    for (words, place) in [
+        (&["completions", "bash"][..], "bash-completion/completions/repackbench"),
+        (&["completions", "fish"], "fish/vendor_completions.d/repackbench.fish"),
+        (&["man"], "man/man1/repackbench.1"),
+        (&["man", "cache", "list"], "man/man1/repackbench-cache-list.1"),
+    ] {
+        let printed = repackbench(words).exits(exit::OK);
+        assert_eq!(printed.text(), fs::read_to_string(share.join(place)).expect("a file"), "{words:?}");
+    }
+    repackbench(["man", "no-such"]).exits(exit::USAGE);
 }
 
 #[test]

@@ -26,7 +26,7 @@ struct Listed {
 /// Exports, and reads everything back. Fails the test if the list and the files differ.
 #[track_caller]
 fn export(repo: &Path, out: &Path, options: &[&str]) -> Vec<Listed> {
-    program::run(command().arg("payloads").arg(repo).arg("--export").arg(out).args(options)).exits(exit::OK);
+    program::run(command().arg("payloads").arg(repo).arg("--output").arg(out).args(options)).exits(exit::OK);
     let list = fs::read_to_string(out.join("payloads.tsv")).expect("the list");
     let mut lines = list.lines();
     assert_eq!(lines.next(), Some("path\tkind\tform\tpayload_bytes\tstored_bytes\tsource\toffset"));
@@ -186,7 +186,7 @@ fn writes_only_to_a_new_or_empty_folder() {
     convert(&repo, "store", &scratch.join("variant"));
     let before = snapshot::state(scratch.path());
     for taken in ["empty", "file", "variant"] {
-        let outcome = program::run(command().arg("payloads").arg(&repo).arg("--export").arg(scratch.join(taken)));
+        let outcome = program::run(command().arg("payloads").arg(&repo).arg("--output").arg(scratch.join(taken)));
         let outcome = outcome.exits(exit::FAILURE);
         assert!(outcome.error_line().contains(taken) && !outcome.stderr.contains("--force"), "{}", outcome.stderr);
         assert_eq!(snapshot::state(scratch.path()), before, "{taken}");
@@ -204,7 +204,7 @@ fn damaged_repository_leaves_nothing() {
     program::run(std::process::Command::new("chmod").arg("u+w").arg(&pack)).exits(exit::OK);
     fs::write(&pack, bytes).expect("the damaged pack");
     let out = scratch.join("out");
-    let outcome = program::run(command().arg("payloads").arg(&repo).arg("--export").arg(&out)).exits(exit::BAD_INPUT);
+    let outcome = program::run(command().arg("payloads").arg(&repo).arg("--output").arg(&out)).exits(exit::BAD_INPUT);
     assert!(outcome.error_line().contains("CRC-32"), "{}", outcome.stderr);
     assert_eq!(scratch.names(), ["fixture"]);
 }

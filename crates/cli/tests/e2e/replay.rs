@@ -256,7 +256,7 @@ fn checkout_agrees_with_git() {
         let revision = if revision.contains('~') { commit } else { revision };
         for (number, repo) in [&source, &variant].into_iter().enumerate() {
             let into = scratch.join(&format!("into-{number}"));
-            program::replay(repo, "checkout", &["--rev", revision, "--into", text(&into)]).exits(exit::OK);
+            program::replay(repo, "checkout", &["--rev", revision, "--output", text(&into)]).exits(exit::OK);
             snapshot::assert_same(&expected, &snapshot::content(&into));
         }
     }
@@ -285,7 +285,7 @@ fn checkout_of_a_forged_tree_writes_nothing_outside() {
         let commit = git::output(&repo, ["commit-tree", "-m", "forged", &tree]);
         git::output(&repo, ["update-ref", "refs/heads/forged", commit.trim_end()]);
         let into = scratch.join(&format!("into-{number}"));
-        let options = ["--rev", "refs/heads/forged", "--into", text(&into)];
+        let options = ["--rev", "refs/heads/forged", "--output", text(&into)];
         let error = program::replay(&repo, "checkout", &options).exits(exit::FAILURE).error_line();
         assert!(error.contains(&format!("into-{number}/{named}: ")), "{named}: {error}");
         assert!(snapshot::content(&outside).is_empty(), "{named}: written through the link");

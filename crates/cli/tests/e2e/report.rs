@@ -20,7 +20,12 @@ fn run(scratch: &Scratch, arguments: &[&str]) -> Outcome {
 #[track_caller]
 fn measure(scratch: &Scratch, repo: &Path, blocks: &str, file: &Path) {
     let mut bench = bench(scratch);
-    bench.args(words("--codec store --workload traverse --blocks")).arg(blocks).arg("--json").arg(file).arg(repo);
+    bench
+        .args(words("--codec store --workload traverse --blocks"))
+        .arg(blocks)
+        .args(["--force", "--json"])
+        .arg(file)
+        .arg(repo);
     program::run(&mut bench).exits(exit::OK);
 }
 
@@ -34,15 +39,17 @@ fn shows_results_as_the_command_that_wrote_them() {
             "trace --quiet --codec lz4 --workload traverse",
             "size",
         ] {
-            let shown = run(&scratch, &[&words(arguments), &["--json", path(&file), path(&repo)][..]].concat())
-                .exits(exit::OK)
-                .text();
+            let shown =
+                run(&scratch, &[&words(arguments), &["--force", "--json", path(&file), path(&repo)][..]].concat())
+                    .exits(exit::OK)
+                    .text();
             let again = run(&scratch, &["report", path(&file)]).exits(exit::OK);
             assert_eq!(again.text(), shown, "{arguments:?}");
         }
         let explain = words("explain --min-run-time 1ms --quiet --codec zstd:5 --workload traverse --blocks 2");
-        let shown =
-            run(&scratch, &[&explain[..], &["--json", path(&file), path(&repo)]].concat()).exits(exit::OK).text();
+        let shown = run(&scratch, &[&explain[..], &["--force", "--json", path(&file), path(&repo)]].concat())
+            .exits(exit::OK)
+            .text();
         let again = run(&scratch, &["report", path(&file)]).exits(exit::OK).text();
         assert!(again.ends_with(&shown), "{again}\n{shown}");
     }
@@ -78,7 +85,7 @@ fn joins_repositories_and_counts_nothing_twice() {
     assert_eq!(twice.text(), alone);
     assert!(twice.stderr.contains("24 duplicate lines count once"), "{}", twice.stderr);
 
-    let document = run(&scratch, &["report", "--json", a, b]).exits(exit::OK).text();
+    let document = run(&scratch, &["report", "--json", "-", a, b]).exits(exit::OK).text();
     let document: Value = serde_json::from_str(&document).expect("JSON");
     let comparisons = document["comparisons"].as_array().expect("comparisons");
     assert_eq!(comparisons.len(), 2);
@@ -113,13 +120,42 @@ fn prints_one_form_also_from_stdin() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     };
-    let markdown = from_stdin(&["--markdown"]);
+    let markdown = from_stdin(&["--markdown", "-"]);
     assert!(markdown.starts_with("### ") && markdown.contains("<details>"), "{markdown}");
-    let csv = from_stdin(&["--csv"]);
+    let csv = from_stdin(&["--csv", "-"]);
     assert!(csv.starts_with("repository,") && csv.lines().count() == 4, "a header, as found, zlib:6 and store:\n{csv}");
-    assert!(serde_json::from_str::<Value>(&from_stdin(&["--json"])).is_ok());
-    run(&scratch, &["report", "--csv", "--markdown", path(&file)]).exits(exit::USAGE);
+    assert!(serde_json::from_str::<Value>(&from_stdin(&["--json", "-"])).is_ok());
+    run(&scratch, &["report", "--csv", "-", "--markdown", "-", path(&file)]).exits(exit::USAGE);
     run(&scratch, &["report"]).exits(exit::USAGE);
+}
+
+/// Options that once took no value would take the next file of results, which must survive.
+#[test]
+fn forms_never_replace_results() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let (file, other) = (scratch.join("a.jsonl"), scratch.join("b.jsonl"));
+    measure(&scratch, &repo, "1", &file);
+    fs::copy(&file, &other).expect("a copy");
+    for form in ["--markdown", "--csv", "--json"] {
+        for files in [[path(&file), form, path(&other)], [form, path(&other), path(&file)]] {
+            let printed = run(&scratch, &[&["report", "--quiet"], &files[..]].concat()).exits(exit::OK);
+            let named = run(&scratch, &["report", "--quiet", form, "-", path(&file), path(&other)]).exits(exit::OK);
+            assert_eq!(printed.stdout, named.stdout);
+        }
+    }
+    let refused = run(&scratch, &["report", path(&file), "--html", path(&other)]).exits(exit::USAGE);
+    assert!(refused.error_line().contains("b.jsonl is a file of results"), "{}", refused.stderr);
+    let refused = run(&scratch, &["size", path(&repo), "--markdown", path(&other)]).exits(exit::USAGE);
+    assert!(refused.error_line().contains("b.jsonl is a file of results"), "{}", refused.stderr);
+    assert_eq!(fs::read(&file).expect("the results"), fs::read(&other).expect("the results"));
+    let printed = run(&scratch, &["report", path(&file), "--markdown"]).exits(exit::OK);
+    assert_eq!(printed.stderr, "repackbench: note: --markdown is now --markdown -, or --markdown FILE\n");
+    let page = scratch.join("a.md");
+    for _ in 0..2 {
+        let text = run(&scratch, &["report", path(&file), "--markdown", path(&page)]).exits(exit::OK).text();
+        assert_eq!(fs::read(&page).expect("the page"), printed.stdout);
+        assert!(text.contains("compared with zlib:6"), "the tables too:\n{text}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::support::{Fixture, Scratch, git};
 fn serve(repo: &Path, exchange: &str, options: &[&str], scratch: &Scratch) -> (PathBuf, Outcome) {
     let pack = scratch.join("served.pack");
     let _ = fs::remove_file(&pack);
-    let outcome = program::replay(repo, exchange, &[options, &["--into", text(&pack)]].concat()).exits(exit::OK);
+    let outcome = program::replay(repo, exchange, &[options, &["--output", text(&pack)]].concat()).exits(exit::OK);
     (pack, outcome)
 }
 
@@ -109,7 +109,10 @@ fn rollout_is_shown_in_steps_and_written_as_json() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let json = scratch.join("rollout.json");
     let mut serve = cached(&scratch);
-    serve.args(["serve", "--codec", "zstd:5", "--rollout", "--runs", "2", "-q", "--json"]).arg(&json).arg(&repo);
+    serve
+        .args(["serve", "--codec", "zstd:5", "--rollout", "--blocks", "2", "-q", "--force", "--json"])
+        .arg(&json)
+        .arg(&repo);
     let table = program::run(&mut serve).exits(exit::OK).text();
     assert_eq!(table.matches(" % ").count(), 22, "{table}");
     let rollout: Value = serde_json::from_slice(&fs::read(&json).expect("the figures")).expect("JSON");

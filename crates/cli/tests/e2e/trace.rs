@@ -24,7 +24,7 @@ fn trace_command(repo: &Path, scratch: &Scratch, options: &[&str]) -> Command {
 #[track_caller]
 fn traced(repo: &Path, scratch: &Scratch, options: &[&str]) -> Vec<Value> {
     let file = scratch.join("trace.jsonl");
-    trace(repo, scratch, &[options, &["--json", text(&file)]].concat()).exits(exit::OK);
+    trace(repo, scratch, &[options, &["--force", "--json", text(&file)]].concat()).exits(exit::OK);
     records::read(&file)
 }
 
@@ -307,7 +307,7 @@ fn compares_the_model_with_cold_copies_and_removes_them() {
         let folder = text(disk.path());
         let json = scratch.join("check.jsonl");
         let file = text(&json);
-        let options = ["--workload", "traverse", "--check-device", folder, "--json", file];
+        let options = ["--workload", "traverse", "--check-device", folder, "--force", "--json", file];
         let table = trace(&repo, &scratch, &options).exits(exit::OK).text();
         for word in ["modelled", "measured: median", "4 copies", "mincore", "readahead"] {
             assert!(table.contains(word), "{word} is not in\n{table}");
@@ -351,7 +351,8 @@ fn rejects_invalid_workloads_shares_and_devices() {
 fn compares_orders() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("traces.jsonl");
-    let options = ["--workload", "checkout:sink", "--order", "source,checkout,trees-first", "--json", text(&file)];
+    let options =
+        ["--workload", "checkout:sink", "--order", "source,checkout,trees-first", "--force", "--json", text(&file)];
     let table = trace(&repo, &scratch, &options).exits(exit::OK).text();
     for label in ["as found", "zlib:6, order=checkout", "zlib:6, order=trees-first", "nvme"] {
         assert!(table.contains(label), "{label} is not in\n{table}");

@@ -1,5 +1,6 @@
 //! The command line: errors say what is valid, and help covers every subcommand.
 
+use crate::generate::subcommands;
 use crate::support::program::{self, cached, command, exit, text};
 use crate::support::{Fixture, Scratch, git, repackbench};
 
@@ -7,6 +8,9 @@ use crate::support::{Fixture, Scratch, git, repackbench};
 fn invalid_spec_suggests_the_nearest_and_lists_the_valid() {
     for (spec, expected) in [
         ("zsdt:5", &["zstd"][..]),
+        ("gzip", &["did you mean zlib?"]),
+        ("zstd-5", &["did you mean zstd:5?"]),
+        ("zstd:5,zstd:9", &["--codec zstd:5 --codec zstd:9"]),
         ("libdeflat", &["libdeflate"]),
         ("zstd:99", &["-131072", "22"]),
         ("zlib:10", &["0", "9"]),
@@ -36,9 +40,9 @@ fn invalid_arguments_exit_with_2() {
         &["bench", ".", "--codec", "zstd:5", "--blocks", "0"],
         &["chains"],
         &["payloads", "."],
-        &["payloads", ".", "--export", "out", "--every", "0"],
-        &["payloads", ".", "--export", "out", "--kind", "no-such-kind"],
-        &["payloads", ".", "--export", "out", "--limit", "1x"],
+        &["payloads", ".", "--output", "out", "--every", "0"],
+        &["payloads", ".", "--output", "out", "--kind", "no-such-kind"],
+        &["payloads", ".", "--output", "out", "--limit", "1x"],
         &["train", "-o", "out"],
         &["train", ".", "-o", "out", "--size", "511"],
         &["train", ".", "-o", "out", "--level", "0"],
@@ -47,6 +51,72 @@ fn invalid_arguments_exit_with_2() {
     ] {
         repackbench(arguments).exits(exit::USAGE);
     }
+}
+
+#[test]
+fn short_help_fits_a_screen() {
+    for words in std::iter::once(Vec::new()).chain(subcommands()) {
+        let help = repackbench(words.iter().map(String::as_str).chain(["-h"])).exits(exit::OK).text();
+        assert!(help.lines().count() <= 40, "{} lines:\n{help}", help.lines().count());
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    }
+}
+
+#[test]
+fn former_names_work_with_a_note() {
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let folder = scratch.join("payloads");
+    let outcome = program::run(command().args(["payloads", "--export"]).arg(&folder).arg(&repo)).exits(exit::OK);
+    assert!(folder.join("payloads.tsv").exists());
+    assert!(outcome.stderr.contains("repackbench: note: --export is now --output\n"), "{}", outcome.stderr);
+    let folder = scratch.join("quiet");
+    let quiet = program::run(command().args(["payloads", "-q", "--export"]).arg(&folder).arg(&repo)).exits(exit::OK);
+    assert_eq!(quiet.stderr, "");
+    let help = repackbench(["compare", "--help"]).exits(exit::OK);
+    assert!(help.text().contains("Usage: repackbench diff") && help.stderr.contains("compare is now diff"));
+}
+
+#[test]
+fn exec_without_a_separator_shows_the_right_line() {
+    let repo = Fixture::get("bare").repo();
+    let refused = repackbench(["exec", text(&repo), "git", "log", "--oneline"]).exits(exit::USAGE);
+    assert_eq!(refused.error_line(), "repackbench: exec: expected -- before the command");
+    let line = format!("repackbench exec {} -- git log --oneline", text(&repo));
+    assert!(refused.stderr.contains(&format!("hint: {line}\n")), "{}", refused.stderr);
+    let unknown = repackbench(["exec", "--no-such", "--", "git", "log"]).exits(exit::USAGE);
+    assert!(unknown.stderr.contains("--no-such"), "{}", unknown.stderr);
+}
+
+#[test]
+fn folder_in_a_repository_stands_for_it() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("bare", &scratch).repo();
+    let folder = repo.join("some/folder");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let figures = |path| repackbench(["size", "--csv", "-", path]).exits(exit::OK).text();
+    assert_eq!(figures(text(&folder)), figures(text(&repo)));
+    // What looks like a damaged repository is not replaced by the one around it.
+    std::fs::write(folder.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
+    let refused = repackbench(["size", text(&folder)]).exits(exit::BAD_INPUT);
+    assert!(refused.error_line().contains("some/folder"), "{}", refused.stderr);
+}
+
+#[test]
+fn repository_without_commits_is_named() {
+    let scratch = Scratch::new();
+    let repo = scratch.join("empty");
+    std::fs::create_dir(&repo).expect("a folder");
+    git::git(&repo, ["init", "-q"]).exits(exit::OK);
+    for arguments in [
+        &["bench", "--codec", "zstd:5"][..],
+        &["explain", "--codec", "zstd:5", "--workload", "traverse"],
+        &["serve", "--codec", "zstd:5"],
+        &["trace", "--workload", "traverse"],
+    ] {
+        let refused = program::run(cached(&scratch).args(arguments).arg(&repo)).exits(exit::FAILURE);
+        assert!(refused.error_line().contains("the repository has no commits"), "{}", refused.stderr);
+    }
+    repackbench(["size", text(&repo)]).exits(exit::OK);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Golden files: the exact output of `report` and `compare` for kept results.
+//! Golden files: the exact output of `report` and `diff` for kept results.
 //!
 //! `inputs/` has results as the program once wrote them, of every kind and of every version that is still read.
 //! `snapshots/` has every output made of them. README.md says what wrote the inputs, and how to review and accept a
@@ -6,7 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-mod compare;
+mod diff;
 mod golden_file;
 #[path = "../e2e/support/program.rs"]
 #[allow(dead_code, reason = "the end-to-end tests use all of it")]
@@ -53,7 +53,7 @@ fn every_input_has_its_own_report() {
 
 #[test]
 fn every_snapshot_belongs_to_a_test() {
-    let tests = report::REPORTS.iter().map(|(name, _)| *name).chain(compare::COMPARISONS.iter().copied());
+    let tests = report::REPORTS.iter().map(|(name, _)| *name).chain(diff::COMPARISONS.iter().copied());
     let tests: BTreeSet<String> = tests.map(str::to_owned).collect();
     assert_eq!(names_in(&folder().join("snapshots")), tests, "a folder for each report and comparison");
     let outputs: BTreeSet<String> = report::OUTPUTS.map(str::to_owned).into();
@@ -62,7 +62,7 @@ fn every_snapshot_belongs_to_a_test() {
         held.remove(report::CHARTS);
         assert_eq!(held, outputs, "{name}");
     }
-    for name in compare::COMPARISONS {
+    for name in diff::COMPARISONS {
         assert_eq!(names_in(&folder().join("snapshots").join(name)), ["plain.snap".to_owned()].into(), "{name}");
     }
 }

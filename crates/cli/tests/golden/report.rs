@@ -130,13 +130,17 @@ fn terminal(name: &str, files: &[&str]) {
 
 #[track_caller]
 fn markdown(name: &str, files: &[&str]) {
-    assert_text(name, "markdown", &text_of(run(command().args(["report", "--markdown"]).args(files))));
+    assert_text(name, "markdown", &text_of(run(command().args(["report", "--markdown", "-"]).args(files))));
 }
 
 /// A form for programs, `csv` or `json`.
 #[track_caller]
 fn figures(name: &str, files: &[&str], form: &str) {
-    assert_text(name, form, &rounded(&text_of(run(command().arg("report").arg(format!("--{form}")).args(files)))));
+    assert_text(
+        name,
+        form,
+        &rounded(&text_of(run(command().arg("report").args([&format!("--{form}"), "-"]).args(files)))),
+    );
 }
 
 #[track_caller]

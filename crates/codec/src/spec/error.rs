@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::SpecKind;
 use super::option::OptionName;
+use super::other_name;
 use crate::algorithm::Algorithm;
 use crate::codecs::descriptor::Levels;
 
@@ -54,8 +55,15 @@ pub enum SpecErrorKind {
     UnknownCodec {
         /// The name as typed.
         typed: String,
-        /// The most similar valid name, if one is similar.
-        nearest: Option<&'static str>,
+        /// The spec that was probably meant, if there is one.
+        nearest: Option<String>,
+    },
+
+    /// A second codec where options are expected.
+    #[error("expected options after the codec, found another codec; bench takes several as {}", repeated(.specs))]
+    SecondCodec {
+        /// The specs that were probably meant.
+        specs: Vec<String>,
     },
 
     /// A named spec with a level, a kind or options.
@@ -163,10 +171,13 @@ pub enum SpecErrorKind {
 }
 
 impl SpecErrorKind {
-    pub(super) fn unknown_codec(typed: &str) -> Self {
+    /// `level` is what follows the colon, if there is one.
+    pub(super) fn unknown_codec(typed: &str, level: Option<&str>) -> Self {
         let names = Algorithm::ALL.iter().map(|algorithm| algorithm.name());
         let named = super::named_specs().iter().map(|(name, _)| *name);
-        SpecErrorKind::UnknownCodec { typed: typed.to_owned(), nearest: nearest(typed, names.chain(named)) }
+        let similar = || nearest(typed, names.chain(named)).map(str::to_owned);
+        let nearest = other_name::meant(typed, level).or_else(similar);
+        SpecErrorKind::UnknownCodec { typed: typed.to_owned(), nearest }
     }
 
     pub(super) fn unknown_option(typed: &str, algorithm: Algorithm) -> Self {
@@ -194,8 +205,13 @@ fn nearest(typed: &str, names: impl Iterator<Item = &'static str>) -> Option<&'s
     (similarity(&best) >= SIMILAR_ENOUGH).then_some(best)
 }
 
-fn did_you_mean(nearest: &Option<&'static str>) -> String {
-    nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+fn did_you_mean(nearest: &Option<impl fmt::Display>) -> String {
+    nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+}
+
+/// Specs as arguments of one command.
+fn repeated(specs: &[String]) -> String {
+    specs.iter().map(|spec| format!("--codec {spec}")).collect::<Vec<_>>().join(" ")
 }
 
 /// Every codec with its levels and every named spec, for error messages.

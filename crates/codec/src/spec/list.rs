@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::error::{SpecError, SpecErrorKind};
-use super::{CodecSpec, SpecKind};
+use super::{CodecSpec, SpecKind, parse};
 use crate::algorithm::Algorithm;
 
 /// The maximum number of specs that one argument may stand for.
@@ -52,6 +52,7 @@ impl FromStr for CodecSpecs {
     type Err = SpecError;
 
     fn from_str(typed: &str) -> Result<Self, SpecError> {
+        parse::check_single_codec(typed)?;
         let tokens = tokens(typed)?;
         let count = tokens.iter().try_fold(1usize, |count, token| count.checked_mul(token.alternatives.len()));
         if count.is_none_or(|count| count > MAX_SPECS) {

@@ -25,6 +25,7 @@ mod error;
 mod list;
 mod named;
 mod option;
+mod other_name;
 mod parse;
 
 use std::collections::BTreeMap;
@@ -337,6 +338,7 @@ impl FromStr for CodecSpec {
     type Err = SpecError;
 
     fn from_str(typed: &str) -> Result<Self, SpecError> {
+        parse::check_single_codec(typed)?;
         let meaning = match named::expansion(typed) {
             Some(expansion) => parse::meaning(expansion)?,
             None => parse::meaning(typed)?,

@@ -68,6 +68,32 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
     Ok(Meaning::new(default, kinds, max_chain))
 }
 
+/// Rejects a codec where an option is expected, as in `zstd:5,zstd:9`.
+pub(super) fn check_single_codec(typed: &str) -> Result<(), SpecError> {
+    let is_codec = |token: &str| {
+        let name = token.split(':').next().unwrap_or_default();
+        Algorithm::from_name(name).is_some() || super::named_specs().iter().any(|(named, _)| *named == name)
+    };
+    let mut specs: Vec<String> = Vec::new();
+    let (mut at, mut second) = (0, None);
+    for token in typed.split(',') {
+        match specs.last_mut() {
+            Some(spec) if !is_codec(token) => {
+                spec.push(',');
+                spec.push_str(token);
+            }
+            last => {
+                if last.is_some() {
+                    second.get_or_insert(at);
+                }
+                specs.push(token.to_owned());
+            }
+        }
+        at += token.len() + 1;
+    }
+    second.map_or(Ok(()), |at| Err(SpecError::new(SpecErrorKind::SecondCodec { specs }, typed, at)))
+}
+
 impl SpecPart {
     fn new(kind: Option<SpecKind>, codec: &str) -> Result<Self, SpecErrorKind> {
         let (name, level) = match codec.split_once(':') {
@@ -80,7 +106,7 @@ impl SpecPart {
         if let Some((name, spec)) = super::named_specs().iter().find(|(named, _)| *named == name) {
             return Err(SpecErrorKind::NamedWithMore { name, spec });
         }
-        let algorithm = Algorithm::from_name(name).ok_or_else(|| SpecErrorKind::unknown_codec(name))?;
+        let algorithm = Algorithm::from_name(name).ok_or_else(|| SpecErrorKind::unknown_codec(name, level))?;
         let level = match (algorithm.levels(), level) {
             (Some(levels), Some(text)) => Some(parse_level(text, algorithm, &levels)?),
             (Some(levels), None) => Some(levels.default),

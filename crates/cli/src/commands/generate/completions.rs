@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Command;
-use clap_complete::{Generator, Shell};
+use clap::{Args, Command};
+use clap_complete::Shell;
 
 use super::Generated;
 
@@ -46,13 +46,33 @@ const GIT_IN_ZSH: (&str, &str) = (
     "#compdef git-repackbench\n#description show what other codecs would do to a repository\n_repackbench \"$@\"\n",
 );
 
+/// Print the completions for a shell
+///
+/// Write them to where the shell looks for them, such as
+///   ~/.local/share/bash-completion/completions/repackbench
+///   a folder of zsh's $fpath, as _repackbench
+///   ~/.config/fish/completions/repackbench.fish
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct CompletionsArguments {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl CompletionsArguments {
+    /// The completions of `program` for the shell.
+    pub(crate) fn script(&self, program: &Command) -> Vec<u8> {
+        script(program, self.shell)
+    }
+}
+
 /// Every script.
 pub(super) fn scripts(program: &Command) -> Vec<Generated> {
     let mut scripts = Vec::new();
     for (shell, place) in PLACES {
-        let mut script = script(program, shell);
+        let script = script(program, shell);
         if shell == Shell::Bash {
-            script.extend_from_slice(GIT_FUNCTION_IN_BASH.as_bytes());
             scripts.push((PathBuf::from(GIT_IN_BASH), script.clone()));
         }
         scripts.push((PathBuf::from(place), script));
@@ -62,8 +82,11 @@ pub(super) fn scripts(program: &Command) -> Vec<Generated> {
     scripts
 }
 
-fn script(program: &Command, shell: impl Generator) -> Vec<u8> {
+fn script(program: &Command, shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut program.clone(), PROGRAM, &mut script);
+    if shell == Shell::Bash {
+        script.extend_from_slice(GIT_FUNCTION_IN_BASH.as_bytes());
+    }
     script
 }

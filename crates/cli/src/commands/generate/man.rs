@@ -2,15 +2,19 @@
 
 use std::path::PathBuf;
 
-use clap::{Command, builder::StyledStr};
+use clap::{Args, Command, builder::StyledStr};
 use clap_mangen::{
     Man,
     roff::{Roff, bold, roman},
 };
 
 use super::Generated;
-use crate::failure::Failure;
+use crate::{
+    failure::{Failure, USAGE},
+    help::{GROUPS, commands_of},
+};
 
+const PROGRAM: &str = env!("CARGO_BIN_NAME");
 /// The section of programs.
 const SECTION: &str = "1";
 /// The name of the page that `git help repackbench` shows.
@@ -18,10 +22,38 @@ const GIT: &str = "git-repackbench";
 /// The line of a help text that starts its examples.
 const EXAMPLES: &str = "Examples:";
 
-/// Every page.
-pub(super) fn pages(program: &Command) -> Result<Vec<Generated>, Failure> {
+/// Print a man page
+///
+/// The page is in the format that `man` reads: repackbench man bench > bench.1; man ./bench.1
+#[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// Command whose page to print, such as bench or cache list [default: the program].
+    command: Vec<String>,
+}
+
+impl ManArguments {
+    /// The page.
+    pub(crate) fn page(&self, program: &Command) -> Result<Vec<u8>, Failure> {
+        let program = built(program);
+        let mut command = &program;
+        for name in &self.command {
+            let unknown = || Failure::new(USAGE, format!("man: there is no command `{}`", self.command.join(" ")));
+            command = command.find_subcommand(name).ok_or_else(unknown)?;
+        }
+        page(command)
+    }
+}
+
+/// The program with the full names of its commands.
+fn built(program: &Command) -> Command {
     let mut program = program.clone().disable_help_subcommand(true);
     program.build();
+    program
+}
+
+/// Every page.
+pub(super) fn pages(program: &Command) -> Result<Vec<Generated>, Failure> {
+    let program = built(program);
     let mut pages = vec![file(GIT, git_page(&program)?)];
     let mut left = vec![program];
     while let Some(command) = left.pop() {
@@ -42,8 +74,7 @@ fn name_of(command: &Command) -> &str {
 
 fn manual(command: &Command) -> Man {
     // Without a date, so that the same program has the same pages.
-    let program = env!("CARGO_BIN_NAME");
-    Man::new(command.clone()).source(format!("{program} {}", env!("CARGO_PKG_VERSION"))).manual(program)
+    Man::new(command.clone()).source(format!("{PROGRAM} {}", env!("CARGO_PKG_VERSION"))).manual(PROGRAM)
 }
 
 fn page(command: &Command) -> Result<Vec<u8>, Failure> {
@@ -54,10 +85,12 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     synopsis(command).to_writer(&mut page)?;
     described(command.get_long_about().or(command.get_about())).to_writer(&mut page)?;
     man.render_options_section(&mut page)?;
-    if command.has_subcommands() {
+    if command.get_name() == PROGRAM {
+        groups(command).to_writer(&mut page)?;
+    } else if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
-    ending(command, "repackbench").to_writer(&mut page)?;
+    ending(command).to_writer(&mut page)?;
     Ok(page)
 }
 
@@ -84,8 +117,8 @@ fn git_page(program: &Command) -> Result<Vec<u8>, Failure> {
         ),
     ]);
     roff.to_writer(&mut page)?;
-    manual(program).render_subcommands_section(&mut page)?;
-    ending(program, "repackbench").to_writer(&mut page)?;
+    groups(program).to_writer(&mut page)?;
+    ending(program).to_writer(&mut page)?;
     Ok(page)
 }
 
@@ -128,16 +161,28 @@ fn described(text: Option<&StyledStr>) -> Roff {
     roff
 }
 
-/// The exit codes, if the help has them, and a reference to the main page.
-fn ending(command: &Command, program: &str) -> Roff {
+/// The commands of the program in their groups, each as a reference to its page.
+fn groups(program: &Command) -> Roff {
     let mut roff = Roff::new();
-    if let Some(codes) = command.get_after_help() {
-        roff.control("SH", ["EXIT STATUS"]);
-        let codes = codes.to_string();
-        roff.text([roman(codes.strip_prefix("Exit codes: ").unwrap_or(&codes))]);
+    roff.control("SH", ["SUBCOMMANDS"]);
+    for (group, names) in GROUPS {
+        roff.control("SS", [group]);
+        for (name, about) in commands_of(program, names) {
+            roff.control("TP", []).text([roman(format!("{PROGRAM}-{name}({SECTION})"))]).text([roman(about)]);
+        }
     }
-    if name_of(command) != program {
-        roff.control("SH", ["SEE ALSO"]).text([bold(program), roman(format!("({SECTION})"))]);
+    roff
+}
+
+/// The exit codes, if the help has them, and a reference to the main page.
+fn ending(command: &Command) -> Roff {
+    let mut roff = Roff::new();
+    let end = command.get_after_long_help().map(StyledStr::to_string).unwrap_or_default();
+    if let Some((_, codes)) = end.split_once("Exit codes: ") {
+        roff.control("SH", ["EXIT STATUS"]).text([roman(codes)]);
+    }
+    if name_of(command) != PROGRAM {
+        roff.control("SH", ["SEE ALSO"]).text([bold(PROGRAM), roman(format!("({SECTION})"))]);
     }
     roff
 }

@@ -11,6 +11,8 @@ use std::{
 
 use clap::Parser;
 
+pub(crate) use self::{completions::CompletionsArguments, man::ManArguments};
+
 use crate::{
     failure::{FAILED, Failure},
     repository::name_of,

@@ -44,9 +44,8 @@ fn ends_when_precise_and_gives_verdicts() {
         "{table}"
     );
 
-    let short =
-        ["--codec", "store", "--time", "100ms", "--min-blocks", "9000", "--max-blocks", "50000", "--json", text(&file)];
-    run(&scratch, &repo, &short).exits(exit::OK);
+    let short = ["--codec", "store", "--time", "100ms", "--min-blocks", "9000", "--max-blocks", "50000"];
+    run(&scratch, &repo, &[&short[..], &["--json", text(&file), "--force"]].concat()).exits(exit::OK);
     let records = records::read(&file);
     assert!(!records.is_empty() && records.len() < 4 * 9000, "the time was up, not the blocks");
     assert!(records.len().is_multiple_of(4), "no block is left unfinished");
@@ -80,6 +79,96 @@ fn records_describe_run_and_machine() {
     }
     let hits = |record: &Value| record["delta_cache"].clone();
     assert!(records.iter().all(|record| hits(record) == hits(&records[0])), "the cache does the same for every codec");
+}
+
+/// Everything but programs to run and files to write comes from the records.
+#[test]
+fn resumes_by_its_file_alone() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let (file, page) = (scratch.join("runs.jsonl"), scratch.join("page.html"));
+    let mut first = cached(&scratch);
+    first.args(words("bench --min-run-time 1ms --workload traverse --codec zstd:5 --blocks 2"));
+    program::run(first.arg(&repo).arg("--json").arg(&file).arg("--html").arg(&page)).exits(exit::OK);
+    let whole = records::read(&file);
+    let cut = |lines: usize| {
+        let kept: String =
+            fs::read_to_string(&file).expect("the records").lines().take(lines).collect::<Vec<_>>().join("\n");
+        fs::write(&file, kept + "\n").expect("the cut records");
+    };
+    fs::remove_file(&page).expect("the page");
+    let resume =
+        |options: &[&str]| program::run(cached(&scratch).args(["bench", "--resume", text(&file)]).args(options));
+
+    // If no record of the first block is left, the new ones have to hold the command line, without the page.
+    for (lines, names_page) in [(5, true), (1, true), (1, false)] {
+        cut(lines);
+        let said = resume(&[]).exits(exit::OK).stderr;
+        assert_eq!(order(&records::read(&file)), order(&whole), "{said}");
+        assert_eq!(said.contains("page.html: not taken from the records"), names_page, "{said}");
+        assert!(said.contains("note: resuming: repackbench bench") && !page.exists(), "{said}");
+    }
+    let longer = resume(&["--blocks", "3", "--html", text(&page)]).exits(exit::OK);
+    assert!(longer.stderr.contains("--blocks 3") && !longer.stderr.contains("not taken"), "{}", longer.stderr);
+    assert_eq!((records::read(&file).len(), page.exists()), (3 * 4, true));
+
+    let refused = program::run(cached(&scratch).args(["explain", "--resume", text(&file)])).exits(exit::USAGE);
+    assert!(refused.error_line().contains("the records are of `bench`"), "{}", refused.stderr);
+    let missing = program::run(cached(&scratch).args(["bench", "--resume", "none.jsonl"])).exits(exit::FAILURE);
+    assert!(missing.error_line().contains("none.jsonl: cannot open"), "{}", missing.stderr);
+}
+
+#[test]
+fn resumed_records_cannot_name_a_program() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("runs.jsonl");
+    run(&scratch, &repo, &["--codec", "store", "--blocks", "1", "--json", text(&file)]).exits(exit::OK);
+    let forged = fs::read_to_string(&file).expect("the records").replace("--codec store", "--codec store --git ./evil");
+    fs::write(&file, forged).expect("the forged records");
+    let resume =
+        |options: &[&str]| program::run(cached(&scratch).args(["bench", "--resume", text(&file)]).args(options));
+    let refused = resume(&[]).exits(exit::USAGE);
+    assert!(refused.error_line().contains("--git ./evil, and programs are not taken"), "{}", refused.stderr);
+    resume(&["--git", "git"]).exits(exit::OK);
+}
+
+#[test]
+fn existing_records_are_replaced_only_on_request() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("runs.jsonl");
+    let measure = |options: &[&str]| {
+        let plan = ["--codec", "store", "--blocks", "1", "--json", text(&file)];
+        run(&scratch, &repo, &[&plan[..], options].concat())
+    };
+    fs::write(&file, "").expect("an empty file, which holds nothing to lose");
+    measure(&[]).exits(exit::OK);
+    let first = fs::read_to_string(&file).expect("the records");
+    let refused = measure(&[]).exits(exit::USAGE);
+    for option in ["--resume", "--append", "--force"] {
+        assert!(refused.stderr.contains(option), "{}", refused.stderr);
+    }
+    assert_eq!(fs::read_to_string(&file).expect("the records"), first);
+    measure(&["--append"]).exits(exit::OK);
+    let both = fs::read_to_string(&file).expect("the records");
+    assert!(both.starts_with(&first) && both.lines().count() == 2 * first.lines().count());
+    measure(&["--force"]).exits(exit::OK);
+    let last = fs::read_to_string(&file).expect("the records");
+    assert!(last.lines().count() == first.lines().count() && last != first);
+
+    fs::write(&file, &first[..first.len() - 5]).expect("the cut records");
+    let refused = measure(&["--append"]).exits(exit::FAILURE);
+    assert!(refused.error_line().contains("the last line is incomplete"), "{}", refused.stderr);
+}
+
+#[test]
+fn records_on_stdout_leave_out_the_tables() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let plan = ["--codec", "store", "--blocks", "1", "--json", "-"];
+    let printed = run(&scratch, &repo, &plan).exits(exit::OK).text();
+    assert_eq!(printed.lines().count(), 4);
+    for line in printed.lines() {
+        serde_json::from_str::<Value>(line).expect("a record");
+    }
+    run(&scratch, &repo, &[&plan[..], &["--markdown", "-"]].concat()).exits(exit::USAGE);
 }
 
 /// A session that was stopped in its second block leaves the first part of the records of a whole one.
@@ -116,18 +205,18 @@ fn resumes_where_it_stopped() {
     let before = fs::read(&file).expect("the records");
     for (options, expected) in [
         (&["--codec", "zstd:6", "--workload", "diff:raw", "--blocks", "3"][..], "variant at its turn: expected zstd:6"),
-        (&["--codec", "zstd:5", "--blocks", "3"][..], "workload: expected traverse, found diff:raw"),
+        (&["--blocks", "3"][..], "workload: expected traverse, found diff:raw"),
         (
             &["--codec", "zstd:5", "--workload", "diff:raw", "--seed", "8", "--blocks", "3"][..],
             "seed: expected 8, found 7",
         ),
     ] {
         let refused = resume(options).exits(exit::USAGE);
-        assert!(refused.error_line().contains(expected), "{}", refused.stderr);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     }
     let other = Fixture::get("bare").repo();
     let refused = run(&scratch, &other, &[&with(&["3"])[..], &["--resume", text(&file)]].concat()).exits(exit::USAGE);
-    assert!(refused.error_line().contains("fingerprint"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("fingerprint"), "{}", refused.stderr);
     assert_eq!(fs::read(&file).expect("the records"), before, "a file that cannot be resumed is left as it is");
     fs::write(&file, "{\"schema\":2}\n").expect("a file");
     assert!(resume(&with(&["3"])).exits(exit::FAILURE).error_line().contains("line 1"));

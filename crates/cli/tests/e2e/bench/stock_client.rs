@@ -49,7 +49,7 @@ fn each_workload_has_rows_for_each_variant_and_client() {
     let file = scratch.join("records.jsonl");
     let codecs = ["--codec", "zlib:6", "--codec", "zstd:3", "--codec", "lz4", "--codec", "store"];
     let mut options = [&codecs[..], &["--client", "stock", "--zlib", "zlib-rs,libdeflate", "--blocks", "1"]].concat();
-    options.extend(["--commits", "2", "--json", text(&file)]);
+    options.extend(["--commits", "2", "--force", "--json", text(&file)]);
     let reading =
         ["checkout", "traverse", "diff:raw", "diff:pickaxe=a", "diff:patch", "sizes", "cat-all", "fsck"].as_slice();
     let writing = ["repack", "repack:incremental"];
@@ -100,7 +100,7 @@ fn compares_both_clients_and_report_agrees() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("records.jsonl");
     let options = ["--client", "both", "--codec", "zstd:3", "--workload", "traverse", "--caches", "off,forge"];
-    let options = [&options[..], &["--blocks", "2", "--json", text(&file)]].concat();
+    let options = [&options[..], &["--blocks", "2", "--force", "--json", text(&file)]].concat();
     let table = run(&scratch, &repo, &options).exits(exit::OK).text();
     let side_by_side = "in-process and by commands: CPU time ratios";
     assert!(table.contains(side_by_side) && table.contains(", by stock git"), "{table}");
@@ -108,7 +108,7 @@ fn compares_both_clients_and_report_agrees() {
     let again = program::repackbench(["report", text(&file)]).exits(exit::OK).text();
     assert_eq!(again, table);
     for form in ["--markdown", "--csv"] {
-        let text = program::repackbench(["report", form, text(&file)]).exits(exit::OK).text();
+        let text = program::repackbench(["report", form, "-", text(&file)]).exits(exit::OK).text();
         assert!(text.contains("zstd:3 · git + library"), "{form}:\n{text}");
     }
     let page = scratch.join("report.html");
@@ -134,7 +134,8 @@ fn variant_can_be_the_source() {
     let before = snapshot::state(&variant);
     let file = scratch.join("records.jsonl");
     let options = ["--client", "stock", "--codec", "lz4", "--workload", "traverse", "--workload", "repack"];
-    run(&scratch, &variant, &[&options[..], &["--blocks", "1", "--json", text(&file)]].concat()).exits(exit::OK);
+    run(&scratch, &variant, &[&options[..], &["--blocks", "1", "--force", "--json", text(&file)]].concat())
+        .exits(exit::OK);
     let rows: BTreeSet<String> = records::read(&file).iter().map(row).collect();
     // Plain git cannot read the variant as found.
     let expected = ["as found library host", "lz4 library host", "zlib:6 library host", "zlib:6 plain host"];

@@ -77,7 +77,7 @@ fn order_without_packs_has_no_effect_and_is_noted() {
     let expected = snapshot::content(&plain);
     for order in ORDERS {
         let (loud, quiet) = (scratch.join(order), scratch.join(&format!("{order}-quiet")));
-        let note = convert(&source, &["--codec", "zstd:3", "--order", order], &loud).error_line();
+        let note = convert(&source, &["--codec", "zstd:3", "--order", order], &loud).stderr;
         let message = format!(": --order {order}: no effect, as nothing is packed");
         assert!(note.contains(&message), "{note}");
         snapshot::assert_same(&snapshot::content(&loud), &expected);
@@ -86,7 +86,7 @@ fn order_without_packs_has_no_effect_and_is_noted() {
     }
     let packed = Fixture::get("history").repo();
     let outcome = convert(&packed, &["--codec", "zstd:3", "--order", "kind"], &scratch.join("packed"));
-    assert_eq!(outcome.stderr, "", "packed objects have an order");
+    assert!(!outcome.stderr.contains("note: "), "packed objects have an order: {}", outcome.stderr);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn loose_objects_beside_packs_convert_to_every_layout() {
     for layout in layouts.into_iter().chain(ORDERS.map(|order| ["--order", order])) {
         let variant = scratch.join(layout[1]);
         let outcome = convert(&source, &[&["--codec", "zlib:9"][..], &layout].concat(), &variant);
-        assert_eq!(outcome.stderr, "", "{layout:?}");
+        assert!(!outcome.stderr.contains("note: "), "{layout:?}: {}", outcome.stderr);
         repackbench([Path::new("verify"), &source, &variant]).exits(exit::OK);
         for workload in REPLAYS {
             assert_eq!(replay(&variant, workload), replay(&source, workload), "{layout:?}, {workload}");

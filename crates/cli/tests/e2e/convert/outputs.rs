@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::program::{self, cached, command, convert, exit, wait_for};
+use crate::support::program::{self, cached, command, convert, exit, text, wait_for};
 use crate::support::{Fixture, Scratch, git, repackbench, snapshot};
 
 #[test]
@@ -29,6 +29,26 @@ fn repository_may_be_the_current_folder() {
         .exits(exit::OK);
     let variant = fixture.folder.join("repo.lz4-1");
     repackbench(["verify".as_ref(), fixture.repo().as_os_str(), variant.as_os_str()]).exits(exit::OK);
+}
+
+#[test]
+fn end_names_readers_the_way_back_and_what_is_next() {
+    let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let out = scratch.join("variant");
+    for (spec, readers, back) in [
+        ("zlib:9", "git, as it is", "repackbench convert --codec zlib:6 OUT"),
+        ("zstd:5,dict=8k", "your git, by: repackbench exec OUT -- git log", "repackbench convert --codec zlib:6 OUT"),
+        ("best-size", "repackbench alone; git has no means for it", "use SOURCE, which is unchanged"),
+    ] {
+        let outcome = program::run(command().args(["convert", "--codec", spec]).arg(&source).arg("-o").arg(&out));
+        let named = |line: &str| line.replace("OUT", text(&out)).replace("SOURCE", text(&source));
+        let expected = format!(
+            "wrote    OUT\nread by  {readers}\nback     {back}\nnext     repackbench bench SOURCE --codec {}\n",
+            if spec.contains('=') { format!("'{spec}'") } else { spec.to_owned() }
+        );
+        assert!(outcome.exits(exit::OK).stderr.ends_with(&named(&expected)), "{spec}");
+        fs::remove_dir_all(&out).expect("the variant");
+    }
 }
 
 #[test]

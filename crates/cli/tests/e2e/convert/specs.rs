@@ -329,7 +329,9 @@ fn rejects_variants_with_bases_as_sources() {
         for codec in ["zlib:6", "zstd:3"] {
             let refused =
                 program::run(command().args(["convert", "--codec", codec]).arg(&variant).arg("-o").arg(&onward));
-            let line = refused.exits(exit::BAD_INPUT).error_line();
+            let refused = refused.exits(exit::BAD_INPUT);
+            assert!(refused.stderr.contains("hint: prefix and patch need the content"), "{}", refused.stderr);
+            let line = refused.error_line();
             assert!(line.contains(&remembered(&variant)), "{line}");
             assert!(line.contains("convert its source instead"), "{line}");
         }
@@ -356,7 +358,7 @@ fn missing_or_damaged_dictionary_is_named() {
             command.args(arguments).arg(&variant);
             match arguments[0] {
                 "verify" => command.arg(&source),
-                "payloads" => command.arg("--export").arg(&out),
+                "payloads" => command.arg("--output").arg(&out),
                 _ => &mut command,
             };
             outcomes.push(program::run(&mut command));

@@ -48,7 +48,7 @@ fn replay(repo: &Path, workload: &str) -> (Option<i32>, Vec<u8>) {
 fn sizes(repositories: &[&Path]) -> Vec<Value> {
     let scratch = Scratch::new();
     let file = scratch.join("sizes.jsonl");
-    program::run(command().args(["size", "--json"]).arg(&file).args(repositories)).exits(exit::OK);
+    program::run(command().args(["size", "--force", "--json"]).arg(&file).args(repositories)).exits(exit::OK);
     records::read(&file).into_iter().map(|mut record| record["size"].take()).collect()
 }
 
@@ -214,7 +214,7 @@ fn btree_is_traced_served_and_exported() {
         assert_eq!(expected.0, Some(exit::OK), "{workload}");
     }
     let folder = scratch.join("payloads");
-    program::run(command().args(["payloads", "--quiet", "--export"]).arg(&folder).arg(&btree)).exits(exit::OK);
+    program::run(command().args(["payloads", "--quiet", "--output"]).arg(&folder).arg(&btree)).exits(exit::OK);
     let listed = fs::read_to_string(folder.join("payloads.tsv")).expect("a list");
     assert!(listed.lines().count() > git::objects(&source).lines().count(), "{listed}");
 }

@@ -30,10 +30,10 @@ pub(super) const LIMITS: &[Limit] = &[
     always("repackbench explain", "--min-run-time", "1ms"),
     always("repackbench alternatives", "--min-run-time", "1ms"),
     always("repackbench experiment", "--min-run-time", "1ms"),
-    always("repackbench serve", "--runs", "1"),
-    always("repackbench experiment", "--runs", "1"),
+    always("repackbench serve", "--blocks", "1"),
+    always("repackbench experiment", "--blocks", "1"),
     // An experiment leaves out jobs that exceed the budget.
-    always("repackbench experiment", "--budget", "1s"),
+    always("repackbench experiment", "--time", "1s"),
     // Other tests use the caches of the machine too.
     unless_given("repackbench experiment", "--keep-caches", ""),
     // Other tests run every workload.
@@ -68,9 +68,9 @@ pub(super) const ONLY_UNDERSTOOD: &[OnlyUnderstood] = &[
     },
     // The examples of EXPERIMENTS.md run each of these experiments. Here a file is in the place of the folder, or a
     // repository is missing.
-    OnlyUnderstood { command: "repackbench experiment zlib-vs-lz4-revlog small large --out lz4", because: OCCUPIED },
-    OnlyUnderstood { command: "repackbench experiment all ripgrep hgrepo --out results", because: OCCUPIED },
-    OnlyUnderstood { command: "repackbench experiment all gitrepo hgrepo --out results", because: OCCUPIED },
+    OnlyUnderstood { command: "repackbench experiment zlib-vs-lz4-revlog small large --output lz4", because: OCCUPIED },
+    OnlyUnderstood { command: "repackbench experiment all ripgrep hgrepo --output results", because: OCCUPIED },
+    OnlyUnderstood { command: "repackbench experiment all gitrepo hgrepo --output results", because: OCCUPIED },
     OnlyUnderstood {
         command: "repackbench experiment zlib-vs-lz4-revlog small large --hg-extension DIR",
         because: "small: not a repository: there is no such file or folder",

@@ -21,7 +21,7 @@ fn result(repo: &Path) -> Value {
     let disk = Scratch::on_disk();
     let file = disk.path().join("result.jsonl");
     let json = file.to_str().expect("a path in UTF-8");
-    experiment(repo, disk.path(), &["--runs", "2", "--json", json]).exits(exit::OK);
+    experiment(repo, disk.path(), &["--blocks", "2", "--json", json]).exits(exit::OK);
     assert_no_copies(disk.path());
     records::read(&file).into_iter().find(|line| line["record"] == "experiment").expect("a result")
 }
@@ -109,7 +109,7 @@ fn compares_first_touches_and_judges_every_claim() {
 fn notes_that_nothing_is_cold_in_memory() {
     let memory = Scratch::in_memory();
     let repo = Fixture::get("history").repo();
-    let text = experiment(&repo, memory.path(), &["--runs", "1"]).exits(exit::OK).text();
+    let text = experiment(&repo, memory.path(), &["--blocks", "1"]).exits(exit::OK).text();
     assert!(text.contains("Nothing was measured cold") && text.contains("would not be cold"), "{text}");
     assert!(text.contains("undecided"), "{text}");
 }

@@ -14,7 +14,7 @@ use crate::support::{Fixture, Scratch, hg_extension};
 fn bench(fixture: &str, options: &[&str], scratch: &Scratch) -> (String, Vec<Value>) {
     let (source, file) = (Fixture::hg(fixture).repo(), scratch.join("records.jsonl"));
     let mut bench = program::bench(scratch);
-    bench.args(["--blocks", "1", "--json"]).arg(&file).args(options).arg(source);
+    bench.args(["--blocks", "1", "--force", "--json"]).arg(&file).args(options).arg(source);
     (program::run(&mut bench).exits(exit::OK).text(), records::read(&file))
 }
 

@@ -189,7 +189,7 @@ impl Subject {
         let censored = before - expected.len();
         for (place, repo) in self.repos.iter().enumerate() {
             let into = self.scratch.join(&format!("into-{place}-{}", changeset.number));
-            let options = ["--rev", &changeset.node, "--into", text(&into)];
+            let options = ["--rev", &changeset.node, "--output", text(&into)];
             let outcome = program::replay(repo, "checkout", &options).exits(exit::OK);
             let (count, said) = (format!("{censored} objects are missing"), outcome.stderr);
             assert!(if censored == 0 { !said.contains("missing") } else { said.contains(&count) }, "{said}");
@@ -385,7 +385,7 @@ fn counts_unfetched_lfs_files_as_missing() {
         }
     }
     let into = scratch.join("into");
-    let outcome = program::replay(&repo, "checkout", &["--into", text(&into)]).exits(exit::OK);
+    let outcome = program::replay(&repo, "checkout", &["--output", text(&into)]).exits(exit::OK);
     assert!(outcome.stderr.contains("1 objects are missing"), "{}", outcome.stderr);
     assert!(into.join("small.txt").exists() && !into.join("moved.txt").exists());
 }

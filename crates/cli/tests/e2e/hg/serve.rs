@@ -14,7 +14,7 @@ use crate::support::{Fixture, Scratch};
 fn pull(repo: &Path, options: &[&str], client: &Path, scratch: &Scratch) {
     let bundle = scratch.join("served.hg");
     let _ = fs::remove_file(&bundle);
-    program::replay(repo, "serve:zlib", &[options, &["--into", text(&bundle)]].concat()).exits(exit::OK);
+    program::replay(repo, "serve:zlib", &[options, &["--output", text(&bundle)]].concat()).exits(exit::OK);
     hg::output(client, [Path::new("unbundle"), &bundle]);
 }
 
@@ -81,8 +81,10 @@ fn rollout_turns_stream_clones_into_pulls() {
     let serve = |options: &[&str]| {
         let json = scratch.join("rollout.json");
         let mut serve = cached(&scratch);
-        serve.args(words("serve --codec lz4 --rollout --runs 1 -q"));
-        let table = program::run(serve.args(options).arg("--json").arg(&json).arg(&source)).exits(exit::OK).text();
+        serve.args(words("serve --codec lz4 --rollout --blocks 1 -q"));
+        let table = program::run(serve.args(options).args(["--force", "--json"]).arg(&json).arg(&source))
+            .exits(exit::OK)
+            .text();
         assert_eq!(table.matches(" % ").count(), 22, "{table}");
         let rollout: Value = serde_json::from_slice(&fs::read(&json).expect("the figures")).expect("JSON");
         let exchanges = rollout["exchanges"].as_array().expect("exchanges").clone();

@@ -71,7 +71,7 @@ fn encode_reproduces_the_stored_bytes() {
     for codec in ["zstd:5", "lz4", "commit=zstd:19,dict=4k,blob=lz4hc:9"] {
         let (variant, export) = (scratch.join(codec), scratch.join(&format!("payloads-{codec}")));
         convert(&repo, codec, &variant);
-        program::run(command().args(["payloads", "-q"]).arg(&variant).arg("--export").arg(&export)).exits(exit::OK);
+        program::run(command().args(["payloads", "-q"]).arg(&variant).arg("--output").arg(&export)).exits(exit::OK);
         let list = fs::read_to_string(export.join("payloads.tsv")).expect("the list of payloads");
         let column = |line: &str, at: usize| line.split('\t').nth(at).expect("a column").to_owned();
         let bytes =
@@ -95,7 +95,7 @@ fn encode_with_bases_reproduces_the_stored_bytes() {
         let mut bench = bench(&scratch);
         let specs = ["zstd:5", "zstd:5,prefix", "zstd:5,prefix,patch,max-chain=2", "zstd:10,dict=4k,patch"];
         bench.args(["--blocks", "1", "--workload", "encode"]).args(each("--codec", &specs));
-        program::run(bench.arg("--json").arg(&file).arg(&repo)).exits(exit::OK);
+        program::run(bench.args(["--force", "--json"]).arg(&file).arg(&repo)).exits(exit::OK);
         let mut sizes = BTreeMap::new();
         for record in records::read(&file) {
             let Some(spec) = record["variant"]["spec"]["typed"].as_str() else { continue };
@@ -116,7 +116,7 @@ fn ingest_writes_loose_objects_that_git_reads() {
     git::output(scratch.path(), ["init", "--quiet", "--bare", "new.git"]);
     let objects = new.join("objects");
     fs::remove_dir_all(&objects).expect("a folder");
-    let options = ["--commits", "5", "--into", text(&objects)];
+    let options = ["--commits", "5", "--output", text(&objects)];
     program::replay(&repo, "ingest", &options).exits(exit::OK);
 
     let commits = git::output(&repo, ["rev-list", "-5", "HEAD"]);

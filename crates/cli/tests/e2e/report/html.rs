@@ -14,7 +14,7 @@ use crate::support::{Fixture, Scratch};
 fn page_of_results(scratch: &Scratch) -> PathBuf {
     let run =
         |arguments: &[&str], files: &[&Path]| program::run(cached(scratch).args(arguments).args(files)).exits(exit::OK);
-    let codecs = ["--quiet", "--codec", "zstd:5", "--codec", "lz4", "--json"];
+    let codecs = ["--quiet", "--codec", "zstd:5", "--codec", "lz4", "--force", "--json"];
     let trace = [&["trace", "--workload", "traverse"][..], &codecs].concat();
     let explain = words("explain --min-run-time 1ms --quiet --workload traverse --codec zstd:5 --blocks 2 --json");
     let mut files = vec![scratch.join("report.html")];

@@ -46,7 +46,7 @@ fn commands_walk_the_chain_once() {
     assert!(longest.contains("199,951"), "{chains}");
 
     let into = scratch.join("out");
-    replay(&repo, "checkout", &["--into", text(&into)]).exits(exit::OK);
+    replay(&repo, "checkout", &["--output", text(&into)]).exits(exit::OK);
     let content = std::fs::read_to_string(into.join("file")).expect("the file");
     assert_eq!(content, format!("{DELTAS:08} is the number of this object in its chain\n"));
     let size = program::run(command().arg("size").arg(&repo)).exits(exit::OK).text();

@@ -76,7 +76,7 @@ fn doubling_deltas_are_rejected_before_decoding() {
     let into = out.to_str().expect("a path");
     let size = 2 * LARGEST;
     for words in [
-        &["replay", "--workload", "checkout", "--into", into][..],
+        &["replay", "--workload", "checkout", "--output", into][..],
         &["replay", "--workload", "checkout:sink"],
         &["replay", "--workload", "cat-all"],
         &["replay", "--workload", "diff:patch"],
@@ -146,7 +146,7 @@ fn large_whole_object_is_streamed_or_rejected() {
             does(&["size"], &[repo], SMALL);
             let out = scratch.join("out");
             let into = out.to_str().expect("a path");
-            refused(&["replay", "--workload", "checkout", "--into", into], &[repo], "", ZEROS as u64);
+            refused(&["replay", "--workload", "checkout", "--output", into], &[repo], "", ZEROS as u64);
             let _ = std::fs::remove_dir(&out);
         }
     }

@@ -116,7 +116,7 @@ fn git_repository_runs_no_program() {
         run(&scratch, &words, &[&repo]).exits(exit::OK);
         trap.is_untouched(&format!("{words:?}"));
     }
-    run(&scratch, &["replay", "--workload", "checkout", "--into", text(&scratch.join("tree"))], &[&repo])
+    run(&scratch, &["replay", "--workload", "checkout", "--output", text(&scratch.join("tree"))], &[&repo])
         .exits(exit::OK);
     trap.is_untouched("replay");
     let rechosen = ["convert", "--quiet", "--rechosen", "--codec", "zstd:3", "-o", text(&scratch.join("rechosen"))]

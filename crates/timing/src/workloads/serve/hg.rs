@@ -135,7 +135,7 @@ impl BundleServer {
             Client::Same => {
                 if !self.is_clone || file.is_some() {
                     let why = "serve:same of a Mercurial repository is a stream clone: it sends all of the store's files, and \
-                               takes no --commits and no --into";
+                               takes no --commits and no --output";
                     return Err(WorkloadError::Refused { why: why.to_owned() });
                 }
                 let (wire_bytes, dictionary_bytes) = self.stream_files()?;

@@ -19,7 +19,7 @@ fn bench(scratch: &Scratch, repo: &Path, options: &[&str]) -> Outcome {
 #[track_caller]
 fn compares(scratch: &Scratch, repo: &Path, workloads: &[&str], options: &[&str], rows: &[&str]) {
     let file = scratch.join("records.jsonl");
-    let own = ["--hg-extension", text(hg_extension::folder()), "--blocks", "1", "--json", text(&file)];
+    let own = ["--hg-extension", text(hg_extension::folder()), "--blocks", "1", "--force", "--json", text(&file)];
     let options = [&own[..], &each("--workload", workloads), options].concat();
     let table = bench(scratch, repo, &options).exits(exit::OK).text();
     for row in rows {

@@ -40,7 +40,7 @@ fn forged(scratch: &Scratch, paths: &[&str]) -> PathBuf {
 
 #[track_caller]
 fn checked_out(repo: &Path, into: &Path) -> Outcome {
-    program::replay(repo, "checkout", &["--into", text(into)])
+    program::replay(repo, "checkout", &["--output", text(into)])
 }
 
 /// An hgrc from an untrusted history could run programs.

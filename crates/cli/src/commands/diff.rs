@@ -1,4 +1,4 @@
-//! `repackbench compare`.
+//! `repackbench diff`.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -9,7 +9,7 @@ use repackbench_report::sections;
 
 use crate::{
     failure::{FAILED, Failure, REGRESSION},
-    options::Percent,
+    options::{Percent, WHAT},
     output::{print_article, record_file},
 };
 
@@ -24,11 +24,11 @@ use crate::{
 /// is beyond it (fewer than 6 blocks give none); or if the newer results lack something.
 ///
 /// Examples:
-///   repackbench compare before.jsonl after.jsonl
-///   repackbench compare main.jsonl branch.jsonl --gate 3%
+///   repackbench diff before.jsonl after.jsonl
+///   repackbench diff main.jsonl branch.jsonl --gate 3%
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct CompareArguments {
+pub(crate) struct DiffArguments {
     /// Older results.
     pub(crate) old: PathBuf,
 
@@ -36,18 +36,18 @@ pub(crate) struct CompareArguments {
     pub(crate) new: PathBuf,
 
     /// Exit with 3 if something got worse by more than this.
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", help_heading = WHAT)]
     pub(crate) gate: Option<Percent>,
 
     /// Compare absolute times, for results of one machine.
-    #[arg(long)]
+    #[arg(long, help_heading = WHAT)]
     pub(crate) absolute: bool,
 }
 
 /// The smallest difference to mention if there is no gate, as a share of 1.
 const NOTABLE: f64 = 0.03;
 
-pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
+pub(crate) fn run(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     let (old, new) = (record_file::read(&arguments.old)?, record_file::read(&arguments.new)?);
     let measure = if arguments.absolute { Measure::Time } else { Measure::RatioToBaseline };
     let change = compare_results(&old, &new, measure);

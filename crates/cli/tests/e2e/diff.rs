@@ -1,4 +1,4 @@
-//! `repackbench compare`.
+//! `repackbench diff`.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::support::{Fixture, Scratch, repackbench};
 
 #[track_caller]
 fn run(old: &Path, new: &Path, options: &[&str]) -> Outcome {
-    repackbench([&["compare", text(old), text(new)], options].concat())
+    repackbench([&["diff", text(old), text(new)], options].concat())
 }
 
 /// The records with made-up times, as those measured on a busy machine may show no difference. The times and the size

@@ -1,4 +1,4 @@
-//! `compare`: the output for two files of results.
+//! `diff`: the output for two files of results.
 
 use super::command;
 use super::golden_file::assert_text;
@@ -13,7 +13,7 @@ macro_rules! comparisons {
         $(
             #[test]
             fn $name() {
-                let outcome = run(command().arg("compare").args($words)).exits($code);
+                let outcome = run(command().arg("diff").args($words)).exits($code);
                 assert_eq!(outcome.stderr, "");
                 assert_text(stringify!($name), "plain", &outcome.text());
             }

@@ -1,0 +1,111 @@
+//! The file of records that a command writes.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::Path,
+};
+
+use clap::Args;
+
+use super::{Destination, destination};
+use crate::{
+    failure::{FAILED, Failure, USAGE},
+    output::{cannot_create, create},
+};
+
+/// The file of records, and what to do if it exists.
+#[derive(Debug, Args)]
+pub(crate) struct RecordArguments {
+    /// Write every record to FILE, one line of JSON each; - is stdout.
+    ///
+    /// `report` and `diff` read the file. With -, the tables are left out. A FILE that exists is refused, unless
+    /// --append or --force says what to do with it.
+    #[arg(long, value_name = "FILE", value_parser = destination(), group = "record_file", help_heading = super::OUTPUT)]
+    pub(crate) json: Option<Destination>,
+
+    /// Add to the FILE of --json if it exists.
+    #[arg(long, requires = "record_file", conflicts_with = "force", help_heading = super::OUTPUT)]
+    pub(crate) append: bool,
+
+    /// Replace the FILE of --json if it exists.
+    #[arg(long, requires = "record_file", help_heading = super::OUTPUT)]
+    pub(crate) force: bool,
+}
+
+/// A file or stdout that records are written to.
+pub(crate) type RecordWriter = Box<dyn Write + Send>;
+
+impl RecordArguments {
+    /// Rejects a file with content that neither --append nor --force mentions. Commands call this before any work.
+    /// `can_resume` says whether the command has --resume.
+    pub(crate) fn check(&self, can_resume: bool) -> Result<(), Failure> {
+        match self.json.as_ref().and_then(Destination::file) {
+            Some(path) => self.check_file(path, can_resume),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`RecordArguments::check`], for the file of records at `path`.
+    pub(crate) fn check_file(&self, path: &Path, can_resume: bool) -> Result<(), Failure> {
+        if self.append || self.force {
+            return Ok(());
+        }
+        let resume = match can_resume {
+            true => format!("--resume {} continues its session, ", path.display()),
+            false => String::new(),
+        };
+        refuse_existing(path, &format!("{resume}--append adds records to it, --force replaces it"))
+    }
+
+    /// Whether records go to stdout, so that nothing else may.
+    pub(crate) fn take_stdout(&self) -> bool {
+        self.json == Some(Destination::Stdout)
+    }
+
+    /// Opens the file of --json, if there is one.
+    pub(crate) fn open(&self) -> Result<Option<RecordWriter>, Failure> {
+        match &self.json {
+            None => Ok(None),
+            Some(Destination::Stdout) => Ok(Some(Box::new(io::stdout()))),
+            Some(Destination::File(path)) => self.open_file(path).map(Some),
+        }
+    }
+
+    /// Opens the file at `path` as --append and --force say.
+    pub(crate) fn open_file(&self, path: &Path) -> Result<RecordWriter, Failure> {
+        self.check_file(path, false)?;
+        match self.append {
+            true => Ok(Box::new(open_at_end(path)?)),
+            false => Ok(Box::new(create(path)?)),
+        }
+    }
+}
+
+/// Rejects a file with content at `path`; `hint` says how to go on.
+pub(crate) fn refuse_existing(path: &Path, hint: &str) -> Result<(), Failure> {
+    match has_content(path) {
+        true => Err(Failure::new(USAGE, format!("{}: the file exists", path.display())).with_hint(hint)),
+        false => Ok(()),
+    }
+}
+
+/// Whether there is a regular file with content at `path`. Devices and pipes keep nothing that could be lost.
+fn has_content(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0)
+}
+
+/// Opens the file at `path` for appending. Its last line has to be complete, or the next record would be joined to it.
+fn open_at_end(path: &Path) -> Result<File, Failure> {
+    let cannot = |error| cannot_create(path, &error);
+    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(cannot)?;
+    if has_content(path) {
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last)).map_err(cannot)?;
+        if last != *b"\n" {
+            let why = format!("{}: the last line is incomplete, so --append cannot add to the file", path.display());
+            return Err(Failure::new(FAILED, why));
+        }
+    }
+    Ok(file)
+}
