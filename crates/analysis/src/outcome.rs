@@ -28,14 +28,17 @@ impl Outcome<'_> {
         times.chain(self.size).fold(0.0, f64::max)
     }
 
-    /// Whether `other` is at least as good in size and every workload, and better in one of them.
+    /// Whether `other` is at least as small, and clearly takes less time in every workload: its intervals end before
+    /// those of this variant begin.
     pub fn is_dominated_by(&self, other: &Outcome<'_>) -> bool {
-        let pairs = || {
-            let times = (0..self.rows.len()).map(|index| (self.time_ratio(index), other.time_ratio(index)));
-            times.chain([(self.size, other.size)])
+        let interval =
+            |outcome: &Outcome<'_>, index: usize| outcome.rows.get(index).copied().flatten()?.ratio?.interval;
+        let is_slower = |index| match (interval(self, index), interval(other, index)) {
+            (Some(own), Some(other)) => other.high < own.low,
+            _ => false,
         };
-        pairs().all(|pair| matches!(pair, (Some(own), Some(other)) if other <= own))
-            && pairs().any(|pair| matches!(pair, (Some(own), Some(other)) if other < own))
+        let is_no_smaller = matches!((self.size, other.size), (Some(own), Some(other)) if other <= own);
+        is_no_smaller && !self.rows.is_empty() && (0..self.rows.len()).all(is_slower)
     }
 }
 

@@ -12,7 +12,6 @@ use crate::{
     output::{
         print, record_file,
         result_output::{OutputArguments, ResultOutput},
-        style,
     },
 };
 
@@ -62,7 +61,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     if arguments.json {
         print(&json(&results).map_err(|error| Failure::new(FAILED, error.to_string()))?)?;
     } else {
-        output.print(&results, &text(&sections::document(&results), style()))?;
+        output.print(&results, &text(&sections::document(&results), output.style()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

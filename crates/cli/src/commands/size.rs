@@ -14,7 +14,6 @@ use crate::{
     output::{
         command_line, create,
         result_output::{OutputArguments, ResultOutput},
-        style,
     },
     repository::{name_of, open_whole, print_notes},
 };
@@ -71,6 +70,6 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
     }
     output.write(&results)?;
     let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
-    output.print(&results, &articles_text(&[sections::sizes(&sizes)], style()))?;
+    output.print(&results, &articles_text(&[sections::sizes(&sizes)], output.style()))?;
     Ok(ExitCode::SUCCESS)
 }

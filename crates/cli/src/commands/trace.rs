@@ -31,7 +31,6 @@ use crate::{
         command_line, create, print_article,
         record_file::RecordFile,
         result_output::{OutputArguments, ResultOutput},
-        style,
     },
     progress::Bar,
     repository::{name_of, open, print_notes, print_orders_without_effect},
@@ -197,7 +196,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
     }
     let results = Results { traces: records, ..Results::default() };
     output.write(&results)?;
-    output.print(&results, &articles_text(&sections::traces(&results.traces), style()))?;
+    output.print(&results, &articles_text(&sections::traces(&results.traces), output.style()))?;
     Ok(ExitCode::SUCCESS)
 }
 

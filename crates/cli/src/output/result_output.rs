@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use repackbench_analysis::Results;
-use repackbench_report::{csv, html_report, markdown, sections, svg_files, text};
+use repackbench_report::{Style, csv, html_report, markdown, sections, svg_files, text};
 use repackbench_timing::{BenchError, bench::Measured};
 
 use super::{atomic_file::AtomicFile, cannot_create, cannot_write, print, style};
@@ -30,6 +30,11 @@ pub(crate) struct OutputArguments {
     /// size.
     #[arg(long)]
     pub(crate) csv: bool,
+
+    /// Print method and conditions below the tables too: what was compared and checked, caches, and disturbances. Markdown
+    /// and HTML always have them.
+    #[arg(long)]
+    pub(crate) details: bool,
 }
 
 /// Where results go, created before there are any.
@@ -46,6 +51,11 @@ impl<'a> ResultOutput<'a> {
             fs::create_dir_all(folder).map_err(|error| cannot_create(folder, &error))?;
         }
         Ok(ResultOutput { arguments, html })
+    }
+
+    /// The style of stdout with the chosen details.
+    pub(crate) fn style(&self) -> Style {
+        Style { is_detailed: self.arguments.details, ..style() }
     }
 
     /// Writes the files.
@@ -80,7 +90,7 @@ impl<'a> ResultOutput<'a> {
         if !records.is_empty() || failures.is_empty() {
             let results = Results::from_runs(records);
             self.write(&results)?;
-            self.print(&results, &text(&sections::document(&results), style()))?;
+            self.print(&results, &text(&sections::document(&results), self.style()))?;
         }
         finish_session(is_interrupted, &failures)
     }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     document::{Column, Table},
     number::{four_decimals, or_dash, ratio_cell, time_ratio},
-    sections::explanations::factor_name,
+    sections::{explanations::factor_name, names::workload_name},
 };
 
 /// One figure for each explanation.
@@ -46,7 +46,7 @@ fn figure(explanation: &Explanation, is_alone: bool) -> Option<Figure> {
     let figure = Figure {
         id: common::id(ChartKind::Factors, &explanation.repository, is_alone, &what),
         section: ChartKind::Factors,
-        title: format!("Effect of {} on the time of {workload}, {}", explanation.codec, common::name(&explanation.repository)),
+        title: format!("Effect of {} on the time of {}, {}", explanation.codec, workload_name(&explanation.workload), common::name(&explanation.repository)),
         description: description(explanation),
         notes: vec![
             "Each bar is a step between two variants that differ in one thing. It begins where the previous bar ends. Steps are factors, and equal lengths are equal factors.".to_owned(),

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     document::{Column, Table},
     number::{four_decimals, percent, ratio_cell, share, single_time, time_ratio},
+    sections::names::workload_name,
 };
 
 /// The maximum number of points in one drawing; more are thinned.
@@ -97,7 +98,7 @@ fn figure(
     let figure = Figure {
         id: common::id(ChartKind::Noise, &comparison.repository, is_alone, &comparison.workload.name),
         section: ChartKind::Noise,
-        title: format!("Noise and drift of {workload}, {}", common::place_name(place)),
+        title: format!("Noise and drift of {}, {}", workload_name(&comparison.workload), common::place_name(place)),
         description: noise.description(),
         notes: noise.notes(),
         workload: Some(workload),

@@ -12,7 +12,10 @@ use super::{
 use crate::{
     document::{Column, Table},
     number::{four_decimals, or_dash, percent, ratio_cell, single_time, time_ratio},
-    sections::{comparisons::verdict, names::variant_name},
+    sections::{
+        comparisons::verdict,
+        names::{variant_name, workload_name},
+    },
 };
 
 /// With more rows, each workload has its own figure.
@@ -72,7 +75,7 @@ fn panel(comparison: &WorkloadComparison) -> Panel {
         comparison.noise.as_ref().filter(|noise| is_positive(noise.ratio)).map(|noise| noise_row(comparison, noise)),
     );
     let band = comparison.noise_floor.map(|floor| (1.0 / (1.0 + floor), 1.0 + floor));
-    Panel { heading: comparison.workload.to_string(), band, own_scale: false, rows }
+    Panel { heading: workload_name(&comparison.workload), band, own_scale: false, rows }
 }
 
 fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row {
@@ -80,7 +83,7 @@ fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row 
     let estimate = row.ratio.as_ref();
     let shapes = estimate.map(shapes(look)).unwrap_or_default();
     let words = verdict::words(comparison, row);
-    let mut tip = vec![format!("{label}: {}", comparison.workload)];
+    let mut tip = vec![format!("{label}: {}", workload_name(&comparison.workload))];
     tip.extend(estimate.map(|estimate| format!("time ratio {}", ratio_cell(estimate))));
     tip.push(format!("median {}, {} runs", single_time(row.compared_median), row.runs));
     tip.extend((!words.is_empty()).then(|| words.clone()));
@@ -95,8 +98,8 @@ fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row 
 /// The verdict, short enough for a phone.
 fn short(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     match row.verdict {
-        Some(Verdict::Inconclusive) => "inconclusive".to_owned(),
-        _ => verdict::words(comparison, row),
+        Some(Verdict::Same) => verdict::words(comparison, row),
+        _ => verdict::short_words(comparison, row),
     }
 }
 
@@ -115,7 +118,7 @@ fn shapes(look: Look) -> impl Fn(&RatioEstimate) -> Vec<Shape> {
 fn noise_row(comparison: &WorkloadComparison, noise: &RatioEstimate) -> Row {
     let floor = verdict::noise_words(comparison);
     let tip = vec![
-        format!("the baseline against itself (A / A'): {}", comparison.workload),
+        format!("the baseline against itself (A / A'): {}", workload_name(&comparison.workload)),
         format!("time ratio {}", ratio_cell(noise)),
         floor.clone(),
     ];
@@ -153,7 +156,7 @@ fn description(comparisons: &[&WorkloadComparison]) -> String {
         if let (Some(best), Some(worst)) = (best, worst) {
             text.push_str(&format!(
                 " {}: fastest {} at {}, slowest {} at {}.",
-                comparison.workload,
+                workload_name(&comparison.workload),
                 variant_name(&best.variant),
                 time_ratio(ratio(&best)),
                 variant_name(&worst.variant),
@@ -199,7 +202,7 @@ fn table(comparisons: &[&WorkloadComparison]) -> Table {
         };
         let (low, high) = (end(|interval| interval.low), end(|interval| interval.high));
         let ratio = four_decimals(estimate.ratio);
-        [comparison.workload.to_string(), label.to_owned(), ratio, low, high, estimate.pairs.to_string(), words]
+        [workload_name(&comparison.workload), label.to_owned(), ratio, low, high, estimate.pairs.to_string(), words]
     };
     for comparison in comparisons {
         for row in &comparison.rows {

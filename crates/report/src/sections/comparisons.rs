@@ -7,10 +7,13 @@ pub(crate) mod verdict;
 
 use std::time::Duration;
 
-use repackbench_analysis::{ResultSource, by_source};
+use repackbench_analysis::{ResultSource, blocks_for_verdicts, by_source};
 use repackbench_records::{ComparedTime, ModelledDevice, RatioEstimate, Role, VariantComparison, WorkloadComparison};
 
-use super::{names::variant_name, published, source};
+use super::{
+    names::{variant_name, workload_name},
+    published, source,
+};
 use crate::{
     document::{Article, Block, Cell, Column, Table, plain_text},
     number::{TimeScale, counted, megabytes, or_dash, rate, ratio_cell, size_ratio},
@@ -28,7 +31,7 @@ pub fn comparisons(comparisons: &[WorkloadComparison]) -> Vec<Article> {
 fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Article {
     let title = source::name(of);
     let of_workload = |comparison: &&WorkloadComparison| {
-        table_of(&[comparison], &Columns::narrow(comparison)).captioned(comparison.workload.to_string())
+        table_of(&[comparison], &Columns::narrow(comparison)).captioned(workload_name(&comparison.workload))
     };
     let mut table = table_of(comparisons, &Columns::of(comparisons));
     table.caption = format!("Every variant of {title} in every workload");
@@ -38,7 +41,7 @@ fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Articl
         workload: None,
         title,
         heading: source::heading(of),
-        blocks: vec![Block::Table(table), Block::Notes(notes(comparisons))],
+        blocks: vec![Block::Table(table), Block::Notes(warnings(comparisons)), Block::Details(notes(comparisons))],
     }
 }
 
@@ -92,9 +95,9 @@ impl Columns {
 
     /// The columns of a table of one workload on a narrow screen.
     fn narrow(comparison: &WorkloadComparison) -> Self {
-        use ColumnKind::{Compared, Ratio, SizeRatio, Variant, VerdictWord};
+        use ColumnKind::{Compared, Ratio, Variant, VerdictWord, Wall};
         let columns = Columns::of(&[comparison]);
-        Columns { columns: vec![Variant, Compared, Ratio, VerdictWord, SizeRatio], ..columns }
+        Columns { columns: vec![Variant, Compared, Wall, Ratio, VerdictWord], ..columns }
     }
 
     fn headers(&self) -> Vec<Column> {
@@ -102,7 +105,7 @@ impl Columns {
             ColumnKind::Workload => Column::words("workload"),
             ColumnKind::Variant => Column::words("variant"),
             ColumnKind::Compared => Column::numbers(if self.is_cpu { "CPU" } else { "time" }),
-            ColumnKind::Wall => Column::numbers("wall"),
+            ColumnKind::Wall => Column::numbers("elapsed"),
             ColumnKind::Throughput => Column::numbers("runs/s"),
             ColumnKind::Ratio => Column::words(if self.is_cpu { "CPU ratio" } else { "time ratio" }),
             ColumnKind::Verdict | ColumnKind::VerdictWord => Column::words("verdict"),
@@ -129,14 +132,14 @@ fn workload_rows(table: &mut Table, columns: &Columns, comparison: &WorkloadComp
         let cells = columns.cells(|kind| match kind {
             // Only the first row names the workload.
             ColumnKind::Workload if number > 0 => Cell::default(),
-            ColumnKind::Workload => comparison.workload.to_string().into(),
+            ColumnKind::Workload => workload_name(&comparison.workload).into(),
             ColumnKind::Variant => variant_name(&row.variant).into(),
             ColumnKind::Compared => scale.show(row.compared_median).into(),
             ColumnKind::Wall => scale.show(row.wall_median).into(),
             ColumnKind::Throughput => throughput(comparison.jobs, row.wall_median).into(),
             ColumnKind::Ratio => ratio_of(row).into(),
             ColumnKind::Verdict => verdict::cell(comparison, row),
-            ColumnKind::VerdictWord => row.verdict.map_or_else(Cell::default, |_| verdict::word_cell("", row.verdict)),
+            ColumnKind::VerdictWord => verdict::short_cell(comparison, row),
             ColumnKind::Size => megabytes(row.size.total_bytes).into(),
             ColumnKind::SizeRatio => or_dash(baseline_size, |of| size_ratio(row.size.total_bytes, of)).into(),
             ColumnKind::Modelled(number) => {
@@ -172,7 +175,19 @@ fn ratio_of(row: &VariantComparison) -> String {
     }
 }
 
-/// The notes below a table.
+/// What a reader has to know before using the figures. May be empty.
+fn warnings(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+    let mut warnings = verdict::warnings(comparisons);
+    warnings.extend(comparisons.iter().filter_map(|comparison| missing_note(comparison)));
+    if comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| !row.variant.checksum) {
+        warnings.push(
+            "checksum=no: reading checks nothing, so the baseline does more work. For experiments only.".to_owned(),
+        );
+    }
+    warnings
+}
+
+/// The method and its conditions, below a table.
 fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = vec![
         compared_time_note(comparisons),
@@ -190,14 +205,6 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     notes.extend(published_notes(comparisons));
     notes.extend(interval_note(comparisons));
     notes.extend(no_ratio_note(comparisons));
-    for comparison in comparisons {
-        notes.extend(missing_note(comparison));
-    }
-    if comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| !row.variant.checksum) {
-        notes.push(
-            "checksum=no: reading checks nothing, so the baseline does more work. For experiments only.".to_owned(),
-        );
-    }
     notes
 }
 
@@ -234,7 +241,8 @@ fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
     if cpu.is_empty() {
         return "The compared time is elapsed time.".to_owned();
     }
-    let names: Vec<String> = elapsed.iter().map(|comparison| plain_text(&comparison.workload.to_string())).collect();
+    let names: Vec<String> =
+        elapsed.iter().map(|comparison| plain_text(&workload_name(&comparison.workload))).collect();
     format!("The compared time is elapsed time for {}, otherwise CPU time. {}", names.join(", "), cpu_note(&cpu))
 }
 
@@ -242,7 +250,7 @@ fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
 fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
     let names = |times: &[ComparedTime]| {
         let of_times = comparisons.iter().filter(|comparison| times.contains(&comparison.compared_time));
-        of_times.map(|comparison| plain_text(&comparison.workload.to_string())).collect::<Vec<String>>()
+        of_times.map(|comparison| plain_text(&workload_name(&comparison.workload))).collect::<Vec<String>>()
     };
     let without_writing = names(&[ComparedTime::CpuWithoutWriting]);
     let user = names(&[ComparedTime::User, ComparedTime::UserOfCommand]);
@@ -281,7 +289,7 @@ fn clocks_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     times.dedup();
     Some(format!(
         "{} was measured by {}, in this order: these are different clocks, which are not compared with each other.",
-        plain_text(&older.workload.to_string()),
+        plain_text(&workload_name(&older.workload)),
         times.join(" and by ")
     ))
 }
@@ -303,8 +311,8 @@ fn interval_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     });
     let without_interval: Vec<&RatioEstimate> = estimates.filter(|estimate| estimate.interval.is_none()).collect();
     let fewest = without_interval.iter().map(|estimate| estimate.pairs).min()?;
-    let blocks = counted(fewest as u64, "block", "blocks");
-    Some(format!("A ratio without an interval comes from too few blocks ({blocks}; 6 are needed for 95 %)."))
+    let (blocks, needed) = (counted(fewest as u64, "block", "blocks"), blocks_for_verdicts(1));
+    Some(format!("A ratio without an interval comes from too few blocks ({blocks}; {needed} are needed for 95 %)."))
 }
 
 fn no_ratio_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
@@ -319,7 +327,7 @@ fn missing_note(comparison: &WorkloadComparison) -> Option<String> {
     let counts = comparison.rows.iter().filter_map(|row| row.counts.get(MISSING));
     let missing = counts.max().copied().filter(|&count| count > 0)?;
     let objects = if missing == 1 { "object was" } else { "objects were" };
-    Some(format!("{}: {missing} missing {objects} skipped.", plain_text(&comparison.workload.to_string())))
+    Some(format!("{}: {missing} missing {objects} skipped.", plain_text(&workload_name(&comparison.workload))))
 }
 
 #[cfg(test)]

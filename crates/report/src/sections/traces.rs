@@ -9,6 +9,7 @@ use super::source;
 use crate::{
     document::{Article, Block, Column, Table, plain_text},
     number::{megabytes, or_dash, single_time, thousands, time_ratio},
+    sections::names::workload_name,
 };
 
 /// The traces of each workload on several variants: pages by file, accesses by purpose, and modelled times; then the
@@ -32,9 +33,9 @@ fn article(first: &TraceRecord, records: &[TraceRecord]) -> Article {
         heading: format!(
             "{}, {}",
             source::heading(&ResultSource::of_repository(&first.repository)),
-            plain_text(&workload)
+            plain_text(&workload_name(&first.workload))
         ),
-        title: format!("{workload}, {}", first.repository.name),
+        title: format!("{}, {}", workload_name(&first.workload), first.repository.name),
         workload: Some(workload),
         blocks: tables.into_iter().map(Block::Table).collect(),
     }

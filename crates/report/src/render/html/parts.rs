@@ -93,6 +93,8 @@ pub(super) enum PageBlock {
     Table(PageTable),
     /// Sentences.
     Notes(Vec<String>),
+    /// Sentences that are folded away.
+    Details(Vec<String>),
 }
 
 impl PageArticle {
@@ -103,7 +105,9 @@ impl PageArticle {
                 let footer = (!table.footer.is_empty()).then(|| PageBlock::Notes(table.footer.clone()));
                 [PageBlock::Table(PageTable::from(table))].into_iter().chain(footer).collect()
             }
+            Block::Notes(notes) | Block::Details(notes) if notes.is_empty() => Vec::new(),
             Block::Notes(notes) => vec![PageBlock::Notes(notes.clone())],
+            Block::Details(notes) => vec![PageBlock::Details(notes.clone())],
         });
         PageArticle {
             repository: article.repository.clone(),
