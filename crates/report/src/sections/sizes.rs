@@ -37,7 +37,19 @@ pub fn sizes(sizes: &[SizeRecord]) -> Article {
     let forms = stored_forms(sizes).map(Block::Table);
     let growth = (!growth.is_empty()).then_some(Block::Notes(growth));
     // The totals come last, where a terminal shows them.
-    Article::of(forms.into_iter().chain(growth).chain([Block::Table(bytes_by_kind(sizes))]))
+    let totals = (sizes.len() > 2).then(|| Block::Table(totals(sizes)));
+    Article::of(forms.into_iter().chain(growth).chain([Block::Table(bytes_by_kind(sizes))]).chain(totals))
+}
+
+/// A line for each of several repositories: the total, and its ratio to the first.
+fn totals(sizes: &[SizeRecord]) -> Table {
+    let columns = [Column::words("repository"), Column::points("total MB"), Column::numbers("ratio")];
+    let mut table = Table::new(columns).captioned("Total bytes; ratios are to the first repository");
+    let first = sizes.first().map_or(0, |size| size.total_bytes);
+    for size in sizes {
+        table.row([size.label.clone(), megabytes(size.total_bytes), size_ratio(size.total_bytes, first)]);
+    }
+    table
 }
 
 /// The bytes of each repository: payloads, then stored bytes with their total.
@@ -71,6 +83,7 @@ pub(super) fn stored_forms(sizes: &[SizeRecord]) -> Option<Table> {
         columns.extend([Column::numbers("chunks"), Column::points(name)]);
     }
     let mut table = Table::new(columns);
+    table.split = Some(ColumnSplit { fixed: 1, together: 2 });
     for form in forms {
         let cells = sizes.iter().map(|size| size.forms.get(form));
         let cells = cells.flat_map(|of| [thousands(of.chunks), megabytes(of.stored_bytes)]);
@@ -187,6 +200,23 @@ total                       289        261      0.903
   of which loose              0.250      0.250  1.000
 ";
         assert_eq!(format!("\n{text}"), expected, "{text}");
+    }
+
+    #[test]
+    fn several_repositories_end_in_a_line_for_each_total() {
+        let text = size_table(&[sample("as found", 10), sample("zstd:5", 9), sample("lz4", 12)]);
+        let expected = "
+repository  total MB  ratio
+-----------------------------
+as found         289  1.000
+zstd:5           261  0.903
+lz4              345  1.194
+";
+        assert!(text.ends_with(expected), "{text}");
+        let style = crate::Style { width: Some(60), ..crate::Style::PLAIN };
+        let text = crate::articles_text(&[sizes(&[sample("a", 1), sample("b", 1), sample("c", 1)])], style);
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+        assert_eq!(text.matches("\ntotal  ").count(), 2, "{text}");
     }
 
     #[test]
