@@ -87,6 +87,11 @@ impl SectionKind {
         }
     }
 
+    /// Whether it is the answer, which text ends with and a page begins with.
+    pub(crate) fn is_answer(self) -> bool {
+        self == SectionKind::Summary
+    }
+
     /// Whether Markdown folds the section away.
     pub(crate) fn is_folded(self) -> bool {
         !matches!(self, SectionKind::Experiments | SectionKind::Summary)

@@ -1,12 +1,12 @@
 //! The factors of a ratio as steps from 1 to the measured ratio.
 
 use repackbench_analysis::{Results, noise_floor};
-use repackbench_records::{Explanation, Factor, RatioEstimate};
+use repackbench_records::{ComparedTime, Explanation, Factor, RatioEstimate};
 
 use super::{
     ChartKind, Figure, common,
     look::Look,
-    rows::{LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, TIME_RATIO_AXIS},
+    rows::{LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, time_ratio_axis},
     scale::is_positive,
 };
 use crate::{
@@ -38,7 +38,11 @@ fn figure(explanation: &Explanation, is_alone: bool) -> Option<Figure> {
     });
     let chart = RowChart {
         panels: vec![Panel { rows, band, ..Panel::default() }],
-        axis: TIME_RATIO_AXIS,
+        axis: time_ratio_axis(if explanation.compared_time == ComparedTime::Wall {
+            "elapsed time"
+        } else {
+            "CPU time"
+        }),
         legend: legend(explanation),
     };
     let workload = explanation.workload.to_string();

@@ -198,8 +198,14 @@ impl Noise<'_> {
         if !self.pairs.is_empty() {
             let last = self.pairs.iter().map(|pair| pair.block).max().unwrap_or_default();
             let values: Vec<f64> = self.pairs.iter().map(|pair| pair.ratio).collect();
-            let panel =
-                Panel { title: "A / A': the baseline's two runs in each block", x_title: "block", last, top, width };
+            let panel = Panel {
+                title: "A / A': the baseline's two runs in each block",
+                x_title: "block",
+                y_title: "A / A' (log scale)",
+                last,
+                top,
+                width,
+            };
             let (x, y) = panel.draw(&mut drawing, &values, floor);
             self.draw_pairs(&mut drawing, &x, &y);
             bottom = top + panel.height() + 74.0;
@@ -207,7 +213,14 @@ impl Noise<'_> {
         let last = self.runs.iter().map(|run| run.number).max().unwrap_or_default();
         let values: Vec<f64> = self.runs.iter().map(|run| run.of_median).collect();
         let title = "All runs, each divided by its variant's median";
-        let panel = Panel { title, x_title: "runs, in the order in which they were made", last, top: bottom, width };
+        let panel = Panel {
+            title,
+            x_title: "runs, in the order in which they were made",
+            y_title: "multiple (log scale)",
+            last,
+            top: bottom,
+            width,
+        };
         let (x, y) = panel.draw(&mut drawing, &values, None);
         self.draw_runs(&mut drawing, &x, &y);
         (drawing, bottom + panel.height() + 68.0)
@@ -330,6 +343,7 @@ impl Noise<'_> {
 struct Panel {
     title: &'static str,
     x_title: &'static str,
+    y_title: &'static str,
     /// The last number, from 0 on.
     last: usize,
     top: f64,
@@ -369,6 +383,8 @@ impl Panel {
         drawing.line([left, bottom, right, bottom], "axis");
         drawing.line([left, top, left, bottom], "axis");
         drawing.text([f64::midpoint(left, right), bottom + 30.0], Anchor::Middle, "muted", self.x_title);
+        let x_of_title = if self.width == Width::Wide { 14.0 } else { 10.0 };
+        drawing.text_upwards([x_of_title, f64::midpoint(top, bottom)], "muted", self.y_title);
         (x, y)
     }
 }

@@ -6,7 +6,7 @@ use repackbench_records::{RatioEstimate, Role, VariantComparison, Verdict, Workl
 use super::{
     ChartKind, Figure, common,
     look::Look,
-    rows::{LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, TIME_RATIO_AXIS, look_legend},
+    rows::{LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, look_legend, time_ratio_axis},
     scale::is_positive,
 };
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     number::{four_decimals, or_dash, percent, ratio_cell, single_time, time_ratio},
     sections::{
         comparisons::verdict,
+        effects::compared_time,
         names::{variant_name, workload_name},
     },
 };
@@ -48,16 +49,20 @@ fn figure(place: ResultSource<'_>, comparisons: &[&WorkloadComparison], is_alone
         [comparison] => (Some(comparison.workload.to_string()), &*comparison.workload.name),
         _ => (None, ""),
     };
+    let time = compared_time(comparisons);
     let chart = RowChart {
         panels: comparisons.iter().map(|of| panel(of)).collect(),
-        axis: TIME_RATIO_AXIS,
+        axis: time_ratio_axis(time),
         legend: legend(comparisons),
     };
-    let of = workload.as_deref().unwrap_or("all workloads");
+    let of = match comparisons {
+        [comparison] => workload_name(&comparison.workload),
+        _ => "all workloads".to_owned(),
+    };
     let figure = Figure {
         id: common::id(ChartKind::Ratios, place.repository, is_alone, job),
         section: ChartKind::Ratios,
-        title: format!("Time ratios of {of}, {}", common::place_name(&place)),
+        title: format!("Ratios of {time} in {of}, {}", common::place_name(&place)),
         description: description(comparisons),
         notes: notes(comparisons),
         workload: workload.clone(),
@@ -84,7 +89,7 @@ fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row 
     let shapes = estimate.map(shapes(look)).unwrap_or_default();
     let words = verdict::words(comparison, row);
     let mut tip = vec![format!("{label}: {}", workload_name(&comparison.workload))];
-    tip.extend(estimate.map(|estimate| format!("time ratio {}", ratio_cell(estimate))));
+    tip.extend(estimate.map(|estimate| format!("{} ratio {}", compared_time(&[comparison]), ratio_cell(estimate))));
     tip.push(format!("median {}, {} runs", single_time(row.compared_median), row.runs));
     tip.extend((!words.is_empty()).then(|| words.clone()));
     Row {
@@ -119,7 +124,7 @@ fn noise_row(comparison: &WorkloadComparison, noise: &RatioEstimate) -> Row {
     let floor = verdict::noise_words(comparison);
     let tip = vec![
         format!("the baseline against itself (A / A'): {}", workload_name(&comparison.workload)),
-        format!("time ratio {}", ratio_cell(noise)),
+        format!("{} ratio {}", compared_time(&[comparison]), ratio_cell(noise)),
         floor.clone(),
     ];
     Row {
@@ -168,9 +173,11 @@ fn description(comparisons: &[&WorkloadComparison]) -> String {
 }
 
 fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
-    let mut notes = vec![
-        "Each ratio is a variant's time divided by the geometric mean of the baseline's two runs in the same block, with its 95 % interval. Left of 1 is faster.".to_owned(),
-    ];
+    let mut notes = vec![format!(
+        "Each ratio is a variant's {} divided by the geometric mean of the baseline's two runs in the same block, with its 95 % \
+             interval. Left of 1 is less.",
+        compared_time(comparisons)
+    )];
     if comparisons.iter().any(|comparison| comparison.noise_floor.is_some()) {
         notes.push(format!(
             "The grey band is the noise floor: the difference between the baseline's two runs, at least {}. Only ratios outside it \

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style as Ansi};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
-use crate::document::{Align, Article, Block, COLUMN_GAP, Cell, Column, Section, SectionKind, Table, Tone, plain_text};
+use crate::document::{Align, Article, Block, COLUMN_GAP, Cell, Column, Section, Table, Tone, plain_text};
 
 /// The capabilities of the reader's screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ const MIN_WIDTH: usize = 40;
 /// `sections` as text, with an empty line between them. The answer comes last, because a terminal shows the end.
 pub fn text(sections: &[Section], style: Style) -> String {
     let (answer, others): (Vec<&Section>, Vec<&Section>) =
-        sections.iter().partition(|section| section.kind == SectionKind::Summary);
+        sections.iter().partition(|section| section.kind.is_answer());
     let ordered = others.into_iter().chain(answer);
     ordered.map(|section| articles_text(&section.articles, style)).collect::<Vec<_>>().join("\n")
 }
@@ -214,6 +214,7 @@ fn coloured(text: &str, masked: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::SectionKind;
 
     fn two_columns(verdict: &str) -> Table {
         let mut table = Table::new([Column::words("variant"), Column::words("verdict")]);

@@ -7,10 +7,10 @@ use repackbench_records::{RepositoryState, Role, SizeRecord, VariantComparison, 
 
 use super::{
     comparisons::verdict,
-    effects::{Clock, SizeDifference, job_name},
+    effects::{Clock, SizeDifference, compared_time, job_name},
     names::variant_name,
     source,
-    summary::{open_note, time_names},
+    summary::{open_note, quantities},
 };
 use crate::{
     document::Tone,
@@ -28,7 +28,9 @@ pub(crate) struct Answer {
     pub(crate) about: String,
     /// The name of the baseline.
     pub(crate) baseline: String,
-    /// The kinds of time: `CPU and elapsed time`; empty for none.
+    /// What is compared: `size, CPU and elapsed time`; empty for sizes alone.
+    pub(crate) quantities: String,
+    /// The time whose ratios have intervals: `CPU time`; empty for none.
     pub(crate) time: &'static str,
     /// The meaning of question marks.
     pub(crate) note: Option<String>,
@@ -144,7 +146,8 @@ fn answer(of: ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Answer {
         title: source::name(&of),
         about: about(of.repository),
         baseline: baseline.map_or_else(|| "the baseline".to_owned(), |row| row.variant.label().into_owned()),
-        time: time_names(comparisons),
+        quantities: quantities(comparisons),
+        time: compared_time(comparisons),
         note: open_note(comparisons),
         points: points::points(comparisons, &variants, baseline),
         workloads: comparisons.iter().map(|comparison| AnswerColumn::of(comparison)).collect(),
@@ -233,6 +236,7 @@ fn answer_of_sizes(sizes: &[&SizeRecord]) -> Option<Answer> {
         title: "Sizes".to_owned(),
         about: String::new(),
         baseline: first.label.clone(),
+        quantities: String::new(),
         time: "",
         note: None,
         points: points::of_sizes(sizes),

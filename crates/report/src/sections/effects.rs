@@ -166,6 +166,16 @@ impl TimeChange {
     }
 }
 
+/// The compared time of some workloads: `CPU time`, `elapsed time`, or both words.
+pub(crate) fn compared_time(comparisons: &[&WorkloadComparison]) -> &'static str {
+    let clocks = || comparisons.iter().filter_map(|comparison| Clock::of(comparison).first());
+    match (clocks().any(|clock| *clock == Clock::Cpu), clocks().any(|clock| *clock == Clock::Elapsed)) {
+        (true, true) => "CPU or elapsed time",
+        (false, true) => Clock::Elapsed.name(),
+        _ => Clock::Cpu.name(),
+    }
+}
+
 /// A ratio of times in words: `55 % less`, `12 % more`, `3.4 times`.
 pub(crate) fn change_words(ratio: f64) -> String {
     let percent = 100.0 * (ratio - 1.0);

@@ -5,7 +5,7 @@ use repackbench_records::{Role, VariantComparison, Verdict, WorkloadComparison};
 
 use super::{
     comparisons::verdict,
-    effects::{Clock, SizeDifference, job_name, plain_spaces, size_cell, time_effect},
+    effects::{Clock, SizeDifference, compared_time, job_name, plain_spaces, size_cell, time_effect},
     names::variant_name,
     source,
 };
@@ -56,7 +56,7 @@ pub(crate) fn quantities(comparisons: &[&WorkloadComparison]) -> String {
 }
 
 /// The kinds of time that are shown: `CPU and elapsed time`.
-pub(crate) fn time_names(comparisons: &[&WorkloadComparison]) -> &'static str {
+fn time_names(comparisons: &[&WorkloadComparison]) -> &'static str {
     let has = |clock| comparisons.iter().any(|comparison| Clock::of(comparison).contains(&clock));
     match (has(Clock::Cpu), has(Clock::Elapsed)) {
         (true, true) => "CPU and elapsed time",
@@ -190,12 +190,7 @@ fn fastest(candidates: &[&Outcome<'_>], comparisons: &[&WorkloadComparison]) -> 
 fn dominated(candidates: &[&Outcome<'_>], comparisons: &[&WorkloadComparison]) -> Option<String> {
     let is_dominated = |outcome: &&&Outcome<'_>| candidates.iter().any(|other| outcome.is_dominated_by(other));
     let names: Vec<String> = candidates.iter().filter(is_dominated).map(|outcome| plain_name(outcome)).collect();
-    let clocks = comparisons.iter().filter_map(|comparison| Clock::of(comparison).first());
-    let time = match clocks.clone().all(|clock| *clock == Clock::Cpu) {
-        true => Clock::Cpu.name(),
-        false if clocks.clone().all(|clock| *clock == Clock::Elapsed) => Clock::Elapsed.name(),
-        false => "CPU or elapsed time",
-    };
+    let time = compared_time(comparisons);
     let sentence = || {
         let why = format!("another variant is at least as small and takes less {time} in every workload");
         format!("Dominated: {} ({why}).", names.join(", "))

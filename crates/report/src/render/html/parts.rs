@@ -12,6 +12,8 @@ pub(super) struct PageSection {
     /// Unique in the page.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
+    /// Whether it is folded away.
+    pub(super) is_folded: bool,
     pub(super) figures: Vec<PageFigure>,
     pub(super) articles: Vec<PageArticle>,
 }
@@ -19,7 +21,7 @@ pub(super) struct PageSection {
 impl PageSection {
     fn of_figures(kind: ChartKind) -> Self {
         let (id, title) = (kind.slug(), kind.title());
-        PageSection { id, title, figures: Vec::new(), articles: Vec::new() }
+        PageSection { id, title, is_folded: !is_overview(kind), figures: Vec::new(), articles: Vec::new() }
     }
 
     pub(super) fn of(section: &Section) -> Self {
@@ -27,10 +29,16 @@ impl PageSection {
         PageSection {
             id: kind.slug(),
             title: kind.heading(),
+            is_folded: true,
             figures: Vec::new(),
             articles: section.articles.iter().map(PageArticle::of).collect(),
         }
     }
+}
+
+/// Whether charts of this kind belong to the overview beside the answer.
+fn is_overview(kind: ChartKind) -> bool {
+    matches!(kind, ChartKind::SizeTime | ChartKind::Ratios | ChartKind::StoredBytes)
 }
 
 /// A figure, and its data as a table of the page.

@@ -4,7 +4,7 @@
 use repackbench_records::{Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison};
 
 use super::{Point, row_of};
-use crate::sections::effects::{Clock, SizeDifference, change_words, direction, job_name, time_effect};
+use crate::sections::effects::{SizeDifference, change_words, compared_time, direction, job_name, time_effect};
 
 /// A candidate over all workloads.
 struct Candidate<'a> {
@@ -131,14 +131,9 @@ fn gain_and_loss(candidate: &Candidate<'_>, baseline: &str, baseline_bytes: u64)
     points
 }
 
-/// The kind of time that is compared in all of some cells: `CPU time`.
+/// The compared time of some cells: `CPU time`.
 fn time_of(cells: &[Cell<'_>]) -> &'static str {
-    let clocks = cells.iter().filter_map(|cell| Clock::of(cell.comparison).first());
-    match (clocks.clone().all(|clock| *clock == Clock::Cpu), clocks.clone().all(|clock| *clock == Clock::Elapsed)) {
-        (true, _) => Clock::Cpu.name(),
-        (_, true) => Clock::Elapsed.name(),
-        _ => "time",
-    }
+    compared_time(&cells.iter().map(|cell| cell.comparison).collect::<Vec<_>>())
 }
 
 fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> Option<Point> {
