@@ -42,12 +42,17 @@ pub fn text(sections: &[Section], style: Style) -> String {
     let (answer, others): (Vec<&Section>, Vec<&Section>) =
         sections.iter().partition(|section| section.kind.is_answer());
     let ordered = others.into_iter().chain(answer);
-    ordered.map(|section| articles_text(&section.articles, style)).collect::<Vec<_>>().join("\n")
+    joined(ordered.map(|section| articles_text(&section.articles, style)))
 }
 
 /// `articles` as text, with an empty line between them.
 pub fn articles_text(articles: &[Article], style: Style) -> String {
-    articles.iter().map(|article| article_text(article, style)).collect::<Vec<_>>().join("\n")
+    joined(articles.iter().map(|article| article_text(article, style)))
+}
+
+/// Texts with an empty line between them, without those that say nothing.
+fn joined(texts: impl Iterator<Item = String>) -> String {
+    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// The heading and the blocks, with empty lines between them.
@@ -55,11 +60,10 @@ fn article_text(article: &Article, style: Style) -> String {
     let heading = (!article.heading.is_empty()).then(|| style.paragraph(&article.heading));
     let blocks = article.blocks.iter().filter_map(|block| match block {
         Block::Table(table) => Some(table_text(table, style)),
-        Block::Notes(notes) if notes.is_empty() => None,
         Block::Details(_) if !style.is_detailed => None,
         Block::Notes(notes) | Block::Details(notes) => Some(notes.iter().map(|note| style.paragraph(note)).collect()),
     });
-    heading.into_iter().chain(blocks).collect::<Vec<_>>().join("\n")
+    joined(heading.into_iter().chain(blocks))
 }
 
 /// A table as text that fits `style`. If it is too wide, the tables that replace it, or cells of several lines.
@@ -308,7 +312,9 @@ zstd:5   31 % less  same            8 % less
         let article = Article::of([Block::note("One."), Block::Details(vec!["How.".into()])]);
         let style = Style { is_detailed: false, ..Style::PLAIN };
         assert_eq!(articles_text(std::slice::from_ref(&article), style), "One.\n");
-        assert_eq!(articles_text(&[article], Style::PLAIN), "One.\n\nHow.\n");
+        assert_eq!(articles_text(std::slice::from_ref(&article), Style::PLAIN), "One.\n\nHow.\n");
+        let method = Article::of([Block::Details(vec!["How.".into()])]);
+        assert_eq!(articles_text(&[article, method], style), "One.\n", "an article of details alone");
     }
 
     #[test]

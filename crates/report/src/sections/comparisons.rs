@@ -76,38 +76,47 @@ enum ColumnKind {
 struct Columns {
     columns: Vec<ColumnKind>,
     devices: Vec<ModelledDevice>,
-    /// Whether CPU time is compared in all workloads.
-    is_cpu: bool,
+    /// The compared time: `CPU`, `elapsed`, or `time` if it is not the same in all workloads.
+    compared: &'static str,
 }
 
 impl Columns {
     /// All columns. The number of runs per second is shown if several run at once.
     fn of(comparisons: &[&WorkloadComparison]) -> Self {
         use ColumnKind::{Compared, Ratio, Size, SizeRatio, Throughput, Variant, Verdict, Wall, Workload};
-        let mut columns = vec![Workload, Variant, Compared, Wall];
+        let mut columns = vec![Workload, Variant, Compared];
+        columns.extend(comparisons.iter().any(|of| of.compared_time != ComparedTime::Wall).then_some(Wall));
         columns.extend(comparisons.iter().any(|comparison| comparison.jobs > 1).then_some(Throughput));
         columns.extend([Ratio, Verdict, Size, SizeRatio]);
         let devices = modelled::devices(comparisons);
         columns.extend((0..devices.len()).map(ColumnKind::Modelled));
-        let is_cpu = comparisons.iter().all(|comparison| comparison.compared_time != ComparedTime::Wall);
-        Columns { columns, devices, is_cpu }
+        let elapsed = comparisons.iter().filter(|of| of.compared_time == ComparedTime::Wall).count();
+        let compared = match elapsed {
+            0 => "CPU",
+            elapsed if elapsed == comparisons.len() => "elapsed",
+            _ => "time",
+        };
+        Columns { columns, devices, compared }
     }
 
     /// The columns of a table of one workload on a narrow screen.
     fn narrow(comparison: &WorkloadComparison) -> Self {
         use ColumnKind::{Compared, Ratio, Variant, VerdictWord, Wall};
-        let columns = Columns::of(&[comparison]);
-        Columns { columns: vec![Variant, Compared, Wall, Ratio, VerdictWord], ..columns }
+        let all = Columns::of(&[comparison]);
+        let mut columns = vec![Variant, Compared];
+        columns.extend(all.columns.contains(&Wall).then_some(Wall));
+        columns.extend([Ratio, VerdictWord]);
+        Columns { columns, ..all }
     }
 
     fn headers(&self) -> Vec<Column> {
         let header = |kind: &ColumnKind| match kind {
             ColumnKind::Workload => Column::words("workload"),
             ColumnKind::Variant => Column::words("variant"),
-            ColumnKind::Compared => Column::numbers(if self.is_cpu { "CPU" } else { "time" }),
+            ColumnKind::Compared => Column::numbers(self.compared),
             ColumnKind::Wall => Column::numbers("elapsed"),
             ColumnKind::Throughput => Column::numbers("runs/s"),
-            ColumnKind::Ratio => Column::words(if self.is_cpu { "CPU ratio" } else { "time ratio" }),
+            ColumnKind::Ratio => Column::words(format!("{} ratio", self.compared)),
             ColumnKind::Verdict | ColumnKind::VerdictWord => Column::words("verdict"),
             ColumnKind::Size => Column::numbers("size MB"),
             ColumnKind::SizeRatio => Column::numbers("size ratio"),

@@ -1,9 +1,13 @@
 //! Differences from the baseline in words: `2.9 % smaller`, `55 % less CPU time`. Only verdicts count as differences.
 
+use repackbench_analysis::{LEAST_NOISE_FLOOR, noise_floor};
 use repackbench_records::{ComparedTime, RatioEstimate, VariantComparison, Verdict, WorkloadComparison, WorkloadLabel};
 
 use super::names::workload_name;
-use crate::document::{Cell, Tone};
+use crate::{
+    document::{Cell, Tone},
+    number::percent,
+};
 
 /// The difference between two sizes, if it shows at one decimal.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,11 +109,12 @@ impl Clock {
     /// The ratio of a row by this clock, with its verdict.
     pub(crate) fn change_of(self, comparison: &WorkloadComparison, row: &VariantComparison) -> Option<TimeChange> {
         let is_compared = (self == Clock::Elapsed) == (comparison.compared_time == ComparedTime::Wall);
-        let (estimate, verdict) = match is_compared {
-            true => (row.ratio?, row.verdict),
-            false => row.elapsed.map(|elapsed| (elapsed.ratio, elapsed.verdict))?,
-        };
-        Some(TimeChange { estimate, verdict })
+        if is_compared {
+            return Some(TimeChange { estimate: row.ratio?, verdict: row.verdict, floor: comparison.noise_floor });
+        }
+        let elapsed = row.elapsed?;
+        let floor = comparison.elapsed_noise.and_then(|noise| noise.interval).as_ref().map(noise_floor);
+        Some(TimeChange { estimate: elapsed.ratio, verdict: elapsed.verdict, floor })
     }
 
     /// The median time of a row by this clock.
@@ -128,6 +133,8 @@ pub(crate) struct TimeChange {
     pub(crate) estimate: RatioEstimate,
     /// The verdict, if there is one.
     pub(crate) verdict: Option<Verdict>,
+    /// The noise floor, as a part of 1.
+    floor: Option<f64>,
 }
 
 impl TimeChange {
@@ -146,10 +153,19 @@ impl TimeChange {
         change_words(self.estimate.ratio)
     }
 
+    /// The noise floor in percent, if it is so wide that "same" has to name it.
+    fn wide_floor(self) -> Option<String> {
+        let floor = self.floor.filter(|floor| *floor >= 2.0 * LEAST_NOISE_FLOOR)?;
+        Some(percent(floor, 0))
+    }
+
     /// The words as a cell, with a question mark if the runs do not decide.
     pub(crate) fn cell(self) -> Cell {
         match self.verdict {
-            Some(Verdict::Same) => "same".into(),
+            Some(Verdict::Same) => match self.wide_floor() {
+                Some(floor) => format!("same ±{floor}").into(),
+                None => "same".into(),
+            },
             Some(Verdict::Faster) => Cell::toned("", &self.words(), "", Tone::Better),
             Some(Verdict::Slower) => Cell::toned("", &self.words(), "", Tone::Worse),
             Some(Verdict::Inconclusive) | None => format!("{} ?", self.words()).into(),
@@ -159,7 +175,10 @@ impl TimeChange {
     /// `55 % less CPU time`, `3.4 times the CPU time`, `the same CPU time`.
     fn phrase(self, time: &str) -> String {
         match self.verdict {
-            Some(Verdict::Same) => format!("the same {time}"),
+            Some(Verdict::Same) => match self.wide_floor() {
+                Some(floor) => format!("the same {time} within {floor}"),
+                None => format!("the same {time}"),
+            },
             _ if self.estimate.ratio >= 2.0 => format!("{} the {time}", self.words()),
             _ => format!("{} {time}", self.words()),
         }
@@ -266,6 +285,10 @@ mod tests {
             assert_eq!(effect(cpu, elapsed).unwrap(), format!("checkout takes {words}"));
         }
         assert_eq!(effect(1.0, Some((1.0, Verdict::Same))), None);
+        let same = |floor| TimeChange { estimate: estimate(1.0, 0.99, 1.01), verdict: Some(Verdict::Same), floor };
+        assert_eq!(same(Some(0.01)).cell().text, "same");
+        assert_eq!(same(Some(0.06)).cell().text, "same ±6 %");
+        assert_eq!(same(Some(0.06)).phrase("elapsed time"), "the same elapsed time within 6 %");
         assert_eq!(effect(1.0, Some((0.9, Verdict::Inconclusive))), None, "not decided");
     }
 

@@ -39,7 +39,7 @@ pub fn joined(comparisons: &[WorkloadComparison]) -> Option<Article> {
     }
     (!table.is_empty()).then(|| Article {
         heading: "All repositories together, as multiples of the baseline: less is better".to_owned(),
-        ..Article::of([Block::Table(table), Block::note(NOTE)])
+        ..Article::of([Block::Table(table), Block::Details(vec![NOTE.to_owned()])])
     })
 }
 

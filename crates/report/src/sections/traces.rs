@@ -20,7 +20,7 @@ pub fn traces(records: &[TraceRecord]) -> Vec<Article> {
     }
     let of_workload = records.chunk_by(|a, b| a.repository == b.repository && a.workload == b.workload);
     let articles = of_workload.filter_map(|traces| Some(article(traces.first()?, traces)));
-    articles.chain([Article::of([Block::Notes(NOTES.map(str::to_owned).to_vec())])]).collect()
+    articles.chain([Article::of([Block::Details(NOTES.map(str::to_owned).to_vec())])]).collect()
 }
 
 /// What one workload reads from the variants of one repository.

@@ -121,7 +121,7 @@ fn several_copies_at_once_show_runs_per_second() {
     let mut copies = comparison("traverse", rows, None);
     (copies.jobs, copies.compared_time) = (4, ComparedTime::Wall);
     let text = bench_table(&[copies.clone()]);
-    assert!(text.contains("  runs/s  time ratio"), "{text}");
+    assert!(text.contains("  runs/s  elapsed ratio"), "{text}");
     assert!(text.contains("  4.00  baseline") && text.contains("  8.00  0.50 [0.40, 0.60]"), "{text}");
     assert!(text.contains("\nThe compared time is elapsed time.\n"), "{text}");
     let alone = comparison("checkout", vec![row(Role::Baseline, "zlib:6", 1, None, 1)], None);
