@@ -1,6 +1,6 @@
 //! The outcome of each variant over all workloads of a repository.
 
-use repackbench_records::{Role, Variant, VariantComparison, WorkloadComparison};
+use repackbench_records::{Role, Variant, VariantComparison, Verdict, WorkloadComparison};
 
 /// One variant in all workloads.
 #[derive(Debug, Clone)]
@@ -28,11 +28,14 @@ impl Outcome<'_> {
         times.chain(self.size).fold(0.0, f64::max)
     }
 
-    /// Whether `other` is at least as small, and clearly takes less time in every workload: its intervals end before
-    /// those of this variant begin.
+    /// Whether `other` is at least as small, and clearly takes less time in every workload: both are decided, and its
+    /// intervals end before those of this variant begin.
     pub fn is_dominated_by(&self, other: &Outcome<'_>) -> bool {
-        let interval =
-            |outcome: &Outcome<'_>, index: usize| outcome.rows.get(index).copied().flatten()?.ratio?.interval;
+        let interval = |outcome: &Outcome<'_>, index: usize| {
+            let row = outcome.rows.get(index).copied().flatten()?;
+            let is_decided = !matches!(row.verdict, None | Some(Verdict::Inconclusive));
+            row.ratio.filter(|_| is_decided)?.interval
+        };
         let is_slower = |index| match (interval(self, index), interval(other, index)) {
             (Some(own), Some(other)) => other.high < own.low,
             _ => false,

@@ -214,10 +214,9 @@ impl ScatterPanel {
         let is_front = |point: &Point| front.iter().any(|of_front| std::ptr::eq(*of_front, point));
         let mut room = Room::new(Area { x: plane.area.x + 2.0, width: plane.area.width + 4.0, ..plane.area });
         for point in &self.points {
-            room.take(Area::about(plane.at(point), RADIUS + 1.0));
+            room.take_point(plane.at(point), RADIUS + 1.0);
             plane.interval_area(point).into_iter().for_each(|area| room.take(area));
         }
-        plane.lines(front).into_iter().for_each(|line| room.take(line));
         if has_corner {
             let [x, y, width, height] = plane.better();
             room.take(Area { x, y, width, height });
@@ -287,20 +286,6 @@ impl Plane {
         }
         d.push_str(&format!("H{}", px(self.area.x + self.area.width)));
         drawing.path(&d, "front");
-    }
-
-    /// What the lines of the front cover, for the placement of names. The dashed lines at the baseline may pass below them.
-    fn lines(&self, front: &[&Point]) -> Vec<Area> {
-        let Area { x: left, y: top, width, .. } = self.area;
-        let across = |y: f64, from: f64, to: f64| Area { x: from, y: y - 0.5, width: to - from, height: 1.0 };
-        let upright = |x: f64, from: f64, to: f64| Area { x: x - 0.5, y: from, width: 1.0, height: to - from };
-        let (mut lines, mut above, right) = (Vec::new(), top, left + width);
-        for (number, point) in front.iter().enumerate() {
-            let ([x, y], next) = (self.at(point), front.get(number + 1).map_or(right, |next| self.at(next)[0]));
-            lines.extend([upright(x, above, y), across(y, x, next)]);
-            above = y;
-        }
-        lines
     }
 
     /// The interval of a point, if it can be drawn.
