@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
-    BlockId, ComparedTime, DisturbanceShares, Host, Machine, RatioEstimate, Record, Role, SessionId, SpecText,
-    TracedReads, Variant, VariantComparison, VariantIdentity, WorkloadComparison, WorkloadLabel,
+    BlockId, ComparedTime, DisturbanceShares, ElapsedComparison, Host, Machine, RatioEstimate, Record, Role, SessionId,
+    SpecText, TracedReads, Variant, VariantComparison, VariantIdentity, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{
@@ -56,6 +56,7 @@ pub fn compare_records(records: &[Record]) -> Vec<WorkloadComparison> {
     let mut comparisons: Vec<WorkloadComparison> =
         groups.iter().filter_map(|(_, group)| compare_workload(group)).collect();
     judge(&mut comparisons);
+    judge_elapsed(&mut comparisons);
     let spellings = Spellings::of(records.iter());
     comparisons.iter_mut().flat_map(|of| &mut of.rows).for_each(|row| spellings.unify(&mut row.variant));
     comparisons
@@ -206,10 +207,12 @@ fn judge(comparisons: &mut [WorkloadComparison]) {
         .collect();
     holm(&mut probabilities);
     let cells = probabilities.len();
+    // With few blocks, ratios have no probability yet. They will have one once there are enough.
+    let ratios = comparisons.iter().flat_map(|comparison| &comparison.rows).filter(|row| row.ratio.is_some()).count();
     for comparison in comparisons {
         comparison.cells = cells;
         if comparison.blocks_for_verdicts > 0 {
-            comparison.blocks_for_verdicts = blocks_for_verdicts(cells);
+            comparison.blocks_for_verdicts = blocks_for_verdicts(ratios);
         }
         let Some(floor) = comparison.noise_floor.filter(|_| comparison.is_valid) else { continue };
         for row in &mut comparison.rows {
@@ -217,6 +220,21 @@ fn judge(comparisons: &mut [WorkloadComparison]) {
                 (Some(ratio), Some(adjusted_p)) => verdict(ratio, floor.ln_1p(), adjusted_p),
                 _ => None,
             };
+        }
+    }
+}
+
+/// [`judge`] for elapsed time. Its ratios are a family of their own: each kind of time keeps the error rate.
+fn judge_elapsed(comparisons: &mut [WorkloadComparison]) {
+    let rows = comparisons.iter_mut().flat_map(|comparison| &mut comparison.rows);
+    let elapsed = rows.filter_map(|row| row.elapsed.as_mut());
+    let mut probabilities: Vec<&mut f64> = elapsed.filter_map(|elapsed| elapsed.adjusted_p.as_mut()).collect();
+    holm(&mut probabilities);
+    for comparison in comparisons {
+        let noise = comparison.elapsed_noise.and_then(|noise| noise.interval).filter(is_valid);
+        let Some(floor) = noise.as_ref().map(log_floor) else { continue };
+        for elapsed in comparison.rows.iter_mut().filter_map(|row| row.elapsed.as_mut()) {
+            elapsed.verdict = elapsed.adjusted_p.and_then(|adjusted_p| verdict(&elapsed.ratio, floor, adjusted_p));
         }
     }
 }
@@ -237,25 +255,33 @@ struct BlockRun {
 
 type BlockRuns = BTreeMap<BlockId, BlockRun>;
 
-fn block_runs<'a>(runs: impl Iterator<Item = &'a Record>) -> BlockRuns {
+/// The runs by block, with the time that `nanoseconds` takes from each.
+fn block_runs<'a>(runs: impl Iterator<Item = &'a Record>, nanoseconds: fn(&Record) -> u64) -> BlockRuns {
     runs.map(|run| {
-        let time_ns = compared_ns(run);
+        let time_ns = nanoseconds(run);
         let log = (time_ns > 0).then(|| (time_ns as f64).ln());
         (run.place.block_id(), BlockRun { log, copy: run.place.copy })
     })
     .collect()
 }
 
-/// The two runs of the baseline in each block.
+/// One kind of time of the two runs of the baseline in each block.
 struct Baseline {
     first: BlockRuns,
     again: BlockRuns,
+    nanoseconds: fn(&Record) -> u64,
 }
 
 impl Baseline {
-    fn of(records: &[&Record]) -> Self {
+    fn of(records: &[&Record], nanoseconds: fn(&Record) -> u64) -> Self {
         let of_role = |role| records.iter().copied().filter(move |record| record.variant.role == role);
-        Baseline { first: block_runs(of_role(Role::Baseline)), again: block_runs(of_role(Role::BaselineAgain)) }
+        let runs_of = |role| block_runs(of_role(role), nanoseconds);
+        Baseline { first: runs_of(Role::Baseline), again: runs_of(Role::BaselineAgain), nanoseconds }
+    }
+
+    /// The ratios of a variant's runs to the baseline's in the same block.
+    fn pairs_of(&self, runs: &[&Record]) -> Pairs {
+        Pairs::of(&block_runs(runs.iter().copied(), self.nanoseconds), |block| self.log_mean(block))
     }
 
     /// The logarithm of the geometric mean of both.
@@ -328,19 +354,31 @@ fn compare_workload(records: &[&Record]) -> Option<WorkloadComparison> {
     }
     let mut rows: Vec<Vec<&Record>> = rows.into_values().collect();
     rows.sort_by_key(|runs| runs.iter().map(|run| run.variant.row).min());
-    let baseline = Baseline::of(records);
+    let baseline = Baseline::of(records, compared_ns);
     let noise = baseline.noise().estimate();
     let interval = noise.and_then(|noise| noise.interval);
-    let log_floor = interval.as_ref().map(log_floor);
+    let floor = interval.as_ref().map(log_floor);
+    let is_cpu = first.compared_time != ComparedTime::Wall;
+    let elapsed = is_cpu.then(|| Baseline::of(records, elapsed_ns));
+    let elapsed_noise = elapsed.as_ref().and_then(|elapsed| elapsed.noise().estimate());
+    let elapsed_floor = elapsed_noise.and_then(|noise| noise.interval).as_ref().map(log_floor);
+    let compare = |runs: &Vec<&Record>| {
+        let mut row = compare_variant(runs, &baseline, floor)?;
+        if row.ratio.is_some() {
+            row.elapsed = elapsed.as_ref().and_then(|elapsed| compare_elapsed(runs, elapsed, elapsed_floor));
+        }
+        Some(row)
+    };
     let has_guesses = records.iter().any(|run| is_recorded_guess(run));
     Some(WorkloadComparison {
         repository: first.repository.clone(),
         host: first.host.clone(),
         workload: first.workload.clone(),
         compared_time: first.compared_time,
-        rows: rows.iter().filter_map(|runs| compare_variant(runs, &baseline, log_floor)).collect(),
+        rows: rows.iter().filter_map(compare).collect(),
         noise,
-        noise_floor: log_floor.map(f64::exp_m1),
+        elapsed_noise,
+        noise_floor: floor.map(f64::exp_m1),
         is_valid: !has_guesses && interval.as_ref().is_none_or(is_valid),
         has_guesses,
         cells: 0,
@@ -358,7 +396,7 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
     if is_baseline {
         variant.role = Role::Baseline;
     }
-    let pairs = (!is_baseline).then(|| Pairs::of(&block_runs(runs.iter().copied()), |block| baseline.log_mean(block)));
+    let pairs = (!is_baseline).then(|| baseline.pairs_of(runs));
     let ratio = pairs.as_ref().and_then(Pairs::estimate);
     let mut compared: Vec<Duration> = runs.iter().map(|run| Duration::from_nanos(compared_ns(run))).collect();
     let mut wall: Vec<Duration> = runs.iter().map(|run| Duration::from_nanos(run.sample.wall_ns)).collect();
@@ -373,6 +411,7 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
         ratio,
         adjusted_p: ratio.and(pairs).and_then(|pairs| Some(pairs.probability(log_floor?))),
         verdict: None,
+        elapsed: None,
         delta_cache: last.delta_cache,
         checks: last.checks,
         peak_resident_median: peaks.get(peaks.len() / 2).copied(),
@@ -380,6 +419,13 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
         size: last.size.clone(),
         reads: most_modelled(runs).cloned(),
     })
+}
+
+/// The elapsed time of one variant. Its probability is not yet corrected.
+fn compare_elapsed(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>) -> Option<ElapsedComparison> {
+    let pairs = baseline.pairs_of(runs);
+    let ratio = pairs.estimate()?;
+    Some(ElapsedComparison { ratio, adjusted_p: log_floor.map(|floor| pairs.probability(floor)), verdict: None })
 }
 
 /// What the runs read, which is the same in all of them. A resumed session may have modelled more or fewer devices than
@@ -391,6 +437,11 @@ fn most_modelled<'a>(runs: &[&'a Record]) -> Option<&'a TracedReads> {
 /// The compared time of one run, in nanoseconds.
 fn compared_ns(run: &Record) -> u64 {
     run.compared_time.nanoseconds(&run.sample)
+}
+
+/// The elapsed time of one run, in nanoseconds.
+fn elapsed_ns(run: &Record) -> u64 {
+    run.sample.wall_ns
 }
 
 /// What disturbed the runs, over those that report it.

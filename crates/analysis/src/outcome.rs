@@ -1,6 +1,6 @@
 //! The outcome of each variant over all workloads of a repository.
 
-use repackbench_records::{Role, Variant, VariantComparison, WorkloadComparison};
+use repackbench_records::{Role, Variant, VariantComparison, Verdict, WorkloadComparison};
 
 /// One variant in all workloads.
 #[derive(Debug, Clone)]
@@ -28,14 +28,20 @@ impl Outcome<'_> {
         times.chain(self.size).fold(0.0, f64::max)
     }
 
-    /// Whether `other` is at least as good in size and every workload, and better in one of them.
+    /// Whether `other` is at least as small, and clearly takes less time in every workload: both are decided, and its
+    /// intervals end before those of this variant begin.
     pub fn is_dominated_by(&self, other: &Outcome<'_>) -> bool {
-        let pairs = || {
-            let times = (0..self.rows.len()).map(|index| (self.time_ratio(index), other.time_ratio(index)));
-            times.chain([(self.size, other.size)])
+        let interval = |outcome: &Outcome<'_>, index: usize| {
+            let row = outcome.rows.get(index).copied().flatten()?;
+            let is_decided = !matches!(row.verdict, None | Some(Verdict::Inconclusive));
+            row.ratio.filter(|_| is_decided)?.interval
         };
-        pairs().all(|pair| matches!(pair, (Some(own), Some(other)) if other <= own))
-            && pairs().any(|pair| matches!(pair, (Some(own), Some(other)) if other < own))
+        let is_slower = |index| match (interval(self, index), interval(other, index)) {
+            (Some(own), Some(other)) => other.high < own.low,
+            _ => false,
+        };
+        let is_no_smaller = matches!((self.size, other.size), (Some(own), Some(other)) if other <= own);
+        is_no_smaller && !self.rows.is_empty() && (0..self.rows.len()).all(is_slower)
     }
 }
 

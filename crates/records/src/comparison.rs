@@ -23,6 +23,9 @@ pub struct WorkloadComparison {
     pub rows: Vec<VariantComparison>,
     /// The baseline against itself (A / A'): how far from 1 a ratio can be by chance. `None` if no block has both runs.
     pub noise: Option<RatioEstimate>,
+    /// The same for elapsed time; `None` where that is the compared time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed_noise: Option<RatioEstimate>,
     /// The smallest difference that counts as one, as a part of 1: 0.01, or the outer bound of the noise if that is
     /// larger. `None` while the noise has no interval.
     pub noise_floor: Option<f64>,
@@ -36,8 +39,8 @@ pub struct WorkloadComparison {
     pub has_guesses: bool,
     /// The number of ratios that the verdicts are corrected for, including those of this workload; see [`Verdict`].
     pub cells: usize,
-    /// The number of blocks that the clearest of [`cells`](Self::cells) ratios needs to be called a difference. 0 for
-    /// runs of several copies, which are judged by another rule.
+    /// The number of blocks that the clearest of all ratios needs to be called a difference, also of those that have too
+    /// few blocks for a probability. 0 for runs of several copies, which are judged by another rule.
     pub blocks_for_verdicts: u32,
     /// The number of copies of the workload that ran at once.
     pub jobs: u32,
@@ -99,6 +102,9 @@ pub struct VariantComparison {
     pub adjusted_p: Option<f64>,
     /// The verdict. `None` for the baseline, without an interval, and if the comparison is not valid.
     pub verdict: Option<Verdict>,
+    /// Elapsed time against the baseline's; `None` where that is the compared time, and where [`ratio`](Self::ratio) is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed: Option<ElapsedComparison>,
     /// Hits and misses of the cache of delta bases in the last run; they are the same in each.
     pub delta_cache: Option<DeltaCacheUse>,
     /// What reading checked, and which features sped it up.
@@ -111,6 +117,18 @@ pub struct VariantComparison {
     pub size: SizeRecord,
     /// What the workload reads from the variant's files; `None` without an access trace.
     pub reads: Option<TracedReads>,
+}
+
+/// The elapsed time of a variant whose CPU time is compared. It is judged by the same rules, against the noise of elapsed
+/// time, as one of all ratios of elapsed time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ElapsedComparison {
+    /// Elapsed time as a multiple of the geometric mean of the baseline's two in the same block.
+    pub ratio: RatioEstimate,
+    /// As [`VariantComparison::adjusted_p`], corrected for the number of ratios of elapsed time.
+    pub adjusted_p: Option<f64>,
+    /// The verdict. `None` without an interval, and if the noise of elapsed time forbids verdicts.
+    pub verdict: Option<Verdict>,
 }
 
 /// A ratio of times, estimated from pairs of runs in the same block.

@@ -70,6 +70,7 @@ pub fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, by
         wall_median: Duration::from_millis(millis + 17),
         ratio,
         adjusted_p: ratio.map(|_| 0.01),
+        elapsed: None,
         verdict: ratio.and_then(|ratio| ratio.interval).map(|interval| match (interval.low, interval.high) {
             (_, ..0.99) => Verdict::Faster,
             (1.01.., _) => Verdict::Slower,
@@ -99,6 +100,7 @@ pub fn comparison(workload: &str, rows: Vec<VariantComparison>, noise: Option<Ra
         compared_time: ComparedTime::Cpu,
         rows,
         noise,
+        elapsed_noise: None,
         noise_floor: noise.map(|_| 0.01),
         is_valid: true,
         has_guesses: false,

@@ -41,7 +41,9 @@ mod trace;
 pub use budget::{EqualBudget, Quantity};
 pub use chains::{ChainReads, ChainRecord};
 pub use client::{Client, ClientKind};
-pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
+pub use comparison::{
+    DisturbanceShares, ElapsedComparison, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison,
+};
 pub use device_check::{ColdCopyReads, DeviceCalibration, DeviceCheck};
 pub use experiment::{
     ClaimOutcome, ClaimText, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow,

@@ -47,11 +47,11 @@ pub const CHART_STYLE: &str = include_str!("chart/style.css");
 /// A chart with its texts and data.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figure {
-    /// Unique in the page, stable, usable as a link: `size-time-traverse`.
+    /// Unique in the page, stable, usable as a link: `noise-traverse`.
     pub id: String,
     /// The kind of chart: each has a section of the page.
     pub section: ChartKind,
-    /// The title: `Size against time of traverse, git`.
+    /// The title: `Noise and drift of traverse, git`.
     pub title: String,
     /// A description for readers who cannot see the picture: the axes, and the main values.
     pub description: String,
@@ -111,7 +111,7 @@ impl ChartKind {
     pub fn title(self) -> &'static str {
         match self {
             ChartKind::SizeTime => "Size against time",
-            ChartKind::Ratios => "Time ratios",
+            ChartKind::Ratios => "Ratios of times",
             ChartKind::StoredBytes => "Stored bytes",
             ChartKind::Phases => "Where the time goes",
             ChartKind::Accesses => "Where workloads read",

@@ -87,6 +87,11 @@ impl SectionKind {
         }
     }
 
+    /// Whether it is the answer, which text ends with and a page begins with.
+    pub(crate) fn is_answer(self) -> bool {
+        self == SectionKind::Summary
+    }
+
     /// Whether Markdown folds the section away.
     pub(crate) fn is_folded(self) -> bool {
         !matches!(self, SectionKind::Experiments | SectionKind::Summary)
@@ -115,6 +120,8 @@ pub enum Block {
     Table(Table),
     /// Sentences, each on its own line. Plain.
     Notes(Vec<String>),
+    /// Sentences on the method and its conditions, which text shows on request. Plain.
+    Details(Vec<String>),
 }
 
 impl Article {
@@ -127,15 +134,15 @@ impl Article {
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.blocks.iter().filter_map(|block| match block {
             Block::Table(table) => Some(table),
-            Block::Notes(_) => None,
+            Block::Notes(_) | Block::Details(_) => None,
         })
     }
 
-    /// Its notes.
+    /// Its notes, with details.
     pub fn notes(&self) -> impl Iterator<Item = &String> {
         self.blocks.iter().flat_map(|block| match block {
             Block::Table(_) => &[],
-            Block::Notes(notes) => notes.as_slice(),
+            Block::Notes(notes) | Block::Details(notes) => notes.as_slice(),
         })
     }
 }
@@ -163,6 +170,8 @@ pub enum Align {
 pub struct Column {
     /// Its name, with the unit.
     pub name: String,
+    /// What it has in common with the columns beside it that say the same, such as a workload; empty for nothing.
+    pub over: String,
     /// How its cells are aligned.
     pub align: Align,
 }
@@ -170,23 +179,33 @@ pub struct Column {
 impl Column {
     /// A column of words.
     pub(crate) fn words(name: impl Into<String>) -> Self {
-        Column { name: name.into(), align: Align::Words }
+        Column { name: name.into(), over: String::new(), align: Align::Words }
     }
 
     /// A column of numbers.
     pub(crate) fn numbers(name: impl Into<String>) -> Self {
-        Column { name: name.into(), align: Align::Numbers }
+        Column { name: name.into(), over: String::new(), align: Align::Numbers }
     }
 
     /// A column of numbers whose decimal points are under each other.
     pub(crate) fn points(name: impl Into<String>) -> Self {
-        Column { name: name.into(), align: Align::Points }
+        Column { name: name.into(), over: String::new(), align: Align::Points }
+    }
+
+    /// The same column below a common name.
+    pub(crate) fn below(self, over: impl Into<String>) -> Self {
+        Column { over: over.into(), ..self }
+    }
+
+    /// Its name with the common one: `traverse CPU`.
+    pub(crate) fn full_name(&self) -> String {
+        if self.over.is_empty() { self.name.clone() } else { format!("{} {}", self.over, self.name) }
     }
 }
 
 impl<N: AsRef<str>> From<&(N, Align)> for Column {
     fn from((name, align): &(N, Align)) -> Self {
-        Column { name: name.as_ref().to_owned(), align: *align }
+        Column { align: *align, ..Column::words(name.as_ref()) }
     }
 }
 
@@ -209,15 +228,16 @@ pub struct Table {
     pub split: Option<ColumnSplit>,
 }
 
+/// The characters between two columns in text.
+pub(crate) const COLUMN_GAP: u16 = 2;
+
 /// How to distribute the columns of a table over several tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnSplit {
     /// The number of leading columns that every table repeats.
     pub fixed: usize,
-    /// The characters that the fixed columns usually need.
-    pub fixed_width: usize,
-    /// The characters that each other column usually needs.
-    pub column_width: usize,
+    /// The number of other columns that stay together.
+    pub together: usize,
 }
 
 /// Rows that belong together.
@@ -291,8 +311,8 @@ impl Table {
     /// An empty table; a `#` at the start of a name marks a column of numbers, and is dropped.
     pub(crate) fn with_columns(columns: &[&str]) -> Self {
         let column = |name: &&str| match name.strip_prefix('#') {
-            Some(name) => Column { name: name.to_owned(), align: Align::Numbers },
-            None => Column { name: (*name).to_owned(), align: Align::Words },
+            Some(name) => Column::numbers(name),
+            None => Column::words(*name),
         };
         Table { columns: columns.iter().map(column).collect(), ..Table::default() }
     }
@@ -314,16 +334,48 @@ impl Table {
         Table { is_spaced: true, ..self }
     }
 
-    /// This table split by [`Self::split`] for lines of `width` characters.
+    /// This table split by [`Self::split`] for lines of `width` characters: each part has as many columns as fit, and at
+    /// least one group of them.
     pub(crate) fn split_at(&self, width: usize) -> Vec<Table> {
         let Some(split) = self.split else { return vec![self.clone()] };
-        let others = self.columns.len().saturating_sub(split.fixed);
-        let each = (width.saturating_sub(split.fixed_width) / split.column_width.max(1)).clamp(1, others.max(1));
-        let part = |first: usize| {
-            let is_kept = |index: usize| index < split.fixed || (first..first + each).contains(&index);
-            self.keep_columns(is_kept)
+        let (fixed, together) = (split.fixed.min(self.columns.len()), split.together.max(1));
+        let widths: Vec<usize> = (0..self.columns.len()).map(|index| self.column_width(index)).collect();
+        let width_of = |columns: std::ops::Range<usize>| widths.get(columns).unwrap_or_default().iter().sum::<usize>();
+        let room = width.saturating_sub(width_of(0..fixed));
+        let mut parts: Vec<std::ops::Range<usize>> = Vec::new();
+        for first in (fixed..self.columns.len()).step_by(together) {
+            let end = (first + together).min(self.columns.len());
+            match parts.last_mut() {
+                Some(part) if width_of(part.start..end) <= room => part.end = end,
+                _ => parts.push(first..end),
+            }
+        }
+        let part = |part: std::ops::Range<usize>| self.keep_columns(|index| index < fixed || part.contains(&index));
+        if parts.is_empty() { vec![self.clone()] } else { parts.into_iter().map(part).collect() }
+    }
+
+    /// The characters that a column needs, with the gap to the next one. The last column below a common name is wide
+    /// enough for the rest of that name.
+    pub(crate) fn column_width(&self, index: usize) -> usize {
+        let own = self.content_width(index);
+        let Some(column) = self.columns.get(index).filter(|column| !column.over.is_empty()) else { return own };
+        let is_same = |other: &&Column| other.over == column.over;
+        if self.columns.get(index + 1).as_ref().is_some_and(is_same) {
+            return own;
+        }
+        let before = self.columns.iter().take(index).rev().take_while(is_same).count();
+        let others: usize = (index - before..index).map(|other| self.content_width(other)).sum();
+        own.max((plain_text(&column.over).chars().count() + usize::from(COLUMN_GAP)).saturating_sub(others))
+    }
+
+    /// The characters of the widest cell or name of a column, with the gap to the next one.
+    fn content_width(&self, index: usize) -> usize {
+        let name = self.columns.get(index).map_or(0, |column| plain_text(&column.name).chars().count());
+        let cell = |row: &Row| {
+            let text = row.cells.get(index).map_or("", |cell| cell.text.as_str());
+            plain_text(text).chars().count() + self.missing_fraction(index, text)
         };
-        (split.fixed..self.columns.len()).step_by(each).map(part).collect()
+        self.rows().map(cell).chain([name]).max().unwrap_or(0) + usize::from(COLUMN_GAP)
     }
 
     /// The same table with only the columns that `is_kept` accepts, without further splitting.

@@ -8,6 +8,7 @@ mod changes;
 pub(crate) mod clients;
 pub(crate) mod comparisons;
 mod conversion;
+pub(crate) mod effects;
 pub(crate) mod experiments;
 pub(crate) mod explanations;
 pub(crate) mod joined;

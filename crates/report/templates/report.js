@@ -222,7 +222,25 @@
     }
   };
 
+  // ---- Folded sections ----
+  const unfold = (element) => {
+    for (let at = element; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  };
+
+  /** A link to something in a folded section opens it, and so does an address that ends in one. */
+  const setUpFolds = () => {
+    for (const link of all('a[href^="#"]')) {
+      link.addEventListener("click", () => unfold(byId(link.hash.slice(1))));
+    }
+    window.addEventListener("beforeprint", () => all("details.fold").forEach(unfold));
+    const target = location.hash && byId(location.hash.slice(1));
+    if (!target) return;
+    unfold(target);
+    target.scrollIntoView();
+  };
+
   setUpFilters();
+  setUpFolds();
   setUpCharts();
   setUpFiles();
 })();

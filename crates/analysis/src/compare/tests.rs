@@ -119,6 +119,26 @@ fn user_time_of_short_commands_gives_no_verdicts() {
 }
 
 #[test]
+fn elapsed_time_has_its_own_noise_and_verdict() {
+    let mut records = steady("checkout", 12, 1.0, &[0.5]);
+    for record in &mut records {
+        // The processor works half as long, and the disk keeps everything waiting as before.
+        record.sample.wall_ns = 2_000_000;
+    }
+    let [comparison] = compare_records(&records).try_into().unwrap();
+    let row = &comparison.rows[1];
+    let elapsed = row.elapsed.unwrap();
+    assert_eq!((row.verdict, elapsed.verdict), (Some(Verdict::Faster), Some(Verdict::Same)));
+    near(elapsed.ratio.ratio, 1.0);
+    assert!(comparison.elapsed_noise.is_some() && comparison.rows[0].elapsed.is_none());
+    for record in &mut records {
+        record.compared_time = ComparedTime::Wall;
+    }
+    let [comparison] = compare_records(&records).try_into().unwrap();
+    assert_eq!((comparison.rows[1].elapsed, comparison.elapsed_noise), (None, None), "it is compared itself");
+}
+
+#[test]
 fn six_blocks_give_an_interval() {
     let mut records = Vec::new();
     for block in 0..6 {

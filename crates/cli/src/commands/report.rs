@@ -13,7 +13,6 @@ use crate::{
         atomic_file::AtomicFile,
         print, record_file,
         result_output::{OutputArguments, ResultOutput},
-        style,
     },
 };
 
@@ -73,6 +72,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
             None => print(&document)?,
         }
     }
-    output.write(&results, &text(&sections::document(&results), style()))?;
+    let text = text(&sections::document(&results), output.style());
+    output.write(&results, &text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -15,7 +15,6 @@ use crate::{
         command_line,
         record_file::RecordFile,
         result_output::{OutputArguments, ResultOutput},
-        style,
     },
     repository::{name_of, open_whole, print_notes},
 };
@@ -68,6 +67,7 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
         results.sizes.push(line);
     }
     let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
-    output.write(&results, &articles_text(&[sections::sizes(&sizes)], style()))?;
+    let text = articles_text(&[sections::sizes(&sizes)], output.style());
+    output.write(&results, &text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -34,7 +34,6 @@ use crate::{
         command_line, create, print_article,
         record_file::RecordFile,
         result_output::{OutputArguments, ResultOutput},
-        style,
     },
     progress::Bar,
     repository::{name_of, open_with_commits, print_notes, print_orders_without_effect},
@@ -201,7 +200,8 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         pages.flush()?;
     }
     let results = Results { traces: records, ..Results::default() };
-    output.write(&results, &articles_text(&sections::traces(&results.traces), style()))?;
+    let text = articles_text(&sections::traces(&results.traces), output.style());
+    output.write(&results, &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn style() -> Style {
     }
     let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let is_coloured = !anstyle_query::no_color() && anstyle_query::term_supports_ansi_color();
-    Style { width, is_coloured }
+    Style { width, is_coloured, is_detailed: true }
 }
 
 /// Creates a file that a command writes later. Commands create their files first, so that a misspelt folder does not

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 use clap::Args;
 use repackbench_analysis::Results;
 use repackbench_records::Record;
-use repackbench_report::{csv, html_report, markdown, sections, svg_files, text};
+use repackbench_report::{Style, csv, html_report, markdown, sections, svg_files, text};
 use repackbench_timing::{BenchError, bench::Measured};
 
 use super::{atomic_file::OutputFile, cannot_create, cannot_write, print, style};
@@ -38,6 +38,12 @@ pub(crate) struct OutputArguments {
     /// Exact figures, one line for each variant in each workload, or for each trace or size.
     #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
     pub(crate) csv: Option<Destination>,
+
+    /// Print method and conditions below the tables too.
+    ///
+    /// What was compared and checked, caches, and disturbances. Markdown and HTML always have them.
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) details: bool,
 }
 
 impl OutputArguments {
@@ -82,6 +88,11 @@ impl<'a> ResultOutput<'a> {
         Ok(ResultOutput { arguments, html, markdown, csv, prints_tables })
     }
 
+    /// The style of stdout with the chosen details.
+    pub(crate) fn style(&self) -> Style {
+        Style { is_detailed: self.arguments.details, ..style() }
+    }
+
     /// Writes every form that the user chose, and prints `tables` unless a form took stdout.
     pub(crate) fn write(&mut self, results: &Results, tables: &str) -> Result<(), Failure> {
         if let Some(file) = self.html.take() {
@@ -104,10 +115,10 @@ impl<'a> ResultOutput<'a> {
 
     /// Prints the records of a session that could not end in an orderly way. Files are not written.
     pub(crate) fn last_words(&self) -> impl FnOnce(Vec<Record>) + Send + 'static {
-        let prints_tables = self.prints_tables;
+        let (prints_tables, style) = (self.prints_tables, self.style());
         move |records| {
             let results = Results::from_runs(records);
-            if prints_tables && let Err(failure) = print(&text(&sections::document(&results), style())) {
+            if prints_tables && let Err(failure) = print(&text(&sections::document(&results), style)) {
                 failure.print();
             }
         }
@@ -119,7 +130,8 @@ impl<'a> ResultOutput<'a> {
         // There is no table if everything failed.
         if !records.is_empty() || failures.is_empty() {
             let results = Results::from_runs(records);
-            self.write(&results, &text(&sections::document(&results), style()))?;
+            let text = text(&sections::document(&results), self.style());
+            self.write(&results, &text)?;
         }
         finish_session(is_interrupted, &failures)
     }

@@ -14,13 +14,14 @@ use crate::support::program::{self, bench, cached, each, exit, words};
 use crate::support::records::{self, assert_same_results, number};
 use crate::support::{Fixture, Scratch, git};
 
-/// Measures, and returns the table and the records.
+/// Measures, and returns the table with all details, and the records.
 #[track_caller]
 fn measured(scratch: &Scratch, repo: &Path, options: &[&str]) -> (String, Vec<Value>) {
     let file = scratch.join("records.jsonl");
-    let table = program::run(bench(scratch).args(options).arg("--force").arg("--json").arg(&file).arg(repo))
-        .exits(exit::OK)
-        .text();
+    let table =
+        program::run(bench(scratch).args(options).args(["--details", "--force", "--json"]).arg(&file).arg(repo))
+            .exits(exit::OK)
+            .text();
     (table, records::read(&file))
 }
 

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     document::{Column, Table},
     number::{megabytes, or_dash, share, thousands},
+    sections::names::workload_name,
 };
 
 /// The number of classes of touch counts.
@@ -94,7 +95,7 @@ fn figure(group: &[&TraceRecord], is_alone: bool) -> Option<Figure> {
     let figure = Figure {
         id: common::id(ChartKind::Accesses, &first.repository, is_alone, &first.workload.name),
         section: ChartKind::Accesses,
-        title: format!("Pages read by {workload}, {}", common::name(&first.repository)),
+        title: format!("Pages read by {}, {}", workload_name(&first.workload), common::name(&first.repository)),
         description: description(&roles),
         notes: vec![
             "Pages are touched in the order from left to right. From top to bottom are their places in the files, one file after another. All maps of a kind of file have the same scale: the map of a smaller file is lower, and that of fewer touches narrower.".to_owned(),

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     document::{Column, Table},
     number::{or_dash, seconds, thousands},
-    sections::names::variant_name,
+    sections::names::{variant_name, workload_name},
 };
 
 /// The workload that encodes a store, which a conversion has already done.
@@ -161,7 +161,7 @@ fn figure(place: &ResultSource<'_>, paybacks: &[Payback<'_>], is_alone: bool) ->
     ];
     for payback in paybacks {
         for (words, labels) in payback.others_in_words() {
-            notes.push(format!("{words}, in {}: {labels}.", payback.comparison.workload));
+            notes.push(format!("{words}, in {}: {labels}.", workload_name(&payback.comparison.workload)));
         }
     }
     if paybacks.iter().flat_map(|payback| &payback.others).any(|other| !other.is_certain) {
@@ -193,7 +193,7 @@ const AXIS: Axis = Axis {
 };
 
 fn panel(payback: &Payback<'_>) -> Panel {
-    let workload = payback.comparison.workload.to_string();
+    let workload = workload_name(&payback.comparison.workload);
     let returns = payback.returns.iter().map(|of| row(of, &workload));
     let rows = returns.chain(payback.others.iter().map(|of| other_row(of, &workload))).collect();
     Panel { heading: workload, rows, ..Panel::default() }
@@ -287,7 +287,7 @@ fn table(paybacks: &[Payback<'_>]) -> Table {
         Column::words("on disk"),
     ]);
     for payback in paybacks {
-        let workload = payback.comparison.workload.to_string();
+        let workload = workload_name(&payback.comparison.workload);
         for of in &payback.returns {
             let end =
                 |end: Option<f64>| or_dash(end, |end| if end.is_finite() { runs(end) } else { "never".to_owned() });

@@ -1,18 +1,18 @@
 //! The factors of a ratio as steps from 1 to the measured ratio.
 
 use repackbench_analysis::{Results, noise_floor};
-use repackbench_records::{Explanation, Factor, RatioEstimate};
+use repackbench_records::{ComparedTime, Explanation, Factor, RatioEstimate};
 
 use super::{
     ChartKind, Figure, common,
     look::Look,
-    rows::{LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, TIME_RATIO_AXIS},
+    rows::{LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, time_ratio_axis},
     scale::is_positive,
 };
 use crate::{
     document::{Column, Table},
     number::{four_decimals, or_dash, ratio_cell, time_ratio},
-    sections::explanations::factor_name,
+    sections::{explanations::factor_name, names::workload_name},
 };
 
 /// One figure for each explanation.
@@ -38,7 +38,11 @@ fn figure(explanation: &Explanation, is_alone: bool) -> Option<Figure> {
     });
     let chart = RowChart {
         panels: vec![Panel { rows, band, ..Panel::default() }],
-        axis: TIME_RATIO_AXIS,
+        axis: time_ratio_axis(if explanation.compared_time == ComparedTime::Wall {
+            "elapsed time"
+        } else {
+            "CPU time"
+        }),
         legend: legend(explanation),
     };
     let workload = explanation.workload.to_string();
@@ -46,7 +50,7 @@ fn figure(explanation: &Explanation, is_alone: bool) -> Option<Figure> {
     let figure = Figure {
         id: common::id(ChartKind::Factors, &explanation.repository, is_alone, &what),
         section: ChartKind::Factors,
-        title: format!("Effect of {} on the time of {workload}, {}", explanation.codec, common::name(&explanation.repository)),
+        title: format!("Effect of {} on the time of {}, {}", explanation.codec, workload_name(&explanation.workload), common::name(&explanation.repository)),
         description: description(explanation),
         notes: vec![
             "Each bar is a step between two variants that differ in one thing. It begins where the previous bar ends. Steps are factors, and equal lengths are equal factors.".to_owned(),

@@ -34,6 +34,12 @@ impl Area {
             && self.y + self.height >= other.y + other.height
     }
 
+    /// Its distance from a point.
+    fn distance(&self, to: [f64; 2]) -> f64 {
+        let [x, y] = self.nearest(to);
+        (x - to[0]).hypot(y - to[1])
+    }
+
     /// Its nearest place to `point`.
     fn nearest(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         [x.clamp(self.x, self.x + self.width), y.clamp(self.y, self.y + self.height)]
@@ -54,6 +60,8 @@ pub(super) struct LabelPlace {
 pub(super) struct Room {
     bounds: Area,
     taken: Vec<Area>,
+    /// All points. A name without a line must not be nearer to another point than to its own.
+    points: Vec<[f64; 2]>,
 }
 
 /// The gap between a point and its name.
@@ -66,7 +74,7 @@ const LEADER_FROM: f64 = 12.0;
 impl Room {
     /// All of `bounds`.
     pub(super) fn new(bounds: Area) -> Self {
-        Room { bounds, taken: Vec::new() }
+        Room { bounds, taken: Vec::new(), points: Vec::new() }
     }
 
     /// Marks `area` as taken.
@@ -74,12 +82,19 @@ impl Room {
         self.taken.push(area);
     }
 
+    /// Marks the square about a point as taken.
+    pub(super) fn take_point(&mut self, point: [f64; 2], radius: f64) {
+        self.take(Area::about(point, radius));
+        self.points.push(point);
+    }
+
     /// Takes the best free place for a name of this size beside `point`, at most `reach` away, if there is one.
     pub(super) fn place(&mut self, point: [f64; 2], size: [f64; 2], radius: f64, reach: f64) -> Option<LabelPlace> {
         let rings = RINGS.into_iter().filter(|distance| *distance <= reach);
         let distances = [0.0].into_iter().chain(rings);
-        let found =
-            distances.flat_map(|distance| places(point, size, radius, distance)).find(|place| self.is_free(place))?;
+        let found = distances
+            .flat_map(|distance| places(point, size, radius, distance))
+            .find(|place| self.is_free(place) && self.is_clear(place, point))?;
         self.taken.push(found.area);
         Some(found)
     }
@@ -88,6 +103,13 @@ impl Room {
         self.bounds.holds(&place.area)
             && !self.taken.iter().any(|taken| taken.overlaps(&place.area))
             && place.leader.is_none_or(|line| !self.is_crossed(line))
+    }
+
+    /// Whether a reader sees which point the name belongs to.
+    fn is_clear(&self, place: &LabelPlace, point: [f64; 2]) -> bool {
+        let own = place.area.distance(point);
+        place.leader.is_some()
+            || self.points.iter().all(|other| *other == point || place.area.distance(*other) > own * 0.9)
     }
 
     /// Whether the line crosses a name, or a point other than its start.
@@ -157,6 +179,20 @@ mod tests {
             assert!(points.iter().all(|point| !Area::about(*point, 5.0).overlaps(&place.area)), "{place:?}");
         }
         assert!(places.iter().any(|place| place.leader.is_some()));
+    }
+
+    #[test]
+    fn name_is_nearest_to_its_own_point() {
+        let mut room = room();
+        let points = [[100.0, 100.0], [128.0, 102.0]];
+        points.iter().for_each(|point| room.take_point(*point, 6.0));
+        for (point, other) in [(points[0], points[1]), (points[1], points[0])] {
+            let place = room.place(point, [60.0, 14.0], 5.0, 150.0).unwrap();
+            assert!(
+                place.leader.is_some() || place.area.distance(point) * 0.9 < place.area.distance(other),
+                "{place:?}"
+            );
+        }
     }
 
     #[test]

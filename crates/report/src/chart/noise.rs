@@ -18,6 +18,7 @@ use super::{
 use crate::{
     document::{Column, Table},
     number::{four_decimals, percent, ratio_cell, share, single_time, time_ratio},
+    sections::names::workload_name,
 };
 
 /// The maximum number of points in one drawing; more are thinned.
@@ -97,7 +98,7 @@ fn figure(
     let figure = Figure {
         id: common::id(ChartKind::Noise, &comparison.repository, is_alone, &comparison.workload.name),
         section: ChartKind::Noise,
-        title: format!("Noise and drift of {workload}, {}", common::place_name(place)),
+        title: format!("Noise and drift of {}, {}", workload_name(&comparison.workload), common::place_name(place)),
         description: noise.description(),
         notes: noise.notes(),
         workload: Some(workload),
@@ -197,8 +198,14 @@ impl Noise<'_> {
         if !self.pairs.is_empty() {
             let last = self.pairs.iter().map(|pair| pair.block).max().unwrap_or_default();
             let values: Vec<f64> = self.pairs.iter().map(|pair| pair.ratio).collect();
-            let panel =
-                Panel { title: "A / A': the baseline's two runs in each block", x_title: "block", last, top, width };
+            let panel = Panel {
+                title: "A / A': the baseline's two runs in each block",
+                x_title: "block",
+                y_title: "A / A' (log scale)",
+                last,
+                top,
+                width,
+            };
             let (x, y) = panel.draw(&mut drawing, &values, floor);
             self.draw_pairs(&mut drawing, &x, &y);
             bottom = top + panel.height() + 74.0;
@@ -206,7 +213,14 @@ impl Noise<'_> {
         let last = self.runs.iter().map(|run| run.number).max().unwrap_or_default();
         let values: Vec<f64> = self.runs.iter().map(|run| run.of_median).collect();
         let title = "All runs, each divided by its variant's median";
-        let panel = Panel { title, x_title: "runs, in the order in which they were made", last, top: bottom, width };
+        let panel = Panel {
+            title,
+            x_title: "runs, in the order in which they were made",
+            y_title: "multiple (log scale)",
+            last,
+            top: bottom,
+            width,
+        };
         let (x, y) = panel.draw(&mut drawing, &values, None);
         self.draw_runs(&mut drawing, &x, &y);
         (drawing, bottom + panel.height() + 68.0)
@@ -329,6 +343,7 @@ impl Noise<'_> {
 struct Panel {
     title: &'static str,
     x_title: &'static str,
+    y_title: &'static str,
     /// The last number, from 0 on.
     last: usize,
     top: f64,
@@ -368,6 +383,8 @@ impl Panel {
         drawing.line([left, bottom, right, bottom], "axis");
         drawing.line([left, top, left, bottom], "axis");
         drawing.text([f64::midpoint(left, right), bottom + 30.0], Anchor::Middle, "muted", self.x_title);
+        let x_of_title = if self.width == Width::Wide { 14.0 } else { 10.0 };
+        drawing.text_upwards([x_of_title, f64::midpoint(top, bottom)], "muted", self.y_title);
         (x, y)
     }
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     document::{Column, Table},
     number::{self, share},
-    sections::names::variant_name,
+    sections::names::{variant_name, workload_name},
 };
 
 /// One figure for each workload that was measured with its floor.
@@ -56,7 +56,7 @@ fn figure(place: &ResultSource<'_>, pair: &FloorPair<'_>, is_alone: bool) -> Opt
     let figure = Figure {
         id: common::id(ChartKind::Phases, &of.repository, is_alone, &of.workload.name),
         section: ChartKind::Phases,
-        title: format!("Codec and rest of the time of {workload}, {}", common::place_name(place)),
+        title: format!("Codec and rest of the time of {}, {}", workload_name(&of.workload), common::place_name(place)),
         description: description(&phases),
         notes,
         workload: Some(workload),

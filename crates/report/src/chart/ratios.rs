@@ -6,13 +6,17 @@ use repackbench_records::{RatioEstimate, Role, VariantComparison, Verdict, Workl
 use super::{
     ChartKind, Figure, common,
     look::Look,
-    rows::{LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, TIME_RATIO_AXIS, look_legend},
+    rows::{LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, look_legend, time_ratio_axis},
     scale::is_positive,
 };
 use crate::{
     document::{Column, Table},
     number::{four_decimals, or_dash, percent, ratio_cell, single_time, time_ratio},
-    sections::{comparisons::verdict, names::variant_name},
+    sections::{
+        comparisons::verdict,
+        effects::compared_time,
+        names::{variant_name, workload_name},
+    },
 };
 
 /// With more rows, each workload has its own figure.
@@ -45,16 +49,20 @@ fn figure(place: ResultSource<'_>, comparisons: &[&WorkloadComparison], is_alone
         [comparison] => (Some(comparison.workload.to_string()), &*comparison.workload.name),
         _ => (None, ""),
     };
+    let time = compared_time(comparisons);
     let chart = RowChart {
         panels: comparisons.iter().map(|of| panel(of)).collect(),
-        axis: TIME_RATIO_AXIS,
+        axis: time_ratio_axis(time),
         legend: legend(comparisons),
     };
-    let of = workload.as_deref().unwrap_or("all workloads");
+    let of = match comparisons {
+        [comparison] => workload_name(&comparison.workload),
+        _ => "all workloads".to_owned(),
+    };
     let figure = Figure {
         id: common::id(ChartKind::Ratios, place.repository, is_alone, job),
         section: ChartKind::Ratios,
-        title: format!("Time ratios of {of}, {}", common::place_name(&place)),
+        title: format!("Ratios of {time} in {of}, {}", common::place_name(&place)),
         description: description(comparisons),
         notes: notes(comparisons),
         workload: workload.clone(),
@@ -72,7 +80,7 @@ fn panel(comparison: &WorkloadComparison) -> Panel {
         comparison.noise.as_ref().filter(|noise| is_positive(noise.ratio)).map(|noise| noise_row(comparison, noise)),
     );
     let band = comparison.noise_floor.map(|floor| (1.0 / (1.0 + floor), 1.0 + floor));
-    Panel { heading: comparison.workload.to_string(), band, own_scale: false, rows }
+    Panel { heading: workload_name(&comparison.workload), band, own_scale: false, rows }
 }
 
 fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row {
@@ -80,8 +88,8 @@ fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row 
     let estimate = row.ratio.as_ref();
     let shapes = estimate.map(shapes(look)).unwrap_or_default();
     let words = verdict::words(comparison, row);
-    let mut tip = vec![format!("{label}: {}", comparison.workload)];
-    tip.extend(estimate.map(|estimate| format!("time ratio {}", ratio_cell(estimate))));
+    let mut tip = vec![format!("{label}: {}", workload_name(&comparison.workload))];
+    tip.extend(estimate.map(|estimate| format!("{} ratio {}", compared_time(&[comparison]), ratio_cell(estimate))));
     tip.push(format!("median {}, {} runs", single_time(row.compared_median), row.runs));
     tip.extend((!words.is_empty()).then(|| words.clone()));
     Row {
@@ -95,8 +103,8 @@ fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row 
 /// The verdict, short enough for a phone.
 fn short(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     match row.verdict {
-        Some(Verdict::Inconclusive) => "inconclusive".to_owned(),
-        _ => verdict::words(comparison, row),
+        Some(Verdict::Same) => verdict::words(comparison, row),
+        _ => verdict::short_words(comparison, row),
     }
 }
 
@@ -115,8 +123,8 @@ fn shapes(look: Look) -> impl Fn(&RatioEstimate) -> Vec<Shape> {
 fn noise_row(comparison: &WorkloadComparison, noise: &RatioEstimate) -> Row {
     let floor = verdict::noise_words(comparison);
     let tip = vec![
-        format!("the baseline against itself (A / A'): {}", comparison.workload),
-        format!("time ratio {}", ratio_cell(noise)),
+        format!("the baseline against itself (A / A'): {}", workload_name(&comparison.workload)),
+        format!("{} ratio {}", compared_time(&[comparison]), ratio_cell(noise)),
         floor.clone(),
     ];
     Row {
@@ -153,7 +161,7 @@ fn description(comparisons: &[&WorkloadComparison]) -> String {
         if let (Some(best), Some(worst)) = (best, worst) {
             text.push_str(&format!(
                 " {}: fastest {} at {}, slowest {} at {}.",
-                comparison.workload,
+                workload_name(&comparison.workload),
                 variant_name(&best.variant),
                 time_ratio(ratio(&best)),
                 variant_name(&worst.variant),
@@ -165,9 +173,11 @@ fn description(comparisons: &[&WorkloadComparison]) -> String {
 }
 
 fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
-    let mut notes = vec![
-        "Each ratio is a variant's time divided by the geometric mean of the baseline's two runs in the same block, with its 95 % interval. Left of 1 is faster.".to_owned(),
-    ];
+    let mut notes = vec![format!(
+        "Each ratio is a variant's {} divided by the geometric mean of the baseline's two runs in the same block, with its 95 % \
+             interval. Left of 1 is less.",
+        compared_time(comparisons)
+    )];
     if comparisons.iter().any(|comparison| comparison.noise_floor.is_some()) {
         notes.push(format!(
             "The grey band is the noise floor: the difference between the baseline's two runs, at least {}. Only ratios outside it \
@@ -199,7 +209,7 @@ fn table(comparisons: &[&WorkloadComparison]) -> Table {
         };
         let (low, high) = (end(|interval| interval.low), end(|interval| interval.high));
         let ratio = four_decimals(estimate.ratio);
-        [comparison.workload.to_string(), label.to_owned(), ratio, low, high, estimate.pairs.to_string(), words]
+        [workload_name(&comparison.workload), label.to_owned(), ratio, low, high, estimate.pairs.to_string(), words]
     };
     for comparison in comparisons {
         for row in &comparison.rows {

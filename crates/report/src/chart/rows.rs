@@ -35,15 +35,30 @@ pub(super) struct Axis {
     pub(super) starts_at_reference: bool,
 }
 
-/// The axis of ratios of times.
-pub(super) const TIME_RATIO_AXIS: Axis = Axis {
-    spacing: Spacing::Log,
-    title: "time as a multiple of the baseline's (log scale; left is faster)",
-    short_title: "time ratio (log; left is faster)",
-    text: tick_text,
-    reference: Some(1.0),
-    starts_at_reference: false,
-};
+/// The axis of ratios of `CPU time`, `elapsed time`, or both.
+pub(super) fn time_ratio_axis(time: &str) -> Axis {
+    let (title, short_title) = match time {
+        "CPU time" => {
+            ("CPU time as a multiple of the baseline's (log scale; left is less)", "CPU time ratio (log; left is less)")
+        }
+        "elapsed time" => (
+            "elapsed time as a multiple of the baseline's (log scale; left is less)",
+            "elapsed time ratio (log; left is less)",
+        ),
+        _ => (
+            "CPU or elapsed time as a multiple of the baseline's (log scale; left is less)",
+            "CPU or elapsed time ratio (log; left is less)",
+        ),
+    };
+    Axis {
+        spacing: Spacing::Log,
+        title,
+        short_title,
+        text: tick_text,
+        reference: Some(1.0),
+        starts_at_reference: false,
+    }
+}
 
 /// A part of a chart.
 #[derive(Debug, Default)]

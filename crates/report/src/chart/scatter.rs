@@ -31,13 +31,26 @@ pub(super) struct Point {
     pub(super) is_baseline: bool,
 }
 
-/// All points, and the baseline.
+/// Small multiples: one panel for each workload, all with the same axes.
 #[derive(Debug)]
 pub(super) struct Scatter {
-    /// The points.
-    pub(super) points: Vec<Point>,
+    /// The panels, in reading order.
+    pub(super) panels: Vec<ScatterPanel>,
     /// The baseline's name.
     pub(super) baseline: String,
+    /// The compared time: `CPU time`.
+    pub(super) time: &'static str,
+}
+
+/// The points of one workload.
+#[derive(Debug)]
+pub(super) struct ScatterPanel {
+    /// The workload.
+    pub(super) heading: String,
+    /// Its name alone, for panels that are too narrow.
+    pub(super) short_heading: String,
+    /// The points.
+    pub(super) points: Vec<Point>,
 }
 
 /// The points that no other beats in both ratios, by size. Of equal points only the first is included.
@@ -53,30 +66,126 @@ pub(super) fn front(points: &[Point]) -> Vec<&Point> {
     sorted
 }
 
-/// The plane of a drawing.
+/// The plane of a panel.
 struct Plane {
-    width: Width,
     x: Scale,
     y: Scale,
     area: Area,
+    /// The longest name of a point.
+    longest: f64,
+}
+
+/// Where panels lie.
+struct Grid {
+    width: Width,
+    columns: usize,
+    left: f64,
+    top: f64,
+    /// The width and height of a plane.
+    plane: [f64; 2],
 }
 
 const TEXT: f64 = 12.0;
 const RADIUS: f64 = 5.0;
+/// Between two panels of a row.
+const GAP: f64 = 16.0;
+/// Above a plane, for its heading.
+const HEADING: f64 = 22.0;
+
+impl Grid {
+    fn of(panels: usize, width: Width, top: f64) -> Self {
+        let columns = match (panels, width) {
+            (..=1, _) => 1,
+            (2 | 4, _) | (_, Width::Narrow) => 2,
+            _ => 3,
+        };
+        let (left, height) = match width {
+            Width::Wide => (62.0, if columns == 1 { 360.0 } else { 190.0 }),
+            Width::Narrow => (48.0, if columns == 1 { 300.0 } else { 140.0 }),
+        };
+        let gaps = GAP * (columns - 1) as f64;
+        let each = (width.px() - left - 14.0 - gaps) / columns as f64;
+        Grid { width, columns, left, top, plane: [each, height] }
+    }
+
+    /// The plane of the panel at `index`.
+    fn area(&self, index: usize) -> Area {
+        let [width, height] = self.plane;
+        let (row, column) = (index / self.columns, index % self.columns);
+        let x = self.left + column as f64 * (width + GAP);
+        Area { x, y: self.top + HEADING + row as f64 * (height + HEADING + 6.0), width, height }
+    }
+}
 
 impl Scatter {
     /// Draws it.
     pub(super) fn draw(&self, width: Width) -> (Drawing, f64) {
         let mut drawing = Drawing::default();
-        let mut legend = look_legend(self.points.iter().map(|point| point.look));
+        let mut legend = look_legend(self.points().map(|point| point.look));
         legend.push(LegendEntry { class: "", sign: Sign::Line("front"), text: "best trade-offs".to_owned() });
-        let top = 10.0 + draw_legend(&mut drawing, &legend, width, 6.0);
-        let plane = self.plane(width, top);
-        plane.draw(&mut drawing, &self.baseline);
+        let top = 6.0 + draw_legend(&mut drawing, &legend, width, 6.0);
+        let grid = Grid::of(self.panels.len(), width, top);
+        for (index, panel) in self.panels.iter().enumerate() {
+            let plane = self.plane(&grid, index);
+            let has_panel_below = index + grid.columns < self.panels.len();
+            let is_fitting = text_width(&panel.heading, TEXT * 1.1) <= plane.area.width;
+            let heading = if is_fitting { &panel.heading } else { &panel.short_heading };
+            let heading = fit(heading, TEXT * 1.1, plane.area.width);
+            drawing.text([plane.area.x, plane.area.y - 8.0], Anchor::Start, "strong", &heading);
+            plane.draw_axes(&mut drawing, index % grid.columns == 0, !has_panel_below);
+            if index == 0 {
+                let [x, y, ..] = plane.better();
+                drawing.text([x, y + 13.0], Anchor::Start, "muted strong halo", "↙ better");
+            }
+            panel.draw(&mut drawing, &plane, index == 0);
+        }
+        let bottom = (0..self.panels.len()).map(|index| grid.area(index)).map(|area| area.y + area.height);
+        let bottom = bottom.fold(top, f64::max);
+        self.draw_titles(&mut drawing, &grid, bottom);
+        (drawing, bottom + 44.0)
+    }
+
+    /// The points of all panels.
+    pub(super) fn points(&self) -> impl Iterator<Item = &Point> {
+        self.panels.iter().flat_map(|panel| &panel.points)
+    }
+
+    fn plane(&self, grid: &Grid, index: usize) -> Plane {
+        let area = grid.area(index);
+        let sizes = self.points().map(|point| point.size).chain([1.0]);
+        let times = self.points().map(|point| point.time).chain([1.0]);
+        let ends: Vec<f64> = self.points().filter_map(|point| point.interval).flatten().collect();
+        let x = Scale::log(sizes, [area.x, area.x + area.width]);
+        let y = Scale::log(times, [area.y + area.height, area.y]).holding(&ends, 0.25);
+        let longest: f64 = if grid.width == Width::Wide { 230.0 } else { 105.0 };
+        Plane { x, y, area, longest: longest.min(area.width * 0.8) }
+    }
+
+    fn draw_titles(&self, drawing: &mut Drawing, grid: &Grid, bottom: f64) {
+        let (baseline, time, width) = (&self.baseline, self.time, grid.width.px() - grid.left - 14.0);
+        let [x_title, y_title] = match grid.width {
+            Width::Wide => [
+                format!("← smaller · size on disk as a multiple of {baseline}'s (log scale)"),
+                format!("← less · {time} as a multiple (log scale)"),
+            ],
+            Width::Narrow => {
+                ["← smaller · size as a multiple (log)".to_owned(), format!("← less · {time}, multiple (log)")]
+            }
+        };
+        let x_title = fit(&x_title, TEXT, width);
+        drawing.text([grid.left + width / 2.0, bottom + 34.0], Anchor::Middle, "muted", &x_title);
+        let x = if grid.width == Width::Wide { 16.0 } else { 12.0 };
+        let height = bottom - grid.top;
+        drawing.text_upwards([x, grid.top + height / 2.0], "muted", &fit(&y_title, TEXT, height));
+    }
+}
+
+impl ScatterPanel {
+    /// Draws the best trade-offs, and the points with their names.
+    fn draw(&self, drawing: &mut Drawing, plane: &Plane, has_corner: bool) {
         let front = front(&self.points);
-        plane.draw_front(&mut drawing, &front);
-        let labels = self.place_labels(&plane, &front);
-        for (point, label) in &labels {
+        plane.draw_front(drawing, &front);
+        for (point, label) in &self.place_labels(plane, &front, has_corner) {
             if let Some(line) = label.as_ref().and_then(|(place, _)| place.leader) {
                 drawing.line(line, "leader");
             }
@@ -92,18 +201,6 @@ impl Scatter {
                 }
             });
         }
-        (drawing, plane.area.y + plane.area.height + 44.0)
-    }
-
-    fn plane(&self, width: Width, top: f64) -> Plane {
-        let [left, height] = if width == Width::Wide { [62.0, 470.0] } else { [48.0, 330.0] };
-        let area = Area { x: left, y: top, width: width.px() - left - 14.0, height };
-        let sizes = self.points.iter().map(|point| point.size).chain([1.0]);
-        let times = self.points.iter().map(|point| point.time).chain([1.0]);
-        let ends: Vec<f64> = self.points.iter().filter_map(|point| point.interval).flatten().collect();
-        let x = Scale::log(sizes, [area.x, area.x + area.width]);
-        let y = Scale::log(times, [area.y + area.height, area.y]).holding(&ends, 0.25);
-        Plane { width, x, y, area }
     }
 
     /// Each point in reading order with the place of its name, if there is one. Points of the front get their places
@@ -112,22 +209,27 @@ impl Scatter {
         &self,
         plane: &Plane,
         front: &[&Point],
+        has_corner: bool,
     ) -> Vec<(&Point, Option<(super::labels::LabelPlace, String)>)> {
         let is_front = |point: &Point| front.iter().any(|of_front| std::ptr::eq(*of_front, point));
-        let mut room = Room::new(Area { x: plane.area.x + 2.0, width: plane.area.width + 8.0, ..plane.area });
-        self.points.iter().for_each(|point| room.take(Area::about(plane.at(point), RADIUS + 1.0)));
-        let [x, y, width, height] = plane.better();
-        room.take(Area { x, y, width, height });
+        let mut room = Room::new(Area { x: plane.area.x + 2.0, width: plane.area.width + 4.0, ..plane.area });
+        for point in &self.points {
+            room.take_point(plane.at(point), RADIUS + 1.0);
+            plane.interval_area(point).into_iter().for_each(|area| room.take(area));
+        }
+        if has_corner {
+            let [x, y, width, height] = plane.better();
+            room.take(Area { x, y, width, height });
+        }
         let mut points: Vec<&Point> = self.points.iter().collect();
         points.sort_by_key(|point| (!point.is_baseline, !is_front(point)));
-        let most = if plane.width == Width::Wide { 230.0 } else { 105.0 };
         let mut placed: Vec<_> = points
             .into_iter()
             .map(|point| {
                 let is_needed = is_front(point) || point.is_baseline;
                 // Bold letters are wider.
                 let size = if is_needed { TEXT * 1.06 } else { TEXT };
-                let text = fit(&point.name, size, most);
+                let text = fit(&point.name, size, plane.longest);
                 let reach = if is_needed { f64::INFINITY } else { 30.0 };
                 let place = room.place(plane.at(point), [text_width(&text, size) + 2.0, 14.0], RADIUS, reach);
                 (point, place.map(|place| (place, text)))
@@ -148,43 +250,29 @@ impl Plane {
         [self.area.x + 6.0, self.area.y + self.area.height - 22.0, 66.0, 18.0]
     }
 
-    /// Draws grid, axes, cross hairs at the baseline, and the mark of the better corner.
-    fn draw(&self, drawing: &mut Drawing, baseline: &str) {
+    /// Draws grid, axes and cross hairs at the baseline; the values only at the outer panels.
+    fn draw_axes(&self, drawing: &mut Drawing, has_y_values: bool, has_x_values: bool) {
         let Area { x: left, y: top, width, height } = self.area;
         let (right, bottom) = (left + width, top + height);
         for tick in self.x.ticks(|tick| text_width(&tick_text(tick), 11.0) + 12.0) {
             let x = self.x.at(tick);
             drawing.line([x, top, x, bottom], "grid");
-            drawing.text([x, bottom + 15.0], Anchor::Middle, "muted small", &tick_text(tick));
+            if has_x_values {
+                drawing.text([x, bottom + 15.0], Anchor::Middle, "muted small", &tick_text(tick));
+            }
         }
         for tick in self.y.ticks(|_| 24.0) {
             let y = self.y.at(tick);
             drawing.line([left, y, right, y], "grid");
-            drawing.text([left - 6.0, y + 4.0], Anchor::End, "muted small", &tick_text(tick));
+            if has_y_values {
+                drawing.text([left - 6.0, y + 4.0], Anchor::End, "muted small", &tick_text(tick));
+            }
         }
         drawing.line([left, bottom, right, bottom], "axis");
         drawing.line([left, top, left, bottom], "axis");
         let (x, y) = (self.x.at(1.0), self.y.at(1.0));
         drawing.line([x, top, x, bottom], "reference");
         drawing.line([left, y, right, y], "reference");
-        let [x, y, ..] = self.better();
-        drawing.text([x, y + 13.0], Anchor::Start, "muted strong halo", "↙ better");
-        self.titles(drawing, baseline);
-    }
-
-    fn titles(&self, drawing: &mut Drawing, baseline: &str) {
-        let Area { x: left, y: top, width, height } = self.area;
-        let [x_title, y_title] = match self.width {
-            Width::Wide => [
-                format!("← smaller · size on disk as a multiple of {baseline}'s (log scale)"),
-                format!("← faster · time as a multiple of {baseline}'s (log scale)"),
-            ],
-            Width::Narrow => ["← smaller · size ratio (log)".to_owned(), "← faster · time ratio (log)".to_owned()],
-        };
-        let x_title = fit(&x_title, TEXT, width);
-        drawing.text([left + width / 2.0, top + height + 34.0], Anchor::Middle, "muted", &x_title);
-        let x = if self.width == Width::Wide { 16.0 } else { 12.0 };
-        drawing.text_upwards([x, top + height / 2.0], "muted", &fit(&y_title, TEXT, height));
     }
 
     /// Steps from point to point: everything above and to the right is beaten by one of them.
@@ -200,16 +288,31 @@ impl Plane {
         drawing.path(&d, "front");
     }
 
+    /// The interval of a point, if it can be drawn.
+    fn interval(point: &Point) -> Option<[f64; 2]> {
+        point.interval.filter(|[low, high]| is_positive(*low) && is_positive(*high))
+    }
+
+    /// What the line of an interval covers, for the placement of names.
+    fn interval_area(&self, point: &Point) -> Option<Area> {
+        let [low, high] = Plane::interval(point)?;
+        let ([x, _], bottom, top) = (self.at(point), self.y.at(low), self.y.at(high));
+        Some(Area { x: x - 3.5, y: top, width: 7.0, height: bottom - top })
+    }
+
+    /// An upright line with end strokes, or arrows for ends beyond the axis.
     fn draw_interval(&self, drawing: &mut Drawing, point: &Point) {
-        let Some([low, high]) = point.interval.filter(|[low, high]| is_positive(*low) && is_positive(*high)) else {
-            return;
-        };
+        let Some([low, high]) = Plane::interval(point) else { return };
         let ([x, _], low_y, high_y) = (self.at(point), self.y.at(low), self.y.at(high));
         let [least, most] = self.y.range();
         drawing.line([x, low_y, x, high_y], "line thin");
-        for (y, is_inside) in [(low_y, low >= least), (high_y, high <= most)] {
+        for (y, is_inside, step) in [(low_y, low >= least, -5.0), (high_y, high <= most, 5.0)] {
             if is_inside {
                 drawing.line([x - 3.5, y, x + 3.5, y], "line thin");
+            } else {
+                // An arrow: the interval continues.
+                drawing.line([x, y, x - 3.5, y + step], "line thin");
+                drawing.line([x, y, x + 3.5, y + step], "line thin");
             }
         }
     }
@@ -231,6 +334,39 @@ mod tests {
             is_comparable: true,
             is_baseline: label == "zlib:6",
         }
+    }
+
+    fn of_panels(panels: Vec<Vec<Point>>) -> Scatter {
+        let panel =
+            |points| ScatterPanel { heading: "traverse".to_owned(), short_heading: "traverse".to_owned(), points };
+        Scatter { panels: panels.into_iter().map(panel).collect(), baseline: "zlib:6".to_owned(), time: "CPU time" }
+    }
+
+    #[test]
+    fn panels_do_not_overlap_and_fit_one_screen() {
+        for (width, screen) in [(Width::Wide, 720.0), (Width::Narrow, 760.0)] {
+            for panels in 1..=6 {
+                let grid = Grid::of(panels, width, 30.0);
+                let areas: Vec<Area> = (0..panels).map(|index| grid.area(index)).collect();
+                for (number, area) in areas.iter().enumerate() {
+                    assert!(area.x >= grid.left && area.x + area.width <= width.px(), "{panels}: {area:?}");
+                    assert!(areas[..number].iter().all(|other| !other.overlaps(area)), "{panels}: {area:?}");
+                }
+                let points = || vec![point("zlib:6", 1.0, 1.0), point("zstd:5", 0.8, 0.6)];
+                let (_, height) = of_panels((0..panels).map(|_| points()).collect()).draw(width);
+                assert!(height <= screen, "{panels} panels are {height} high");
+            }
+        }
+    }
+
+    #[test]
+    fn intervals_beyond_the_axis_end_in_arrows() {
+        let lines = |interval| {
+            let wide = Point { interval: Some(interval), ..point("zstd:5", 0.8, 0.9) };
+            let (drawing, height) = of_panels(vec![vec![point("zlib:6", 1.0, 1.0), wide]]).draw(Width::Wide);
+            drawing.finish(height).svg("x", Width::Wide, "t", "d").matches("\"line thin\"").count()
+        };
+        assert_eq!(lines([0.0001, 1000.0]), lines([0.89, 0.91]) + 2, "two arrows of two lines for two strokes");
     }
 
     fn labels(points: &[&Point]) -> Vec<String> {
@@ -266,7 +402,7 @@ mod tests {
             .collect();
         points.push(point("zlib:6", 1.0, 1.0));
         let on_front = labels(&front(&points));
-        let scatter = Scatter { points, baseline: "zlib:6".to_owned() };
+        let scatter = of_panels(vec![points]);
         for width in Width::ALL {
             let (drawing, height) = scatter.draw(width);
             let svg = drawing.finish(height).svg("x", width, "t", "d");

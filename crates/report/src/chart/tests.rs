@@ -58,6 +58,7 @@ fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
         wall_median: Duration::from_millis(110),
         adjusted_p: None,
         verdict: None,
+        elapsed: None,
         delta_cache: None,
         checks: None,
         peak_resident_median: None,
@@ -70,6 +71,7 @@ fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
         compared_time: ComparedTime::Cpu,
         rows: rows.collect(),
         noise: Some(estimate(1.0)),
+        elapsed_noise: None,
         noise_floor: Some(0.1),
         is_valid: true,
         has_guesses: false,
@@ -198,7 +200,8 @@ fn every_datum_has_one_mark() {
     let variants = 5;
     for figure in &figures {
         let expected = match figure.section {
-            ChartKind::SizeTime => variants,
+            // Two workloads.
+            ChartKind::SizeTime => 2 * variants,
             // Two workloads and a floor, with the noise of each.
             ChartKind::Ratios => 3 * variants,
             // Blobs, trees, indexes and others of each, then the payload of each: it differs.
@@ -261,7 +264,8 @@ fn names_are_escaped() {
 fn identifiers_occur_once() {
     let mut results = results(&PLAIN);
     let other = WorkloadLabel { parameters: BTreeMap::new(), ..results.comparisons[0].workload.clone() };
-    results.comparisons.push(WorkloadComparison { workload: other, ..results.comparisons[0].clone() });
+    results.comparisons.push(WorkloadComparison { workload: other.clone(), ..results.comparisons[0].clone() });
+    results.traces.push(TraceRecord { workload: other, ..results.traces[0].clone() });
     let figures = figures(&results);
     let mut seen = BTreeSet::new();
     for figure in &figures {
@@ -277,7 +281,7 @@ fn identifiers_occur_once() {
             );
         }
     }
-    assert!(figures.iter().any(|figure| figure.id == "size-time-traverse-2"));
+    assert!(figures.iter().any(|figure| figure.id == "accesses-traverse-2"));
 }
 
 #[test]

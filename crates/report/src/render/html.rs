@@ -56,6 +56,12 @@ pub fn html_report(results: &Results) -> String {
     let is_table = |kind| !matches!(kind, SectionKind::Summary | SectionKind::Experiments | SectionKind::Joined);
     let tables = sections.iter().filter(|section| is_table(section.kind));
     let origin = origin::origin(results);
+    let mut page_sections: Vec<PageSection> =
+        figure_sections(figures(results)).into_iter().chain(tables.map(PageSection::of)).collect();
+    // Without an overview, the rest is what a reader came for.
+    if page_sections.iter().all(|section| section.is_folded) {
+        page_sections.iter_mut().for_each(|section| section.is_folded = false);
+    }
     let page = Page {
         title: names::title(results),
         script_source: format!("'sha256-{}'", base64(&Sha256::digest(SCRIPT))),
@@ -65,7 +71,7 @@ pub fn html_report(results: &Results) -> String {
         answers: answer::answers(results),
         experiments: experiments::experiments(results),
         joined: sections.iter().find(|section| section.kind == SectionKind::Joined).map(PageSection::of),
-        sections: figure_sections(figures(results)).into_iter().chain(tables.map(PageSection::of)).collect(),
+        sections: page_sections,
         measurement_sessions: PageTable::from(&origin.sessions),
         origin,
     };

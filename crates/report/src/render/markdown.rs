@@ -10,13 +10,12 @@ use repackbench_records::{Role, WorkloadComparison};
 use super::text::{Style, articles_text};
 use crate::{
     document::plain_text,
-    number::{or_dash, three_decimals},
     sections::{
         document,
         names::variant_name,
         origin::{commands, measured_on},
         source,
-        summary::{multiples_note, sentences, short_cell, workload_names},
+        summary::{changes_note, open_note, outcome_size, sentences, time_cells, time_columns},
     },
 };
 
@@ -43,16 +42,23 @@ fn comparison_section(heading: &str, comparisons: &[&WorkloadComparison]) -> Str
     if !sentences.is_empty() {
         let _ = writeln!(text, "{}\n", escaped(&sentences));
     }
-    let _ = write!(text, "{}\n\n| variant | size |", multiples_note(comparisons));
-    for name in workload_names(comparisons) {
-        let _ = write!(text, " {} |", escaped(&name));
+    let _ = write!(text, "{}", changes_note(comparisons));
+    text.extend(open_note(comparisons).map(|note| format!(" {}", escaped(&note))));
+    text.push_str("\n\n| variant | size |");
+    let columns = time_columns(comparisons);
+    for column in &columns {
+        let _ = write!(text, " {} |", escaped(&column.full_name()));
     }
-    let _ = writeln!(text, "\n|---|---:|{}", "---|".repeat(comparisons.len()));
-    for outcome in worst_first(&outcomes) {
-        let size = or_dash(outcome.size, three_decimals);
-        let _ = write!(text, "| {} | {size} |", code_cell(&variant_name(outcome.variant)));
-        for row in &outcome.rows {
-            let _ = write!(text, " {} |", short_cell(*row).text);
+    let _ = writeln!(text, "\n|---|---|{}", "---|".repeat(columns.len()));
+    for outcome in worst_first(&outcomes).into_iter().chain([baseline]) {
+        let _ = write!(
+            text,
+            "| {} | {} |",
+            code_cell(&variant_name(outcome.variant)),
+            outcome_size(outcome, comparisons).text
+        );
+        for cell in time_cells(outcome, comparisons) {
+            let _ = write!(text, " {} |", cell.text);
         }
         text.push('\n');
     }
@@ -146,14 +152,15 @@ mod tests {
         let expected = "\
 ### sample (revision 0123456789ab), compared with `zlib:6`
 
-Smallest is xz:6: 21.0 % smaller, traverse takes 110 % more time (slower). By the medians, traverse is fastest with zstd:5 (0.70).
+Smallest is xz:6: 21.0 % smaller than zlib:6; traverse takes 2.1 times the CPU time. By the medians, traverse takes the least CPU time with zstd:5 (30 % less).
 
-Bytes and CPU time as multiples of the baseline's; less is better. The worst variant comes first.
+Changes of size and CPU time against the baseline. The worst variant comes first.
 
-| variant | size | traverse |
-|---|---:|---|
-| `xz:6` | 0.790 | 2.10 slower |
-| `zstd:5` | 0.840 | 0.70 faster |
+| variant | size | traverse CPU |
+|---|---|---|
+| `xz:6` | 21.0 % smaller | 2.1 times |
+| `zstd:5` | 16.0 % smaller | 30 % less |
+| `zlib:6` | 100 B | 1.00 s |
 
 <details><summary>All figures</summary>
 

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style as Ansi};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
-use crate::document::{Align, Article, Block, Cell, Section, Table, Tone, plain_text};
+use crate::document::{Align, Article, Block, COLUMN_GAP, Cell, Column, Section, Table, Tone, plain_text};
 
 /// The capabilities of the reader's screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,11 +12,13 @@ pub struct Style {
     pub width: Option<usize>,
     /// Whether verdicts are coloured.
     pub is_coloured: bool,
+    /// Whether details of the method are shown.
+    pub is_detailed: bool,
 }
 
 impl Style {
     /// For pipes and files: lines of any length, no colour.
-    pub const PLAIN: Style = Style { width: None, is_coloured: false };
+    pub const PLAIN: Style = Style { width: None, is_coloured: false, is_detailed: true };
 
     /// `text` in lines that fit, with a newline after each. All lines are indented like the first.
     pub(crate) fn paragraph(self, text: &str) -> String {
@@ -35,24 +37,33 @@ impl Style {
 /// The minimum width of lines: otherwise columns would be one letter wide.
 const MIN_WIDTH: usize = 40;
 
-/// `sections` as text, with an empty line between them.
+/// `sections` as text, with an empty line between them. The answer comes last, because a terminal shows the end.
 pub fn text(sections: &[Section], style: Style) -> String {
-    sections.iter().map(|section| articles_text(&section.articles, style)).collect::<Vec<_>>().join("\n")
+    let (answer, others): (Vec<&Section>, Vec<&Section>) =
+        sections.iter().partition(|section| section.kind.is_answer());
+    let ordered = others.into_iter().chain(answer);
+    joined(ordered.map(|section| articles_text(&section.articles, style)))
 }
 
 /// `articles` as text, with an empty line between them.
 pub fn articles_text(articles: &[Article], style: Style) -> String {
-    articles.iter().map(|article| article_text(article, style)).collect::<Vec<_>>().join("\n")
+    joined(articles.iter().map(|article| article_text(article, style)))
+}
+
+/// Texts with an empty line between them, without those that say nothing.
+fn joined(texts: impl Iterator<Item = String>) -> String {
+    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// The heading and the blocks, with empty lines between them.
 fn article_text(article: &Article, style: Style) -> String {
     let heading = (!article.heading.is_empty()).then(|| style.paragraph(&article.heading));
-    let blocks = article.blocks.iter().map(|block| match block {
-        Block::Table(table) => table_text(table, style),
-        Block::Notes(notes) => notes.iter().map(|note| style.paragraph(note)).collect(),
+    let blocks = article.blocks.iter().filter_map(|block| match block {
+        Block::Table(table) => Some(table_text(table, style)),
+        Block::Details(_) if !style.is_detailed => None,
+        Block::Notes(notes) | Block::Details(notes) => Some(notes.iter().map(|note| style.paragraph(note)).collect()),
     });
-    heading.into_iter().chain(blocks).collect::<Vec<_>>().join("\n")
+    joined(heading.into_iter().chain(blocks))
 }
 
 /// A table as text that fits `style`. If it is too wide, the tables that replace it, or cells of several lines.
@@ -68,11 +79,11 @@ pub fn table_text(table: &Table, style: Style) -> String {
         return table.narrow.iter().map(captioned).collect::<Vec<_>>().join("\n");
     }
     fold(&mut grid, limit);
-    let mut text = grid_text(&grid);
+    let mut text = headed_text(table, &grid);
     if style.is_coloured {
         let mut masked = self::grid(table, masked_text);
         fold(&mut masked, limit);
-        text = coloured(&text, &grid_text(&masked));
+        text = coloured(&text, &headed_text(table, &masked));
     }
     table.footer.iter().for_each(|line| text.push_str(&style.paragraph(line)));
     text
@@ -99,9 +110,18 @@ fn grid_text(grid: &comfy_table::Table) -> String {
 fn grid(table: &Table, text_of: fn(&Cell) -> String) -> comfy_table::Table {
     let mut grid = comfy_table::Table::new();
     grid.load_style(TableStyle::new().header_separator(LineStyle::none().fill('-')));
-    grid.set_header(table.columns.iter().map(|column| plain_text(&column.name)));
+    // The columns below a long common name are as wide as it is.
+    let name = |(index, column): (usize, &Column)| {
+        let name = plain_text(&column.name);
+        if column.over.is_empty() {
+            name
+        } else {
+            format!("{name:width$}", width = table.column_width(index) - usize::from(COLUMN_GAP))
+        }
+    };
+    grid.set_header(table.columns.iter().enumerate().map(name));
     for (grid_column, column) in grid.column_iter_mut().zip(&table.columns) {
-        grid_column.set_padding((0, 2));
+        grid_column.set_padding((0, COLUMN_GAP));
         grid_column.set_cell_alignment(match column.align {
             Align::Words => CellAlignment::Left,
             Align::Numbers | Align::Points => CellAlignment::Right,
@@ -119,6 +139,35 @@ fn grid(table: &Table, text_of: fn(&Cell) -> String) -> comfy_table::Table {
         }
     }
     grid
+}
+
+/// The line with the common names, each above the first of its columns in `grid`, whose first line has the names of the
+/// columns. Empty without any.
+fn common_names(table: &Table, grid: &str) -> String {
+    if table.columns.iter().all(|column| column.over.is_empty()) {
+        return String::new();
+    }
+    let names: Vec<char> = grid.lines().next().unwrap_or_default().chars().collect();
+    let (mut line, mut start, mut last) = (Vec::new(), 0, "");
+    for column in &table.columns {
+        let name: Vec<char> = plain_text(&column.name).chars().collect();
+        let found = names.get(start..).and_then(|rest| rest.windows(name.len().max(1)).position(|part| part == name));
+        start += found.unwrap_or_default();
+        if column.over != last {
+            line.resize(line.len().max(start), ' ');
+            line.extend(plain_text(&column.over).chars());
+        }
+        last = &column.over;
+        start += name.len();
+    }
+    line.push('\n');
+    line.into_iter().collect()
+}
+
+/// The table as text below the line with the common names of columns.
+fn headed_text(table: &Table, grid: &comfy_table::Table) -> String {
+    let text = grid_text(grid);
+    common_names(table, &text) + &text
 }
 
 /// The number of characters of the longest line.
@@ -169,7 +218,7 @@ fn coloured(text: &str, masked: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Column;
+    use crate::document::SectionKind;
 
     fn two_columns(verdict: &str) -> Table {
         let mut table = Table::new([Column::words("variant"), Column::words("verdict")]);
@@ -228,8 +277,44 @@ mod tests {
         assert_eq!(text.matches("\u{1b}[31mslower\u{1b}[0m").count(), 1, "{text}");
         assert_eq!(text.matches('\u{1b}').count(), 6, "{text}");
         assert_eq!(text.replace("\u{1b}[32m", "").replace("\u{1b}[31m", "").replace("\u{1b}[0m", ""), plain);
-        let folded = table_text(&table, Style { is_coloured: true, width: Some(40) });
+        let folded = table_text(&table, Style { is_coloured: true, width: Some(40), ..Style::PLAIN });
         assert_eq!((folded.lines().count(), folded.matches("\u{1b}[32mfaster\u{1b}[0m").count()), (5, 2), "{folded}");
+    }
+
+    #[test]
+    fn common_names_stand_above_their_columns() {
+        let below = |name: &str, over: &str| Column::words(name).below(over);
+        let mut table = Table::new([
+            Column::words("variant"),
+            below("CPU", "diff:pickaxe (string=foo)"),
+            below("elapsed", "diff:pickaxe (string=foo)"),
+            below("CPU", "traverse"),
+        ]);
+        table.row(["zstd:5", "31 % less", "same", "8 % less"]);
+        let expected = "         diff:pickaxe (string=foo)  traverse
+variant  CPU        elapsed         CPU
+----------------------------------------------
+zstd:5   31 % less  same            8 % less
+";
+        let text = table_text(&table, Style::PLAIN);
+        assert_eq!(text, expected, "\n{text}");
+    }
+
+    #[test]
+    fn answer_comes_last() {
+        let section = |kind, note: &str| Section { kind, articles: vec![Article::of([Block::note(note)])] };
+        let sections = [section(SectionKind::Summary, "The answer."), section(SectionKind::Sizes, "Sizes.")];
+        assert_eq!(text(&sections, Style::PLAIN), "Sizes.\n\nThe answer.\n");
+    }
+
+    #[test]
+    fn details_are_shown_on_request() {
+        let article = Article::of([Block::note("One."), Block::Details(vec!["How.".into()])]);
+        let style = Style { is_detailed: false, ..Style::PLAIN };
+        assert_eq!(articles_text(std::slice::from_ref(&article), style), "One.\n");
+        assert_eq!(articles_text(std::slice::from_ref(&article), Style::PLAIN), "One.\n\nHow.\n");
+        let method = Article::of([Block::Details(vec!["How.".into()])]);
+        assert_eq!(articles_text(&[article, method], style), "One.\n", "an article of details alone");
     }
 
     #[test]

@@ -3,14 +3,18 @@
 mod points;
 
 use repackbench_analysis::{ResultSource, Results, by_source, without_floors};
-use repackbench_records::{
-    RatioEstimate, RepositoryState, Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison,
-};
+use repackbench_records::{RepositoryState, Role, SizeRecord, VariantComparison, WorkloadComparison};
 
-use super::{comparisons::verdict, names::variant_name, source, summary::time_word};
+use super::{
+    comparisons::verdict,
+    effects::{Clock, SizeDifference, compared_time, job_name},
+    names::variant_name,
+    source,
+    summary::{open_note, quantities},
+};
 use crate::{
     document::Tone,
-    number::{megabytes, size_ratio, thousands, time_ratio},
+    number::{megabytes, ratio_cell, single_time, thousands},
 };
 
 /// The answer for one repository, or for the repositories of a table of sizes.
@@ -24,12 +28,16 @@ pub(crate) struct Answer {
     pub(crate) about: String,
     /// The name of the baseline.
     pub(crate) baseline: String,
-    /// The compared time: `CPU time`.
+    /// What is compared: `size, CPU and elapsed time`; empty for sizes alone.
+    pub(crate) quantities: String,
+    /// The time whose ratios have intervals: `CPU time`; empty for none.
     pub(crate) time: &'static str,
+    /// The meaning of question marks.
+    pub(crate) note: Option<String>,
     /// Best and worst in words.
     pub(crate) points: Vec<Point>,
     /// The columns: one for each workload.
-    pub(crate) workloads: Vec<String>,
+    pub(crate) workloads: Vec<AnswerColumn>,
     /// The rows: one for each variant.
     pub(crate) rows: Vec<AnswerRow>,
 }
@@ -40,6 +48,15 @@ pub(crate) struct Point {
     pub(crate) name: &'static str,
     pub(crate) variant: Option<String>,
     pub(crate) text: String,
+}
+
+/// A workload.
+#[derive(Debug)]
+pub(crate) struct AnswerColumn {
+    /// As records name it, for the filter of a page.
+    pub(crate) workload: String,
+    /// For readers.
+    pub(crate) name: String,
 }
 
 /// One variant.
@@ -53,14 +70,45 @@ pub(crate) struct AnswerRow {
     pub(crate) times: Vec<Option<AnswerCell>>,
 }
 
-/// A ratio and its meaning in words.
+impl AnswerColumn {
+    fn of(comparison: &WorkloadComparison) -> Self {
+        AnswerColumn { workload: comparison.workload.to_string(), name: job_name(&comparison.workload) }
+    }
+}
+
+/// What one variant does in one workload, or its size.
 #[derive(Debug)]
 pub(crate) struct AnswerCell {
+    /// The workload as records name it, for the filter of a page; empty for the size.
     pub(crate) workload: String,
-    pub(crate) ratio: String,
-    pub(crate) interval: String,
+    /// The workload's name for readers.
+    pub(crate) name: String,
+    /// Changes, or the values of the baseline.
+    pub(crate) figures: Vec<AnswerFigure>,
+    /// The ratio with its interval, or the bytes.
+    pub(crate) exact: String,
+}
+
+/// A change in words.
+#[derive(Debug)]
+pub(crate) struct AnswerFigure {
+    /// `55 % less`.
     pub(crate) words: String,
+    /// What it is a change of: `CPU`; empty for the size.
+    pub(crate) of: &'static str,
+    /// Good or bad news.
     pub(crate) tone: Tone,
+    /// How much it stands out, from 1 to 3.
+    pub(crate) strength: u8,
+}
+
+/// The strength of a change by this ratio: a change of 0.3 % must not look like one of 30 %.
+fn strength(ratio: f64) -> u8 {
+    match ratio.ln().abs() {
+        0.14.. => 3,
+        0.03.. => 2,
+        _ => 1,
+    }
 }
 
 /// One answer for each repository, or one for all if there are only sizes.
@@ -98,9 +146,11 @@ fn answer(of: ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Answer {
         title: source::name(&of),
         about: about(of.repository),
         baseline: baseline.map_or_else(|| "the baseline".to_owned(), |row| row.variant.label().into_owned()),
-        time: time_word(comparisons),
+        quantities: quantities(comparisons),
+        time: compared_time(comparisons),
+        note: open_note(comparisons),
         points: points::points(comparisons, &variants, baseline),
-        workloads: comparisons.iter().map(|comparison| comparison.workload.to_string()).collect(),
+        workloads: comparisons.iter().map(|comparison| AnswerColumn::of(comparison)).collect(),
         rows: rows.collect(),
     }
 }
@@ -120,66 +170,17 @@ fn about(repository: &RepositoryState) -> String {
 }
 
 fn size_cell(bytes: u64, baseline: u64, is_baseline: bool) -> AnswerCell {
+    let megabytes = format!("{} MB", megabytes(bytes));
     let (words, tone) = match SizeDifference::of(bytes, baseline) {
         // Without the bytes of the baseline there is no difference to state.
         _ if is_baseline || baseline == 0 => (String::new(), Tone::Even),
         Some(difference) => (difference.words(), difference.tone()),
-        None => ("no difference".to_owned(), Tone::Even),
+        None => ("same".to_owned(), Tone::Even),
     };
-    AnswerCell {
-        workload: String::new(),
-        ratio: size_ratio(bytes, baseline),
-        interval: format!("{} MB", megabytes(bytes)),
-        words,
-        tone,
-    }
-}
-
-/// The difference between two sizes, if it shows at one decimal.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum SizeDifference {
-    /// Smaller by this percentage.
-    Smaller(f64),
-    /// Larger by this percentage.
-    Larger(f64),
-    /// This many times as large.
-    Times(f64),
-}
-
-impl SizeDifference {
-    fn of(bytes: u64, other: u64) -> Option<Self> {
-        let ratio = bytes as f64 / other as f64;
-        match 100.0 * (ratio - 1.0) {
-            _ if other == 0 => None,
-            percent @ ..=-0.05 => Some(SizeDifference::Smaller(-percent)),
-            percent @ 0.05..100.0 => Some(SizeDifference::Larger(percent)),
-            100.0.. => Some(SizeDifference::Times(ratio)),
-            _ => None,
-        }
-    }
-
-    fn tone(self) -> Tone {
-        if self.is_larger() { Tone::Worse } else { Tone::Better }
-    }
-
-    fn is_larger(self) -> bool {
-        !matches!(self, SizeDifference::Smaller(_))
-    }
-
-    /// `2.3 % smaller`, `3.0 times the size`.
-    fn words(self) -> String {
-        match self {
-            SizeDifference::Smaller(percent) => format!("{percent:.1}\u{a0}% smaller"),
-            SizeDifference::Larger(percent) => format!("{percent:.1}\u{a0}% larger"),
-            SizeDifference::Times(ratio) => format!("{ratio:.1} times the size"),
-        }
-    }
-
-    /// The same with the name of the other: `2.3 % smaller than zlib:6`.
-    fn words_beside(self, other: &str) -> String {
-        let than = if matches!(self, SizeDifference::Times(_)) { "of" } else { "than" };
-        format!("{} {than} {other}", self.words())
-    }
+    let strength = strength(bytes as f64 / baseline.max(1) as f64);
+    let (words, exact) = if words.is_empty() { (megabytes, String::new()) } else { (words, megabytes) };
+    let figures = vec![AnswerFigure { words, of: "", tone, strength }];
+    AnswerCell { workload: String::new(), name: "size".to_owned(), figures, exact }
 }
 
 /// Whether two rows are of one variant. Its place in the table may differ between sessions.
@@ -195,26 +196,30 @@ fn row_of<'a>(comparison: &'a WorkloadComparison, variant: &VariantComparison) -
 
 fn time_cell(comparison: &WorkloadComparison, variant: &VariantComparison) -> Option<AnswerCell> {
     let row = row_of(comparison, variant)?;
-    let cell = |ratio: String, interval, words, tone| {
-        Some(AnswerCell { workload: comparison.workload.to_string(), ratio, interval, words, tone })
-    };
-    if row.variant.role == Role::Baseline {
-        return cell("1.00".to_owned(), String::new(), String::new(), Tone::Even);
-    }
-    let ratio = row.ratio.as_ref()?;
-    let words = match row.verdict {
-        None if ratio.interval.is_none() => "too few blocks".to_owned(),
-        // The cell shows the interval too.
-        Some(Verdict::Inconclusive) => "inconclusive".to_owned(),
-        _ => verdict::words(comparison, row).replace(" %", "\u{a0}%"),
-    };
-    cell(time_ratio(ratio.ratio), interval(ratio), words, verdict::tone(row.verdict))
+    let figures: Vec<AnswerFigure> =
+        Clock::of(comparison).iter().filter_map(|clock| time_figure(*clock, comparison, row)).collect();
+    Some(AnswerCell {
+        workload: comparison.workload.to_string(),
+        name: job_name(&comparison.workload),
+        figures,
+        exact: row.ratio.as_ref().map(ratio_cell).unwrap_or_default(),
+    })
 }
 
-fn interval(ratio: &RatioEstimate) -> String {
-    ratio
-        .interval
-        .map_or_else(String::new, |interval| format!("[{}, {}]", time_ratio(interval.low), time_ratio(interval.high)))
+/// The change of one kind of time, or the median of the baseline.
+fn time_figure(clock: Clock, comparison: &WorkloadComparison, row: &VariantComparison) -> Option<AnswerFigure> {
+    let of = clock.short_name();
+    if row.variant.role == Role::Baseline {
+        let words = single_time(clock.median_of(comparison, row));
+        return Some(AnswerFigure { words, of, tone: Tone::Even, strength: 1 });
+    }
+    let change = clock.change_of(comparison, row)?;
+    Some(AnswerFigure {
+        words: change.cell().text.replace(" %", "\u{a0}%"),
+        of,
+        tone: verdict::tone(change.verdict),
+        strength: strength(change.estimate.ratio),
+    })
 }
 
 fn answer_of_sizes(sizes: &[&SizeRecord]) -> Option<Answer> {
@@ -231,7 +236,9 @@ fn answer_of_sizes(sizes: &[&SizeRecord]) -> Option<Answer> {
         title: "Sizes".to_owned(),
         about: String::new(),
         baseline: first.label.clone(),
+        quantities: String::new(),
         time: "",
+        note: None,
         points: points::of_sizes(sizes),
         workloads: Vec::new(),
         rows: rows.collect(),

@@ -3,7 +3,7 @@
 use repackbench_analysis::{ResultSource, sources};
 use repackbench_records::{EqualBudget, Quantity};
 
-use super::source;
+use super::{names::workload_name, source};
 use crate::{
     document::{Article, Block, Column, Table, plain_text},
     number::three_decimals,
@@ -59,7 +59,14 @@ fn between_levels(budgets: &[&EqualBudget]) -> Table {
             table.group(Some(workload.clone()));
         }
         let (ratio, levels) = (three_decimals(ratio), budget.levels.join(" and "));
-        table.row([workload.as_str(), &budget.codec, name(budget.budget), name(budget.of), &ratio, &levels]);
+        table.row([
+            &*workload_name(&budget.workload),
+            &budget.codec,
+            name(budget.budget),
+            name(budget.of),
+            &ratio,
+            &levels,
+        ]);
     }
     table
 }
@@ -71,7 +78,7 @@ fn out_of_reach(budgets: &[&EqualBudget]) -> Vec<String> {
     for budget in budgets.iter().filter(|budget| budget.ratio.is_none()) {
         let nearest = plain_text(&budget.levels.join(" and "));
         let codec = format!("{} (nearest: {nearest})", plain_text(&budget.codec));
-        let (workload, quantity) = (plain_text(&budget.workload.to_string()), name(budget.budget));
+        let (workload, quantity) = (plain_text(&workload_name(&budget.workload)), name(budget.budget));
         let line = format!("{workload}: no level reaches the baseline's {quantity}");
         match lines.iter_mut().find(|(known, _)| *known == line) {
             // A budget is out of reach whatever quantity is compared.

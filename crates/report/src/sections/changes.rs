@@ -5,6 +5,7 @@ use repackbench_records::{CellChange, CellId, Measure, RatioEstimate, ResultChan
 use crate::{
     document::{Article, Block, Cell, Column, Table, Tone, plain_text},
     number::{or_dash, percent, ratio_cell, three_decimals},
+    sections::names::workload_name,
 };
 
 /// One line for each cell that both results have, the worst first, and notes on what could not be compared. A change
@@ -24,7 +25,7 @@ pub fn changes(change: &ResultChange, gate: f64) -> Article {
     for cell in cells {
         let cells = [
             place(&cell.id),
-            cell.id.workload.to_string(),
+            workload_name(&cell.id.workload),
             variant(&cell.id),
             or_dash(cell.time.as_ref(), ratio_cell),
             three_decimals(cell.size),

@@ -3,7 +3,10 @@
 use repackbench_analysis::{ResultSource, client_pairs, sources};
 use repackbench_records::{Role, VariantComparison, WorkloadComparison, WorkloadLabel};
 
-use super::{names::variant_name, source};
+use super::{
+    names::{variant_name, workload_name},
+    source,
+};
 use crate::{
     document::{Article, Block, Column, Table, plain_text},
     number::{or_dash, ratio_cell},
@@ -27,7 +30,7 @@ pub fn clients(comparisons: &[WorkloadComparison]) -> Vec<Article> {
             workload: None,
             heading: format!("{}, in-process and by commands: CPU time ratios [95 % interval]", plain_text(&title)),
             title,
-            blocks: vec![Block::Table(table), Block::note(NOTE)],
+            blocks: vec![Block::Table(table), Block::Details(vec![NOTE.to_owned()])],
         })
     };
     sources.into_iter().filter_map(of_source).collect()
@@ -45,7 +48,7 @@ fn side_by_side(comparisons: &[&WorkloadComparison]) -> Option<Table> {
         workload.parameters.remove(WorkloadLabel::CLIENT);
         table.group(Some(workload.to_string()));
         for (number, row) in pair.stock.rows.iter().enumerate() {
-            let name = if number > 0 { String::new() } else { workload.to_string() };
+            let name = if number > 0 { String::new() } else { workload_name(&workload) };
             let replay = or_dash(pair.replay_of(row), cell);
             table.variant_row(row.variant.label(), [name, variant_name(&row.variant), replay, cell(row)]);
         }

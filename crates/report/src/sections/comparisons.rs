@@ -8,10 +8,13 @@ pub(crate) mod verdict;
 
 use std::time::Duration;
 
-use repackbench_analysis::{ResultSource, by_source};
+use repackbench_analysis::{ResultSource, blocks_for_verdicts, by_source};
 use repackbench_records::{ComparedTime, ModelledDevice, RatioEstimate, Role, VariantComparison, WorkloadComparison};
 
-use super::{names::variant_name, published, source};
+use super::{
+    names::{variant_name, workload_name},
+    published, source,
+};
 use crate::{
     document::{Article, Block, Cell, Column, Table, plain_text},
     number::{TimeScale, counted, megabytes, or_dash, rate, ratio_cell, size_ratio},
@@ -29,7 +32,7 @@ pub fn comparisons(comparisons: &[WorkloadComparison]) -> Vec<Article> {
 fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Article {
     let title = source::name(of);
     let of_workload = |comparison: &&WorkloadComparison| {
-        table_of(&[comparison], &Columns::narrow(comparison)).captioned(comparison.workload.to_string())
+        table_of(&[comparison], &Columns::narrow(comparison)).captioned(workload_name(&comparison.workload))
     };
     let mut table = table_of(comparisons, &Columns::of(comparisons));
     table.caption = format!("Every variant of {title} in every workload");
@@ -39,7 +42,7 @@ fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Articl
         workload: None,
         title,
         heading: source::heading(of),
-        blocks: vec![Block::Table(table), Block::Notes(notes(comparisons))],
+        blocks: vec![Block::Table(table), Block::Notes(warnings(comparisons)), Block::Details(notes(comparisons))],
     }
 }
 
@@ -74,38 +77,47 @@ enum ColumnKind {
 struct Columns {
     columns: Vec<ColumnKind>,
     devices: Vec<ModelledDevice>,
-    /// Whether CPU time is compared in all workloads.
-    is_cpu: bool,
+    /// The compared time: `CPU`, `elapsed`, or `time` if it is not the same in all workloads.
+    compared: &'static str,
 }
 
 impl Columns {
     /// All columns. The number of runs per second is shown if several run at once.
     fn of(comparisons: &[&WorkloadComparison]) -> Self {
         use ColumnKind::{Compared, Ratio, Size, SizeRatio, Throughput, Variant, Verdict, Wall, Workload};
-        let mut columns = vec![Workload, Variant, Compared, Wall];
+        let mut columns = vec![Workload, Variant, Compared];
+        columns.extend(comparisons.iter().any(|of| of.compared_time != ComparedTime::Wall).then_some(Wall));
         columns.extend(comparisons.iter().any(|comparison| comparison.jobs > 1).then_some(Throughput));
         columns.extend([Ratio, Verdict, Size, SizeRatio]);
         let devices = modelled::devices(comparisons);
         columns.extend((0..devices.len()).map(ColumnKind::Modelled));
-        let is_cpu = comparisons.iter().all(|comparison| comparison.compared_time != ComparedTime::Wall);
-        Columns { columns, devices, is_cpu }
+        let elapsed = comparisons.iter().filter(|of| of.compared_time == ComparedTime::Wall).count();
+        let compared = match elapsed {
+            0 => "CPU",
+            elapsed if elapsed == comparisons.len() => "elapsed",
+            _ => "time",
+        };
+        Columns { columns, devices, compared }
     }
 
     /// The columns of a table of one workload on a narrow screen.
     fn narrow(comparison: &WorkloadComparison) -> Self {
-        use ColumnKind::{Compared, Ratio, SizeRatio, Variant, VerdictWord};
-        let columns = Columns::of(&[comparison]);
-        Columns { columns: vec![Variant, Compared, Ratio, VerdictWord, SizeRatio], ..columns }
+        use ColumnKind::{Compared, Ratio, Variant, VerdictWord, Wall};
+        let all = Columns::of(&[comparison]);
+        let mut columns = vec![Variant, Compared];
+        columns.extend(all.columns.contains(&Wall).then_some(Wall));
+        columns.extend([Ratio, VerdictWord]);
+        Columns { columns, ..all }
     }
 
     fn headers(&self) -> Vec<Column> {
         let header = |kind: &ColumnKind| match kind {
             ColumnKind::Workload => Column::words("workload"),
             ColumnKind::Variant => Column::words("variant"),
-            ColumnKind::Compared => Column::numbers(if self.is_cpu { "CPU" } else { "time" }),
-            ColumnKind::Wall => Column::numbers("wall"),
+            ColumnKind::Compared => Column::numbers(self.compared),
+            ColumnKind::Wall => Column::numbers("elapsed"),
             ColumnKind::Throughput => Column::numbers("runs/s"),
-            ColumnKind::Ratio => Column::words(if self.is_cpu { "CPU ratio" } else { "time ratio" }),
+            ColumnKind::Ratio => Column::words(format!("{} ratio", self.compared)),
             ColumnKind::Verdict | ColumnKind::VerdictWord => Column::words("verdict"),
             ColumnKind::Size => Column::numbers("size MB"),
             ColumnKind::SizeRatio => Column::numbers("size ratio"),
@@ -130,14 +142,14 @@ fn workload_rows(table: &mut Table, columns: &Columns, comparison: &WorkloadComp
         let cells = columns.cells(|kind| match kind {
             // Only the first row names the workload.
             ColumnKind::Workload if number > 0 => Cell::default(),
-            ColumnKind::Workload => comparison.workload.to_string().into(),
+            ColumnKind::Workload => workload_name(&comparison.workload).into(),
             ColumnKind::Variant => variant_name(&row.variant).into(),
             ColumnKind::Compared => scale.show(row.compared_median).into(),
             ColumnKind::Wall => scale.show(row.wall_median).into(),
             ColumnKind::Throughput => throughput(comparison.jobs, row.wall_median).into(),
             ColumnKind::Ratio => ratio_of(row).into(),
             ColumnKind::Verdict => verdict::cell(comparison, row),
-            ColumnKind::VerdictWord => row.verdict.map_or_else(Cell::default, |_| verdict::word_cell("", row.verdict)),
+            ColumnKind::VerdictWord => verdict::short_cell(comparison, row),
             ColumnKind::Size => megabytes(row.size.total_bytes).into(),
             ColumnKind::SizeRatio => or_dash(baseline_size, |of| size_ratio(row.size.total_bytes, of)).into(),
             ColumnKind::Modelled(number) => {
@@ -173,7 +185,19 @@ fn ratio_of(row: &VariantComparison) -> String {
     }
 }
 
-/// The notes below a table.
+/// What a reader has to know before using the figures. May be empty.
+fn warnings(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+    let mut warnings = verdict::warnings(comparisons);
+    warnings.extend(comparisons.iter().filter_map(|comparison| missing_note(comparison)));
+    if comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| !row.variant.checksum) {
+        warnings.push(
+            "checksum=no: reading checks nothing, so the baseline does more work. For experiments only.".to_owned(),
+        );
+    }
+    warnings
+}
+
+/// The method and its conditions, below a table.
 fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = vec![
         compared_time_note(comparisons),
@@ -192,14 +216,6 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     notes.extend(published_notes(comparisons));
     notes.extend(interval_note(comparisons));
     notes.extend(no_ratio_note(comparisons));
-    for comparison in comparisons {
-        notes.extend(missing_note(comparison));
-    }
-    if comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| !row.variant.checksum) {
-        notes.push(
-            "checksum=no: reading checks nothing, so the baseline does more work. For experiments only.".to_owned(),
-        );
-    }
     notes
 }
 
@@ -236,7 +252,8 @@ fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
     if cpu.is_empty() {
         return "The compared time is elapsed time.".to_owned();
     }
-    let names: Vec<String> = elapsed.iter().map(|comparison| plain_text(&comparison.workload.to_string())).collect();
+    let names: Vec<String> =
+        elapsed.iter().map(|comparison| plain_text(&workload_name(&comparison.workload))).collect();
     format!("The compared time is elapsed time for {}, otherwise CPU time. {}", names.join(", "), cpu_note(&cpu))
 }
 
@@ -244,7 +261,7 @@ fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
 fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
     let names = |times: &[ComparedTime]| {
         let of_times = comparisons.iter().filter(|comparison| times.contains(&comparison.compared_time));
-        of_times.map(|comparison| plain_text(&comparison.workload.to_string())).collect::<Vec<String>>()
+        of_times.map(|comparison| plain_text(&workload_name(&comparison.workload))).collect::<Vec<String>>()
     };
     let without_writing = names(&[ComparedTime::CpuWithoutWriting]);
     let user = names(&[ComparedTime::User, ComparedTime::UserOfCommand]);
@@ -283,7 +300,7 @@ fn clocks_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     times.dedup();
     Some(format!(
         "{} was measured by {}, in this order: these are different clocks, which are not compared with each other.",
-        plain_text(&older.workload.to_string()),
+        plain_text(&workload_name(&older.workload)),
         times.join(" and by ")
     ))
 }
@@ -305,8 +322,8 @@ fn interval_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     });
     let without_interval: Vec<&RatioEstimate> = estimates.filter(|estimate| estimate.interval.is_none()).collect();
     let fewest = without_interval.iter().map(|estimate| estimate.pairs).min()?;
-    let blocks = counted(fewest as u64, "block", "blocks");
-    Some(format!("A ratio without an interval comes from too few blocks ({blocks}; 6 are needed for 95 %)."))
+    let (blocks, needed) = (counted(fewest as u64, "block", "blocks"), blocks_for_verdicts(1));
+    Some(format!("A ratio without an interval comes from too few blocks ({blocks}; {needed} are needed for 95 %)."))
 }
 
 fn no_ratio_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
@@ -321,7 +338,7 @@ fn missing_note(comparison: &WorkloadComparison) -> Option<String> {
     let counts = comparison.rows.iter().filter_map(|row| row.counts.get(MISSING));
     let missing = counts.max().copied().filter(|&count| count > 0)?;
     let objects = if missing == 1 { "object was" } else { "objects were" };
-    Some(format!("{}: {missing} missing {objects} skipped.", plain_text(&comparison.workload.to_string())))
+    Some(format!("{}: {missing} missing {objects} skipped.", plain_text(&workload_name(&comparison.workload))))
 }
 
 #[cfg(test)]

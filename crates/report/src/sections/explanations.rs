@@ -5,6 +5,7 @@ use repackbench_records::{Explanation, Factor, FactorKind};
 use crate::{
     document::{Article, Block, Column, Table, plain_text},
     number::{or_dash, percent, ratio_cell, signed_percent, time_ratio},
+    sections::names::workload_name,
 };
 
 /// For each workload, the steps from the baseline to the codec, their product and the measured ratio.
@@ -14,11 +15,11 @@ pub fn explanations(explanations: &[Explanation]) -> Vec<Article> {
 
 fn article(explanation: &Explanation) -> Article {
     let Explanation { repository, workload, codec, .. } = explanation;
-    let title = format!("{codec} in {workload}, {}", repository.name);
+    let title = format!("{codec} in {}, {}", workload_name(workload), repository.name);
     Article {
         repository: Some(repository.name.clone()),
         workload: Some(workload.to_string()),
-        heading: plain_text(&format!("{}: {workload}", repository.name)),
+        heading: plain_text(&format!("{}: {}", repository.name, workload_name(workload))),
         blocks: vec![
             Block::note(summary(explanation)),
             Block::Table(steps(explanation).captioned(title.clone())),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use repackbench_analysis::{JoinedJob, JoinedVariant, joined_jobs};
 use repackbench_records::{ComparedTime, WorkloadComparison};
 
+use super::effects::compared_time;
 use crate::{
     document::{Article, Block, Column, Table},
     number::{three_decimals, time_ratio},
@@ -17,12 +18,14 @@ Means are geometric over repositories, which count equally. Totals are over all 
 /// The jobs that were measured on several repositories, joined; `None` if there are none.
 pub fn joined(comparisons: &[WorkloadComparison]) -> Option<Article> {
     let jobs = joined_jobs(comparisons);
+    let compared: Vec<&WorkloadComparison> = jobs.iter().flat_map(|job| job.comparisons.iter().copied()).collect();
+    let time = compared_time(&compared);
     let mut table = Table::new([
         Column::words("workload"),
         Column::words("variant"),
         Column::numbers("repositories"),
-        Column::numbers("time, mean"),
-        Column::numbers("time, total"),
+        Column::numbers(format!("{time}, mean")),
+        Column::numbers(format!("{time}, total")),
         Column::numbers("size, mean"),
         Column::numbers("size, total"),
     ])
@@ -36,7 +39,7 @@ pub fn joined(comparisons: &[WorkloadComparison]) -> Option<Article> {
     }
     (!table.is_empty()).then(|| Article {
         heading: "All repositories together, as multiples of the baseline: less is better".to_owned(),
-        ..Article::of([Block::Table(table), Block::note(NOTE)])
+        ..Article::of([Block::Table(table), Block::Details(vec![NOTE.to_owned()])])
     })
 }
 

@@ -1,13 +1,21 @@
 //! The names of variants, repositories and documents.
 
 use repackbench_analysis::Results;
-use repackbench_records::{SpecParts, Variant};
+use repackbench_records::{SpecParts, Variant, WorkloadLabel};
 
 /// The variant's label, with a mark if it is read without a checksum and the spec does not say so.
 pub(crate) fn variant_name(variant: &Variant) -> String {
     let label = variant.label();
     let is_said = variant.spec.as_ref().is_some_and(|spec| SpecParts::of(&spec.typed).is_unchecked());
     if variant.checksum || is_said { label.into_owned() } else { format!("{label} [checksum=no]") }
+}
+
+/// The workload without parameters that have their default value: the newest revision.
+pub(crate) fn workload_name(workload: &WorkloadLabel) -> String {
+    let is_default = |name: &str, value: &str| name == "rev" && matches!(value, "HEAD" | "tip");
+    let mut shown = workload.clone();
+    shown.parameters.retain(|name, value| !is_default(name, value));
+    shown.to_string()
 }
 
 /// The last meaningful part of a path.

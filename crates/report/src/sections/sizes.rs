@@ -3,7 +3,7 @@
 use repackbench_records::{ChunkForm, ObjectKind, SizeRecord, StoredForm};
 
 use crate::{
-    document::{Article, Block, Column, Table, plain_text},
+    document::{Article, Block, Column, ColumnSplit, Table, plain_text},
     number::{megabytes, size_ratio, thousands},
 };
 
@@ -26,23 +26,33 @@ impl SizeLine {
     }
 }
 
-/// Where the bytes of each repository go: stored bytes by object kind, framing and indexes, the total, and payloads by
-/// object kind, each with its ratio to the first repository. Lines that are empty in all repositories are left out,
-/// except for the total.
+/// Where the bytes of each repository go: payloads by object kind, stored bytes by object kind, framing and indexes, and
+/// the total, each with its ratio to the first repository. Lines that are empty in all repositories are left out, except
+/// for the total.
 pub fn sizes(sizes: &[SizeRecord]) -> Article {
     let growth = match sizes.split_first() {
         Some((first, others)) => others.iter().filter_map(|other| manifest_growth(first, other)).collect(),
         None => Vec::new(),
     };
-    let mut tables = vec![bytes_by_kind(sizes)];
-    tables.extend(stored_forms(sizes));
-    if let Some(last) = tables.last_mut() {
-        last.footer = growth;
-    }
-    Article::of(tables.into_iter().map(Block::Table))
+    let forms = stored_forms(sizes).map(Block::Table);
+    let growth = (!growth.is_empty()).then_some(Block::Notes(growth));
+    // The totals come last, where a terminal shows them.
+    let totals = (sizes.len() > 2).then(|| Block::Table(totals(sizes)));
+    Article::of(forms.into_iter().chain(growth).chain([Block::Table(bytes_by_kind(sizes))]).chain(totals))
 }
 
-/// The bytes of each repository: stored bytes, then payloads.
+/// A line for each of several repositories: the total, and its ratio to the first.
+fn totals(sizes: &[SizeRecord]) -> Table {
+    let columns = [Column::words("repository"), Column::points("total MB"), Column::numbers("ratio")];
+    let mut table = Table::new(columns).captioned("Total bytes; ratios are to the first repository");
+    let first = sizes.first().map_or(0, |size| size.total_bytes);
+    for size in sizes {
+        table.row([size.label.clone(), megabytes(size.total_bytes), size_ratio(size.total_bytes, first)]);
+    }
+    table
+}
+
+/// The bytes of each repository: payloads, then stored bytes with their total.
 fn bytes_by_kind(sizes: &[SizeRecord]) -> Table {
     let mut columns = vec![Column::words("")];
     for (number, size) in sizes.iter().enumerate() {
@@ -51,7 +61,8 @@ fn bytes_by_kind(sizes: &[SizeRecord]) -> Table {
     }
     let mut table =
         Table::new(columns).captioned("Bytes by what they hold; ratios are to the first repository").spaced();
-    for part in [stored_lines(sizes), payload_lines(sizes)] {
+    table.split = Some(ColumnSplit { fixed: 2, together: 2 });
+    for part in [payload_lines(sizes), stored_lines(sizes)] {
         table.group(None);
         part.into_iter().for_each(|line| table.row(line.cells()));
     }
@@ -72,6 +83,7 @@ pub(super) fn stored_forms(sizes: &[SizeRecord]) -> Option<Table> {
         columns.extend([Column::numbers("chunks"), Column::points(name)]);
     }
     let mut table = Table::new(columns);
+    table.split = Some(ColumnSplit { fixed: 1, together: 2 });
     for form in forms {
         let cells = sizes.iter().map(|size| size.forms.get(form));
         let cells = cells.flat_map(|of| [thousands(of.chunks), megabytes(of.stored_bytes)]);
@@ -175,6 +187,10 @@ mod tests {
         let expected = "
                         as found MB  zstd:5 MB  ratio
 -------------------------------------------------------
+payload, commit, whole       16.0       16.0    1.000
+payload, blob, delta        400        400      1.000
+payload, total              416        416      1.000
+
 commit, whole                80.9       72.8    0.900
 blob, delta                 200        180      0.900
 pack entry headers            1.23       1.23   1.000
@@ -182,12 +198,25 @@ pack headers, trailers       <0.001     <0.001  1.000
 pack indexes                  7.00       7.00   1.000
 total                       289        261      0.903
   of which loose              0.250      0.250  1.000
-
-payload, commit, whole       16.0       16.0    1.000
-payload, blob, delta        400        400      1.000
-payload, total              416        416      1.000
 ";
         assert_eq!(format!("\n{text}"), expected, "{text}");
+    }
+
+    #[test]
+    fn several_repositories_end_in_a_line_for_each_total() {
+        let text = size_table(&[sample("as found", 10), sample("zstd:5", 9), sample("lz4", 12)]);
+        let expected = "
+repository  total MB  ratio
+-----------------------------
+as found         289  1.000
+zstd:5           261  0.903
+lz4              345  1.194
+";
+        assert!(text.ends_with(expected), "{text}");
+        let style = crate::Style { width: Some(60), ..crate::Style::PLAIN };
+        let text = crate::articles_text(&[sizes(&[sample("a", 1), sample("b", 1), sample("c", 1)])], style);
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+        assert_eq!(text.matches("\ntotal  ").count(), 2, "{text}");
     }
 
     #[test]
@@ -201,9 +230,10 @@ payload, total              416        416      1.000
         };
         let text = size_table(&[sample("a", 2_000_000, 4_000_000), sample("b", 5_000_000, 5_000_000)]);
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[2].starts_with("manifest, snapshot"), "{text}");
-        assert!(lines[3].starts_with("filelog, delta"), "{text}");
-        assert_eq!(lines.last(), Some(&"growth of b: +4.00 MB, +3.00 MB of it in the manifest"));
+        assert_eq!(lines.first(), Some(&"growth of b: +4.00 MB, +3.00 MB of it in the manifest"));
+        let stored = lines.iter().position(|line| line.starts_with("manifest, snapshot")).unwrap();
+        assert!(lines[stored + 1].starts_with("filelog, delta"), "{text}");
+        assert!(lines.last().unwrap().starts_with("total "), "{text}");
     }
 
     #[test]
@@ -225,8 +255,8 @@ plain        1,234         12.3       0       0
 dictionary       0          0     1,234       1.23
 stored           0          0         1      30.0
 ";
-        assert!(text.ends_with(expected), "{text}");
-        assert!(size_table(&[second]).contains("\n\nform        chunks     MB\n"), "one repository needs no name");
+        assert!(format!("\n{text}").starts_with(expected), "{text}");
+        assert!(size_table(&[second]).starts_with("form        chunks     MB\n"), "one repository needs no name");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::source;
 use crate::{
     document::{Article, Block, Column, Table, plain_text},
     number::{megabytes, or_dash, single_time, thousands, time_ratio},
+    sections::names::workload_name,
 };
 
 /// The traces of each workload on several variants: pages by file, accesses by purpose, and modelled times; then the
@@ -19,7 +20,7 @@ pub fn traces(records: &[TraceRecord]) -> Vec<Article> {
     }
     let of_workload = records.chunk_by(|a, b| a.repository == b.repository && a.workload == b.workload);
     let articles = of_workload.filter_map(|traces| Some(article(traces.first()?, traces)));
-    articles.chain([Article::of([Block::Notes(NOTES.map(str::to_owned).to_vec())])]).collect()
+    articles.chain([Article::of([Block::Details(NOTES.map(str::to_owned).to_vec())])]).collect()
 }
 
 /// What one workload reads from the variants of one repository.
@@ -32,9 +33,9 @@ fn article(first: &TraceRecord, records: &[TraceRecord]) -> Article {
         heading: format!(
             "{}, {}",
             source::heading(&ResultSource::of_repository(&first.repository)),
-            plain_text(&workload)
+            plain_text(&workload_name(&first.workload))
         ),
-        title: format!("{workload}, {}", first.repository.name),
+        title: format!("{}, {}", workload_name(&first.workload), first.repository.name),
         workload: Some(workload),
         blocks: tables.into_iter().map(Block::Table).collect(),
     }

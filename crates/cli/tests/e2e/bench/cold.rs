@@ -26,7 +26,8 @@ fn reads_copies_in_turn_and_removes_them() {
     for repo in [Fixture::get("history").repo(), Fixture::hg("history").repo()] {
         let disk = Scratch::on_disk();
         let file = disk.join("records.jsonl");
-        let options = ["--workload", "traverse", "--blocks", "5", "--force", "--json", program::text(&file)];
+        let options =
+            ["--workload", "traverse", "--blocks", "5", "--details", "--force", "--json", program::text(&file)];
         let table = bench_cold(&repo, disk.path(), &options).exits(exit::OK).text();
         assert!(table.contains("cache=cold") && table.contains("mincore"), "{table}");
         for record in records::read(&file) {

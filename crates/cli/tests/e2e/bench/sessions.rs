@@ -29,7 +29,7 @@ fn order(records: &[Value]) -> Vec<(u64, u64, u64)> {
 fn ends_when_precise_and_gives_verdicts() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("records.jsonl");
-    let options = ["--codec", "store", "--precision", "100%", "--max-blocks", "30", "--json", text(&file)];
+    let options = ["--codec", "store", "--precision", "100%", "--max-blocks", "30", "--details", "--json", text(&file)];
     let table = run(&scratch, &repo, &options).exits(exit::OK).text();
     let blocks = order(&records::read(&file)).last().expect("a run").0 + 1;
     // Two ratios, as found and store: a difference needs at least seven blocks. On a busy machine even a precision of
@@ -38,7 +38,7 @@ fn ends_when_precise_and_gives_verdicts() {
     assert!(table.contains("  verdict "), "{table}");
     // Where something disturbs the runs, the table says so instead of giving verdicts.
     let has_verdicts = table.contains("\nVerdicts: ") && table.contains("all 2 ratios (Holm)");
-    assert!(has_verdicts || table.contains("something disturbed the runs, and there are no verdicts"), "{table}");
+    assert!(has_verdicts || table.contains("something disturbed the runs, so there are no verdicts"), "{table}");
     assert!(
         table.contains("\nFairness: chunk checksums checked; object hashes not checked; delta-base cache 96M"),
         "{table}"
@@ -378,8 +378,17 @@ fn each_delta_cache_limit_has_its_own_row() {
     for (repo, found) in [(Fixture::get("history").repo(), 1), (Fixture::hg("branches").repo(), 1)] {
         let scratch = Scratch::new();
         let file = scratch.join("records.jsonl");
-        let options =
-            ["--codec", "zlib:9", "--blocks", "1", "--delta-cache", "96M,0,unlimited,0", "--json", text(&file)];
+        let options = [
+            "--codec",
+            "zlib:9",
+            "--blocks",
+            "1",
+            "--delta-cache",
+            "96M,0,unlimited,0",
+            "--details",
+            "--json",
+            text(&file),
+        ];
         let table = run(&scratch, &repo, &options).exits(exit::OK).text();
         for label in [
             "as found, cache 0",

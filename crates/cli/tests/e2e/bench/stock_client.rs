@@ -49,7 +49,7 @@ fn each_workload_has_rows_for_each_variant_and_client() {
     let file = scratch.join("records.jsonl");
     let codecs = ["--codec", "zlib:6", "--codec", "zstd:3", "--codec", "lz4", "--codec", "store"];
     let mut options = [&codecs[..], &["--client", "stock", "--zlib", "zlib-rs,libdeflate", "--blocks", "1"]].concat();
-    options.extend(["--commits", "2", "--force", "--json", text(&file)]);
+    options.extend(["--commits", "2", "--details", "--force", "--json", text(&file)]);
     let reading =
         ["checkout", "traverse", "diff:raw", "diff:pickaxe=a", "diff:patch", "sizes", "cat-all", "fsck"].as_slice();
     let writing = ["repack", "repack:incremental"];

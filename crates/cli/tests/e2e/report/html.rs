@@ -72,6 +72,7 @@ fn page_works_in_a_browser_without_a_network() {
     let scratch = Scratch::new();
     let file = page_of_results(&scratch);
     let mut browser = Browser::start();
+    links_open_folded_sections(&mut browser, &file);
     everything_is_drawn(&mut browser, &file);
     filters_hide_rows_and_dim_marks(&mut browser, &file);
     marks_show_their_figures(&mut browser, &file);
@@ -81,9 +82,28 @@ fn page_works_in_a_browser_without_a_network() {
     everything_is_shown_without_scripts(&mut browser, &file);
 }
 
+/// The page with all folded sections open.
+#[track_caller]
+fn unfolded<'a>(browser: &'a mut Browser, file: &Path, view: View) -> Page<'a> {
+    let mut page = browser.open(file, view);
+    page.value("document.querySelectorAll('details.fold').forEach(d => { d.open = true; })");
+    page
+}
+
+#[track_caller]
+fn links_open_folded_sections(browser: &mut Browser, file: &Path) {
+    let mut page = browser.open(file, View::DESKTOP);
+    let is_open = "document.querySelector('#noise').closest('details').open";
+    assert_eq!(page.value(is_open), false);
+    assert_eq!(page.value("document.querySelector('#size-time').closest('details') === null"), true, "an overview");
+    page.value("document.querySelector('nav a[href=\"#noise\"]').click()");
+    assert_eq!(page.value(is_open), true);
+    page.assert_no_messages();
+}
+
 #[track_caller]
 fn everything_is_drawn(browser: &mut Browser, file: &Path) {
-    let mut page = browser.open(file, View::DESKTOP);
+    let mut page = unfolded(browser, file, View::DESKTOP);
     let figures = page.number("document.querySelectorAll('figure').length");
     assert!(figures >= 5.0, "{figures} figures");
     let bare = page.text(&format!(
@@ -119,7 +139,7 @@ fn everything_is_drawn(browser: &mut Browser, file: &Path) {
 
 #[track_caller]
 fn filters_hide_rows_and_dim_marks(browser: &mut Browser, file: &Path) {
-    let mut page = browser.open(file, View::DESKTOP);
+    let mut page = unfolded(browser, file, View::DESKTOP);
     let is_shown = "e => e.getClientRects().length > 0";
     let shown = |selector: &str| format!("[...document.querySelectorAll({selector:?})].filter({is_shown}).length");
     let opacity = "getComputedStyle([...document.querySelectorAll('.mark[data-variant=\"lz4\"]')]\
@@ -166,7 +186,7 @@ fn filters_hide_rows_and_dim_marks(browser: &mut Browser, file: &Path) {
 
 #[track_caller]
 fn marks_show_their_figures(browser: &mut Browser, file: &Path) {
-    let mut page = browser.open(file, View::DESKTOP);
+    let mut page = unfolded(browser, file, View::DESKTOP);
     let tip = "(document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').innerText)";
     let drawings = page.number("document.querySelectorAll('.drawing').length") as usize;
     for number in 0..drawings {
@@ -225,7 +245,7 @@ fn charts_and_tables_can_be_saved(browser: &mut Browser, file: &Path, scratch: &
     let folder = scratch.join("downloads");
     fs::create_dir(&folder).expect("a folder");
     browser.download_to(&folder);
-    let mut page = browser.open(file, View::DESKTOP);
+    let mut page = unfolded(browser, file, View::DESKTOP);
     let id = page.text("document.querySelector('figure').id");
     let button = |form: &str| format!("document.querySelector('figure [data-save={form}]')");
 
@@ -265,7 +285,7 @@ fn phones_and_paper_have_their_own_layout(browser: &mut Browser, file: &Path) {
     let visible = |width: &str| {
         format!("[...document.querySelectorAll('.{width} svg')].filter(s => s.getClientRects().length > 0).length")
     };
-    let mut page = browser.open(file, View::PHONE);
+    let mut page = unfolded(browser, file, View::PHONE);
     let figures = page.number("document.querySelectorAll('figure').length");
     assert_eq!((page.number(&visible("wide")), page.number(&visible("narrow"))), (0.0, figures));
     assert_eq!(page.number("document.documentElement.scrollWidth"), 390.0, "the page scrolls sideways");
@@ -328,7 +348,7 @@ fn text_has_enough_contrast(browser: &mut Browser, file: &Path) {
 
 #[track_caller]
 fn everything_is_shown_without_scripts(browser: &mut Browser, file: &Path) {
-    let mut page = browser.open(file, View { has_script: false, ..View::DESKTOP });
+    let mut page = unfolded(browser, file, View { has_script: false, ..View::DESKTOP });
     let figures = page.number("document.querySelectorAll('figure').length");
     let (charts, empty) = boxes(&mut page, ".wide svg");
     assert_eq!((charts, empty), (figures, 0.0));

@@ -12,6 +12,8 @@ pub(super) struct PageSection {
     /// Unique in the page.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
+    /// Whether it is folded away.
+    pub(super) is_folded: bool,
     pub(super) figures: Vec<PageFigure>,
     pub(super) articles: Vec<PageArticle>,
 }
@@ -19,7 +21,7 @@ pub(super) struct PageSection {
 impl PageSection {
     fn of_figures(kind: ChartKind) -> Self {
         let (id, title) = (kind.slug(), kind.title());
-        PageSection { id, title, figures: Vec::new(), articles: Vec::new() }
+        PageSection { id, title, is_folded: !is_overview(kind), figures: Vec::new(), articles: Vec::new() }
     }
 
     pub(super) fn of(section: &Section) -> Self {
@@ -27,10 +29,16 @@ impl PageSection {
         PageSection {
             id: kind.slug(),
             title: kind.heading(),
+            is_folded: true,
             figures: Vec::new(),
             articles: section.articles.iter().map(PageArticle::of).collect(),
         }
     }
+}
+
+/// Whether charts of this kind belong to the overview beside the answer.
+fn is_overview(kind: ChartKind) -> bool {
+    matches!(kind, ChartKind::SizeTime | ChartKind::Ratios | ChartKind::StoredBytes)
 }
 
 /// A figure, and its data as a table of the page.
@@ -93,6 +101,8 @@ pub(super) enum PageBlock {
     Table(PageTable),
     /// Sentences.
     Notes(Vec<String>),
+    /// Sentences that are folded away.
+    Details(Vec<String>),
 }
 
 impl PageArticle {
@@ -103,7 +113,9 @@ impl PageArticle {
                 let footer = (!table.footer.is_empty()).then(|| PageBlock::Notes(table.footer.clone()));
                 [PageBlock::Table(PageTable::from(table))].into_iter().chain(footer).collect()
             }
+            Block::Notes(notes) | Block::Details(notes) if notes.is_empty() => Vec::new(),
             Block::Notes(notes) => vec![PageBlock::Notes(notes.clone())],
+            Block::Details(notes) => vec![PageBlock::Details(notes.clone())],
         });
         PageArticle {
             repository: article.repository.clone(),

@@ -45,8 +45,7 @@ pub(super) struct PageCell {
 impl From<&Table> for PageTable {
     fn from(table: &Table) -> Self {
         let columns = table.columns.iter();
-        let columns =
-            columns.map(|column| PageColumn { name: column.name.clone(), is_number: is_number(column.align) });
+        let columns = columns.map(|column| PageColumn { name: column.full_name(), is_number: is_number(column.align) });
         PageTable {
             caption: table.caption.clone(),
             columns: columns.collect(),

@@ -41,11 +41,11 @@ fn answer_names_best_and_worst() {
     assert_eq!(
         points(two_workloads()),
         [
-            "Smallest zstd:5: 16.0 % smaller than zlib:6, 0.70 of the CPU time of traverse",
-            "Fastest lz4: 0.40 of the CPU time of traverse; 19.0 % larger",
-            "Without loss zstd:5: 16.0 % smaller, and no workload that reads is slower; 0.70 of the CPU time of traverse",
+            "Smallest zstd:5: 16.0 % smaller than zlib:6; traverse takes 30 % less CPU time",
+            "Fastest lz4: traverse takes 60 % less CPU time; 19.0 % larger",
+            "Without loss zstd:5: 16.0 % smaller; traverse takes 30 % less CPU time",
             "Largest lz4: 19.0 % larger",
-            "Slowest zstd:5: 3.00 times the CPU time of encode",
+            "Slowest zstd:5: encode takes 3.0 times the CPU time",
         ]
     );
 }
@@ -57,14 +57,14 @@ fn answer_on_one_codec_is_gain_and_loss() {
     assert_eq!(
         points(comparisons.clone()),
         [
-            "Gain zstd:5: against zlib:6: 16.0 % smaller; 0.70 of the CPU time of traverse",
-            "Loss zstd:5: against zlib:6: 3.00 times the CPU time of encode",
+            "Gain zstd:5: against zlib:6: 16.0 % smaller; traverse takes 30 % less CPU time",
+            "Loss zstd:5: against zlib:6: encode takes 3.0 times the CPU time",
         ]
     );
     comparisons[1].rows[2].verdict = None;
     assert_eq!(
         points(comparisons)[1..],
-        ["Loss zstd:5: none that these runs show", "Open -: these runs do not decide encode"]
+        ["Loss zstd:5: none that these runs show", "Open -: these runs do not decide the CPU time of encode"]
     );
 }
 
@@ -225,8 +225,9 @@ fn sizes_are_compared_with_first_repository() {
     let sizes = vec![line(size("a.git", 1_000_000)), line(size("b.git", 840_000)), line(size("c.git", 3_000_000))];
     let results = Results { sizes, ..Results::default() };
     let answers = answer::answers(&results);
-    let words: Vec<String> = answers[0].rows.iter().map(|row| row.size.words.replace('\u{a0}', " ")).collect();
-    assert_eq!(words, ["", "16.0 % smaller", "3.0 times the size"]);
+    let words: Vec<String> =
+        answers[0].rows.iter().map(|row| row.size.figures[0].words.replace('\u{a0}', " ")).collect();
+    assert_eq!(words, ["1.00 MB", "16.0 % smaller", "3.0 times the size"]);
     let text: Vec<&str> = answers[0].points.iter().map(|point| point.text.as_str()).collect();
     assert_eq!(text, ["16.0\u{a0}% smaller than a.git", "3.0 times the size of a.git"]);
     assert!(html_report(&results).contains("Bytes by what they hold"));
@@ -262,7 +263,7 @@ fn fastest_is_faster_somewhere_and_slower_nowhere() {
         let points = points(comparisons.to_vec());
         points.into_iter().find(|point| point.starts_with("Fastest")).unwrap()
     };
-    assert!(fastest(&comparisons).starts_with("Fastest zstd:5: 0.70 to 0.80 of the time of 2 workloads"));
+    assert!(fastest(&comparisons).starts_with("Fastest zstd:5: 20 to 30 % less CPU time in all 2 workloads"));
     // It is slower in one.
     let comparisons = [comparison("traverse", rows(0.7, 0.1), None), comparison("diff", rows(0.8, 1.5), None)];
     assert!(fastest(&comparisons).starts_with("Fastest zstd:5"));
@@ -351,5 +352,5 @@ fn no_size_difference_without_baseline_size() {
         comparison.rows[1].size.total_bytes = 0;
     }
     let answers = answer::answers(&Results { comparisons, ..Results::default() });
-    assert!(answers[0].rows.iter().all(|row| row.size.words.is_empty()));
+    assert!(answers[0].rows.iter().all(|row| row.size.figures[0].words.ends_with(" MB")));
 }

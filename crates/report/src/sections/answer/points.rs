@@ -3,8 +3,8 @@
 
 use repackbench_records::{Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison};
 
-use super::{Point, SizeDifference, row_of};
-use crate::number::time_ratio;
+use super::{Point, row_of};
+use crate::sections::effects::{SizeDifference, change_words, compared_time, direction, job_name, time_effect};
 
 /// A candidate over all workloads.
 struct Candidate<'a> {
@@ -13,17 +13,23 @@ struct Candidate<'a> {
     times: Vec<Cell<'a>>,
 }
 
-/// Its ratio in one workload.
+/// Its row in one workload.
 #[derive(Clone, Copy)]
 struct Cell<'a> {
     comparison: &'a WorkloadComparison,
+    row: &'a VariantComparison,
+    /// The ratio of the compared time.
     ratio: f64,
-    verdict: Option<Verdict>,
 }
 
 impl Cell<'_> {
     fn is_reading(&self) -> bool {
         is_reading(self.comparison)
+    }
+
+    /// The difference in words; `None` if none is decided.
+    fn effect(&self) -> Option<String> {
+        time_effect(self.comparison, self.row).map(|effect| effect.replace(" %", "\u{a0}%"))
     }
 }
 
@@ -44,7 +50,7 @@ impl Candidate<'_> {
     }
 
     fn count(&self, verdict: Verdict) -> usize {
-        self.reading().filter(|cell| cell.verdict == Some(verdict)).count()
+        self.reading().filter(|cell| cell.row.verdict == Some(verdict)).count()
     }
 }
 
@@ -87,7 +93,7 @@ pub(super) fn points(
 
 fn cell<'a>(comparison: &'a WorkloadComparison, of: &VariantComparison) -> Option<Cell<'a>> {
     let row = row_of(comparison, of)?;
-    Some(Cell { comparison, ratio: row.ratio?.ratio, verdict: row.verdict })
+    Some(Cell { comparison, row, ratio: row.ratio?.ratio })
 }
 
 fn gain_and_loss(candidate: &Candidate<'_>, baseline: &str, baseline_bytes: u64) -> Vec<Point> {
@@ -97,14 +103,15 @@ fn gain_and_loss(candidate: &Candidate<'_>, baseline: &str, baseline_bytes: u64)
         part.push(difference.words());
     }
     for cell in &candidate.times {
-        match cell.verdict {
-            Some(Verdict::Faster) => gains.push(times(cell)),
-            Some(Verdict::Slower) => losses.push(times(cell)),
+        match direction(cell.comparison, cell.row) {
+            Some(Verdict::Faster) => gains.extend(cell.effect()),
+            Some(Verdict::Slower) => losses.extend(cell.effect()),
             _ => {}
         }
     }
-    let open = candidate.times.iter().filter(|cell| matches!(cell.verdict, None | Some(Verdict::Inconclusive)));
-    let open: Vec<String> = open.map(|cell| cell.comparison.workload.to_string()).collect();
+    let is_open = |cell: &&Cell<'_>| matches!(cell.row.verdict, None | Some(Verdict::Inconclusive));
+    let open = candidate.times.iter().filter(is_open);
+    let open: Vec<String> = open.map(|cell| job_name(&cell.comparison.workload)).collect();
     let point = |name, parts: Vec<String>, none: String| Point {
         name,
         variant: Some(candidate.label.clone()),
@@ -118,19 +125,15 @@ fn gain_and_loss(candidate: &Candidate<'_>, baseline: &str, baseline_bytes: u64)
         points.push(Point {
             name: "Open",
             variant: None,
-            text: format!("these runs do not decide {}", open.join(", ")),
+            text: format!("these runs do not decide the {} of {}", time_of(&candidate.times), open.join(", ")),
         });
     }
     points
 }
 
-/// `0.40 of the CPU time of checkout`.
-fn times(cell: &Cell<'_>) -> String {
-    let (workload, time) = (&cell.comparison.workload, cell.comparison.compared_time.name());
-    match cell.ratio {
-        1.0.. => format!("{} times the {time} of {workload}", time_ratio(cell.ratio)),
-        _ => format!("{} of the {time} of {workload}", time_ratio(cell.ratio)),
-    }
+/// The compared time of some cells: `CPU time`.
+fn time_of(cells: &[Cell<'_>]) -> &'static str {
+    compared_time(&cells.iter().map(|cell| cell.comparison).collect::<Vec<_>>())
 }
 
 fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> Option<Point> {
@@ -140,8 +143,7 @@ fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -
     let Some(difference) = difference else {
         return Some(Point { name, variant: Some(baseline.to_owned()), text: "no variant is smaller".to_owned() });
     };
-    let times = range(least).map(|range| format!(", {range}")).unwrap_or_default();
-    let text = format!("{}{times}", difference.words_beside(baseline));
+    let text = [difference.words_beside(baseline)].into_iter().chain(ranges(least)).collect::<Vec<_>>().join("; ");
     Some(Point { name, variant: Some(least.label.clone()), text })
 }
 
@@ -149,35 +151,42 @@ fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -
 fn fastest(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
     let name = "Fastest";
     let is_faster = |of: &&&Candidate<'_>| of.count(Verdict::Faster) > 0 && of.count(Verdict::Slower) == 0;
-    let means = complete.iter().filter(is_faster).filter_map(|of| Some((*of, of.mean()?, range(of)?)));
-    let Some((fastest, mean, mut text)) = means.min_by(|(_, a, _), (_, b, _)| a.total_cmp(b)) else {
+    let means = complete.iter().filter(is_faster).filter_map(|of| Some((*of, of.mean()?)));
+    let Some((fastest, _)) = means.min_by(|(_, a), (_, b)| a.total_cmp(b)) else {
         let text = "no variant is faster somewhere and slower nowhere, as far as these runs decide".to_owned();
         return Point { name, variant: None, text };
     };
-    let workloads = fastest.reading().count();
-    let faster = fastest.count(Verdict::Faster);
-    if workloads > 1 {
-        text.push_str(&format!(" (geometric mean {})", time_ratio(mean)));
-        if faster < workloads {
-            text.push_str(&format!(", of which {faster} count as faster"));
-        }
-    }
-    if let Some(difference) = SizeDifference::of(fastest.bytes, baseline_bytes) {
-        text.push_str(&format!("; {}", difference.words()));
-    }
+    let size = SizeDifference::of(fastest.bytes, baseline_bytes).map(SizeDifference::words);
+    let text = ranges(fastest).into_iter().chain(size).collect::<Vec<_>>().join("; ");
     Point { name, variant: Some(fastest.label.clone()), text }
 }
 
-/// `0.40 to 0.71 of the time of 4 workloads`.
-fn range(candidate: &Candidate<'_>) -> Option<String> {
-    let least = candidate.reading().min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
-    let most = candidate.reading().max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
-    let (low, high) = (time_ratio(least.ratio), time_ratio(most.ratio));
-    match candidate.reading().count() {
-        1 => Some(times(least)),
-        count if low == high => Some(format!("{low} of the time in each of {count} workloads")),
-        count => Some(format!("{low} to {high} of the time of {count} workloads")),
+/// The decided differences of a candidate in the workloads that read: `29 to 60 % less CPU time in 4 of 5 workloads`,
+/// then the workloads that take more.
+fn ranges(candidate: &Candidate<'_>) -> Vec<String> {
+    [Verdict::Faster, Verdict::Slower].into_iter().filter_map(|verdict| range(candidate, verdict)).collect()
+}
+
+/// The decided differences in one direction; `None` without any.
+fn range(candidate: &Candidate<'_>, verdict: Verdict) -> Option<String> {
+    let cells: Vec<Cell<'_>> = candidate.reading().filter(|cell| cell.row.verdict == Some(verdict)).copied().collect();
+    let least = cells.iter().min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+    let most = cells.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+    if cells.len() == 1 {
+        return least.effect();
     }
+    let (low, high) = (change_words(least.ratio), change_words(most.ratio));
+    // The smaller change first: `29 to 60 % less`.
+    let (first, last) = if verdict == Verdict::Faster { (high, low) } else { (low, high) };
+    let words = match (first.strip_suffix(" % less").or(first.strip_suffix(" % more")), first == last) {
+        (_, true) => first,
+        (Some(number), _) if last.ends_with(first.trim_start_matches(number)) => format!("{number} to {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    let workloads = candidate.reading().count();
+    let share =
+        if cells.len() == workloads { format!("all {workloads}") } else { format!("{} of {workloads}", cells.len()) };
+    Some(format!("{words} {} in {share} workloads", time_of(&cells)).replace(" %", "\u{a0}%"))
 }
 
 /// The fastest candidate that is not larger, faster somewhere and slower nowhere.
@@ -190,15 +199,15 @@ fn both(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
             let decided = candidate.count(Verdict::Faster) + candidate.count(Verdict::Same);
             !is_larger && candidate.count(Verdict::Faster) > 0 && decided == candidate.reading().count()
         })
-        .filter_map(|candidate| Some((candidate, candidate.mean()?, range(candidate)?)))
-        .min_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
-    let Some((best, _, range)) = best else {
+        .filter_map(|candidate| Some((candidate, candidate.mean()?)))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b));
+    let Some((best, _)) = best else {
         let text = "no variant is: each is larger, or slower somewhere, or not decided by these runs".to_owned();
         return Point { name, variant: None, text };
     };
     let size = SizeDifference::of(best.bytes, baseline_bytes)
         .map_or_else(|| "the same size".to_owned(), SizeDifference::words);
-    let text = format!("{size}, and no workload that reads is slower; {range}");
+    let text = [size].into_iter().chain(ranges(best)).collect::<Vec<_>>().join("; ");
     Point { name, variant: Some(best.label.clone()), text }
 }
 
@@ -212,10 +221,12 @@ fn worst(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> V
     }
     let slower = candidates.iter().flat_map(|candidate| candidate.times.iter().map(move |cell| (candidate, cell)));
     let slowest = slower
-        .filter(|(_, cell)| cell.verdict == Some(Verdict::Slower))
+        .filter(|(_, cell)| cell.row.verdict == Some(Verdict::Slower))
         .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
     points.push(match slowest {
-        Some((candidate, cell)) => Point { name: "Slowest", variant: Some(candidate.label.clone()), text: times(cell) },
+        Some((candidate, cell)) => {
+            Point { name: "Slowest", variant: Some(candidate.label.clone()), text: cell.effect().unwrap_or_default() }
+        }
         None => Point {
             name: "Slower",
             variant: None,

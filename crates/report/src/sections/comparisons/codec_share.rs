@@ -3,13 +3,13 @@
 use repackbench_analysis::{FloorPair, floor_pairs};
 use repackbench_records::{VariantComparison, WorkloadComparison};
 
-use crate::{document::plain_text, number::share};
+use crate::{document::plain_text, number::share, sections::names::workload_name};
 
 /// A line for each workload that was measured with its floor.
 pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let of_pair = |pair: FloorPair<'_>| {
         let shares: Vec<String> = pair.workload.rows.iter().filter_map(|row| share_of(row, &pair)).collect();
-        let workload = plain_text(&pair.workload.workload.to_string());
+        let workload = plain_text(&workload_name(&pair.workload.workload));
         (!shares.is_empty()).then(|| format!("Codec's share of {workload}, at least: {}.", shares.join(", ")))
     };
     floor_pairs(comparisons).into_iter().filter_map(of_pair).collect()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_records::{Checks, ChosenDeltaCache, Variant, VariantComparison, WorkloadComparison};
 
-use crate::{document::plain_text, number::share};
+use crate::{document::plain_text, number::share, sections::names::workload_name};
 
 /// One line for all rows; none if the records are too old to know.
 pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Option<String> {
@@ -36,7 +36,7 @@ fn on_or_off(comparisons: &[&WorkloadComparison], is_on: fn(&Checks) -> bool) ->
         0 => "off".to_owned(),
         count if count == comparisons.len() => "on".to_owned(),
         _ => {
-            let names: Vec<String> = on.iter().map(|of| plain_text(&of.workload.to_string())).collect();
+            let names: Vec<String> = on.iter().map(|of| plain_text(&workload_name(&of.workload))).collect();
             format!("off, but on in {}", names.join(", "))
         }
     }

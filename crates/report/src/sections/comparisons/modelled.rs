@@ -5,6 +5,7 @@ use repackbench_records::{ModelledCold, ModelledDevice, VariantComparison, Workl
 use crate::{
     document::plain_text,
     number::{megabytes, single_time, time_ratio},
+    sections::names::workload_name,
 };
 
 /// Every modelled device, in order of appearance.
@@ -50,7 +51,7 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
         );
         let without = |comparison: &&&WorkloadComparison| comparison.rows.iter().all(|row| row.reads.is_none());
         let names: Vec<String> =
-            comparisons.iter().filter(without).map(|it| plain_text(&it.workload.to_string())).collect();
+            comparisons.iter().filter(without).map(|it| plain_text(&workload_name(&it.workload))).collect();
         if !names.is_empty() {
             notes.push(format!("No access trace, so nothing is modelled: {}.", names.join(", ")));
         }
@@ -66,7 +67,7 @@ fn touched(comparison: &WorkloadComparison) -> Option<String> {
         Some(format!("{} {} MB", plain_text(&row.variant.label()), megabytes(bytes)))
     };
     let rows: Vec<String> = comparison.rows.iter().filter_map(of_row).collect();
-    let workload = plain_text(&comparison.workload.to_string());
+    let workload = plain_text(&workload_name(&comparison.workload));
     (!rows.is_empty()).then(|| format!("Page cache touched by {workload}: {}.", rows.join(", ")))
 }
 

@@ -1,6 +1,6 @@
 //! Tables and notes of made-up comparisons.
 
-use repackbench_records::{Checks, ChosenDeltaCache, DeltaCacheUse, DisturbanceShares, WorkloadLabel};
+use repackbench_records::{Checks, ChosenDeltaCache, DeltaCacheUse, DisturbanceShares, Verdict, WorkloadLabel};
 
 use super::*;
 use crate::{
@@ -34,7 +34,7 @@ fn table_shows_every_variant_of_every_workload() {
     let expected = "\
 sample (revision 0123456789ab)
 
-workload  variant             CPU      wall  CPU ratio          verdict                      size MB  size ratio
+workload  variant             CPU   elapsed  CPU ratio          verdict                      size MB  size ratio
 ------------------------------------------------------------------------------------------------------------------
 traverse  as found        1190 ms   1207 ms  1.00 [0.99, 1.02]  inconclusive (-1.0..+2.0 %)      110       0.999
           zlib:6          1182 ms   1199 ms  baseline                                            111       1.000
@@ -121,7 +121,7 @@ fn several_copies_at_once_show_runs_per_second() {
     let mut copies = comparison("traverse", rows, None);
     (copies.jobs, copies.compared_time) = (4, ComparedTime::Wall);
     let text = bench_table(&[copies.clone()]);
-    assert!(text.contains("  runs/s  time ratio"), "{text}");
+    assert!(text.contains("  runs/s  elapsed ratio"), "{text}");
     assert!(text.contains("  4.00  baseline") && text.contains("  8.00  0.50 [0.40, 0.60]"), "{text}");
     assert!(text.contains("\nThe compared time is elapsed time.\n"), "{text}");
     let alone = comparison("checkout", vec![row(Role::Baseline, "zlib:6", 1, None, 1)], None);
@@ -202,8 +202,10 @@ fn notes_explain_missing_verdicts() {
 
     let mut short = comparison("traverse", rows(), Some(estimate(1.0, 0.99, 1.01)));
     (short.cells, short.blocks_for_verdicts) = (30, 11);
+    short.rows[1].verdict = Some(Verdict::Inconclusive);
     let text = bench_table(&[short]);
-    assert!(text.contains("none can be called faster or slower before 11 blocks; there are 10."), "{text}");
+    assert!(text.contains("0.50 [0.40, 0.60]  too few blocks "), "{text}");
+    assert!(text.contains("\n10 blocks are too few: a verdict on this many ratios needs 11.\n"), "{text}");
 }
 
 #[test]
@@ -272,7 +274,7 @@ fn narrow_screen_has_a_fitting_table_per_workload() {
     let narrow = articles_text(&comparisons(&both), Style { width: Some(80), ..Style::PLAIN });
     assert_eq!(narrow.matches("\nvariant ").count(), 2, "{narrow}");
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
-    assert!(narrow.contains("0.90 [0.80, 1.20]  inconclusive  "), "{narrow}");
+    assert!(narrow.contains("0.90 [0.80, 1.20]  inconclusive\n"), "{narrow}");
 }
 
 #[test]

@@ -6,18 +6,8 @@ use repackbench_records::{Role, VariantComparison, Verdict, WorkloadComparison};
 use crate::{
     document::{Cell, Tone, plain_text},
     number::{counted, percent, share, signed_percent},
+    sections::names::workload_name,
 };
-
-/// A verdict in a word; a question mark for none.
-pub(crate) fn verdict_word(verdict: Option<Verdict>) -> &'static str {
-    match verdict {
-        Some(Verdict::Faster) => "faster",
-        Some(Verdict::Slower) => "slower",
-        Some(Verdict::Same) => "same",
-        Some(Verdict::Inconclusive) => "inconclusive",
-        None => "?",
-    }
-}
 
 /// The tone of a verdict.
 pub(crate) fn tone(verdict: Option<Verdict>) -> Tone {
@@ -28,9 +18,18 @@ pub(crate) fn tone(verdict: Option<Verdict>) -> Tone {
     }
 }
 
-/// `before`, then the verdict in a word.
-pub(crate) fn word_cell(before: &str, verdict: Option<Verdict>) -> Cell {
-    Cell::toned(before, verdict_word(verdict), "", tone(verdict))
+/// The verdict on a row in a few words, without figures.
+pub(crate) fn short_words(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
+    match row.verdict {
+        Some(Verdict::Inconclusive) if !has_too_few_blocks(comparison, row) => "inconclusive".to_owned(),
+        Some(Verdict::Same) => "same".to_owned(),
+        _ => words(comparison, row),
+    }
+}
+
+/// The same as a cell.
+pub(super) fn short_cell(comparison: &WorkloadComparison, row: &VariantComparison) -> Cell {
+    Cell::toned("", &short_words(comparison, row), "", tone(row.verdict))
 }
 
 /// The verdict on a row, as a cell.
@@ -45,6 +44,7 @@ pub(crate) fn words(comparison: &WorkloadComparison, row: &VariantComparison) ->
         (Some(Verdict::Faster), _) => "faster".to_owned(),
         (Some(Verdict::Slower), _) => "slower".to_owned(),
         (Some(Verdict::Same), _) => format!("same within {}", floor(comparison)),
+        _ if has_too_few_blocks(comparison, row) => "too few blocks".to_owned(),
         (Some(Verdict::Inconclusive), Some(interval)) => {
             format!("inconclusive ({}..{} %)", signed_percent(interval.low - 1.0), signed_percent(interval.high - 1.0))
         }
@@ -67,7 +67,7 @@ fn floor(comparison: &WorkloadComparison) -> String {
     comparison.noise_floor.map_or_else(String::new, |floor| format!("±{}", percent(floor, 1)))
 }
 
-/// The meaning of verdicts, why some are missing, and what disturbed the runs.
+/// The meaning of verdicts, and what disturbed the runs.
 pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = Vec::new();
     let has_verdicts = comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| row.verdict.is_some());
@@ -81,6 +81,13 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
         ));
     }
     notes.extend(too_few_blocks(comparisons));
+    notes.extend(disturbance(comparisons));
+    notes
+}
+
+/// Why verdicts are missing, other than for too few blocks, which the cells and the answer say.
+pub(super) fn warnings(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+    let mut notes = Vec::new();
     for comparison in comparisons.iter().filter(|comparison| comparison.has_guesses) {
         notes.push(format!(
             "{}: the kernel derives user time from timer ticks, and some runs had too few: the times are guesses, so there are no \
@@ -96,29 +103,30 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
             percent(LEAST_NOISE_FLOOR, 0)
         ));
     }
-    notes.extend(disturbance(comparisons));
     notes
 }
 
 fn name(comparison: &WorkloadComparison) -> String {
-    plain_text(&comparison.workload.to_string())
+    plain_text(&workload_name(&comparison.workload))
 }
 
-/// A note if there are too few blocks for any verdict.
+/// Whether a ratio is not decided because it has fewer blocks than the clearest difference needs.
+fn has_too_few_blocks(comparison: &WorkloadComparison, row: &VariantComparison) -> bool {
+    let is_open = matches!(row.verdict, None | Some(Verdict::Inconclusive));
+    is_open
+        && comparison.is_valid
+        && row.ratio.is_some_and(|ratio| ratio.pairs < comparison.blocks_for_verdicts as usize)
+}
+
+/// A note on how many blocks are needed and how many there are, if there are too few for some verdict.
 pub(crate) fn too_few_blocks(comparisons: &[&WorkloadComparison]) -> Option<String> {
-    let estimates = |comparison: &WorkloadComparison| {
-        let pairs = comparison.rows.iter().filter_map(|row| row.ratio).filter(|ratio| ratio.interval.is_some());
-        pairs.map(|ratio| ratio.pairs).min()
-    };
-    let short = comparisons.iter().filter_map(|comparison| {
-        let pairs = estimates(comparison)?;
-        (pairs < comparison.blocks_for_verdicts as usize).then_some((pairs, comparison))
+    let short = comparisons.iter().flat_map(|comparison| {
+        let rows = comparison.rows.iter().filter(|row| has_too_few_blocks(comparison, row));
+        rows.filter_map(move |row| Some((row.ratio?.pairs, comparison)))
     });
     let (pairs, comparison) = short.min_by_key(|(pairs, _)| *pairs)?;
-    Some(format!(
-        "With {} ratios, none can be called faster or slower before {} blocks; there are {pairs}.",
-        comparison.cells, comparison.blocks_for_verdicts
-    ))
+    let blocks = counted(pairs as u64, "block is", "blocks are");
+    Some(format!("{blocks} too few: a verdict on this many ratios needs {}.", comparison.blocks_for_verdicts))
 }
 
 /// Disturbances below this share of the time are not mentioned.
