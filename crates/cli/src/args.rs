@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     alternatives::AlternativesArguments, bench::BenchArguments, cache::CacheArguments, chains::ChainsArguments,
-    compare::CompareArguments, convert::ConvertArguments, env::EnvArguments, exec::ExecArguments,
+    compare::CompareArguments, convert::ConvertArguments, env::EnvArguments, estimate::EstimateArguments, exec::ExecArguments,
     experiment::ExperimentArguments, explain::ExplainArguments, payloads::PayloadsArguments, replay::ReplayArguments,
     report::ReportArguments, serve::ServeArguments, size::SizeArguments, trace::TraceArguments, train::TrainArguments,
     verify::VerifyArguments,
@@ -26,6 +26,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Estimate(Box<EstimateArguments>),
     Convert(ConvertArguments),
     Verify(VerifyArguments),
     Size(SizeArguments),

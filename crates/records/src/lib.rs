@@ -17,6 +17,7 @@ mod chains;
 mod client;
 mod comparison;
 mod device_check;
+mod estimate;
 mod experiment;
 mod explanation;
 #[cfg(feature = "fixtures")]
@@ -43,6 +44,7 @@ pub use chains::{ChainReads, ChainRecord};
 pub use client::{Client, ClientKind};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
 pub use device_check::{ColdCopyReads, DeviceCalibration, DeviceCheck};
+pub use estimate::{DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, WorkloadPrediction};
 pub use experiment::{
     ClaimOutcome, ClaimText, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow,
     ExperimentTable, JudgedClaim, Outcome, Unit,

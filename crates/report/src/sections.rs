@@ -8,6 +8,7 @@ mod changes;
 pub(crate) mod clients;
 pub(crate) mod comparisons;
 mod conversion;
+mod estimates;
 pub(crate) mod experiments;
 pub(crate) mod explanations;
 pub(crate) mod joined;
@@ -32,6 +33,7 @@ pub use self::{
     clients::clients,
     comparisons::comparisons,
     conversion::conversion,
+    estimates::estimates,
     experiments::{experiment_list, experiments, sentence, wording_problems},
     explanations::explanations,
     joined::joined,
@@ -54,6 +56,7 @@ pub fn document(results: &Results) -> Vec<Section> {
 fn section(kind: SectionKind, results: &Results) -> Section {
     let articles = match kind {
         SectionKind::Experiments => experiments(&results.experiments),
+        SectionKind::Estimates => estimates(&results.estimates),
         SectionKind::Summary => summary(&results.comparisons),
         SectionKind::Clients => clients(&results.comparisons),
         SectionKind::Joined => joined(&results.comparisons).into_iter().collect(),

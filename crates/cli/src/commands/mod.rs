@@ -8,6 +8,7 @@ pub(crate) mod codecs;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod env;
+pub(crate) mod estimate;
 pub(crate) mod exec;
 pub(crate) mod experiment;
 pub(crate) mod explain;

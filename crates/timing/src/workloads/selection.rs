@@ -105,6 +105,11 @@ impl WorkloadSpec {
         )
     }
 
+    /// Whether it lists commits, so that fewer of them take less time.
+    pub fn lists_commits(&self) -> bool {
+        matches!(self, WorkloadSpec::RawDiff | WorkloadSpec::PickaxeDiff(_) | WorkloadSpec::PatchDiff)
+    }
+
     /// Whether it compresses the payloads of the store, so that it cannot compare stores with different payloads.
     pub fn compresses_stored_payloads(&self) -> bool {
         match self {
