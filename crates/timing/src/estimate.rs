@@ -25,8 +25,8 @@ use repackbench_records::{
     WorkloadPrediction,
 };
 use repackbench_writer::{
-    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, cache::Cache, cached_recomputed,
-    dictionaries::encoding_for, fingerprint,
+    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, cache::Cache,
+    dictionaries::encoding_for, fingerprint, git::recompute::search_anew,
 };
 
 use self::{
@@ -269,13 +269,13 @@ impl Job<'_> {
         }
         self.progress.start("searching for deltas anew", 1, ProgressUnit::Items);
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
-        let Some(spec) = self.plan.specs.first() else {
-            return Ok(Rechosen::Left { why: "there is no codec to search under".to_owned() });
+        let (Repository::Git(git_source), DeltaRecomputer::Git(git)) = (source, recomputer) else {
+            return Ok(Rechosen::Left { why: "only git searches once for all codecs".to_owned() });
         };
-        let variant = cached_recomputed(cache, source, spec, recomputer, control)?;
+        let scratch = cache.scratch().map_err(|error| BenchError::Variant(error.into()))?;
+        let seconds = search_anew(git_source, scratch.path(), &**git, control)?.as_secs_f64();
         let searched = Session::new(self.clock, self.progress).now()?;
-        let seconds = variant.making_cost().map_or(searched.saturating_sub(now), |cost| cost.wall).as_secs_f64();
-        let repository = Repository::open(variant.path()).map_err(WorkloadError::from)?;
+        let repository = Repository::open(scratch.path()).map_err(WorkloadError::from)?;
         let left = Duration::from_secs_f64(end).saturating_sub(searched);
         let (state, _) = self.state(&repository, searched, left)?;
         Ok(Rechosen::Searched { seconds, state: Box::new(state) })

@@ -15,6 +15,7 @@ mod chains;
 mod codecs;
 mod compare;
 mod convert;
+mod estimate;
 mod examples;
 mod exec;
 mod experiment;
