@@ -16,6 +16,7 @@ mod compare;
 mod decode_floor;
 mod device_check;
 mod equal_budget;
+mod estimate_answer;
 mod exactness;
 mod explain;
 mod hierarchical;
@@ -25,6 +26,7 @@ mod results;
 mod self_test;
 mod source;
 mod statistics;
+mod stratified;
 mod verdict;
 
 pub use arm::{
@@ -42,6 +44,9 @@ pub use compare::{compare_records, unify_spellings, widest_half_width};
 pub use decode_floor::{FloorPair, floor_pairs};
 pub use device_check::{ColdTimes, calibrated_device, cold_times};
 pub use equal_budget::equal_budgets;
+pub use estimate_answer::{
+    Advice, CodecGain, EstimateAnswer, SIZE_THRESHOLD, TIME_THRESHOLD, codec_gains, estimate_answer,
+};
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;
 pub use hierarchical::{
@@ -53,4 +58,5 @@ pub use results::Results;
 pub use self_test::self_test;
 pub use source::{ResultSource, by_source, is_same_state, sources};
 pub use statistics::{COVERAGE, MedianRanks, median, median_duration, median_ranks, ratio_estimate};
+pub use stratified::{CostRatio, MemberCost, StratifiedTotal, StratumSample, cost_ratio, stratified_total};
 pub use verdict::{ERROR_RATE, LEAST_NOISE_FLOOR, blocks_for_verdicts, holm, noise_floor, sign_test};

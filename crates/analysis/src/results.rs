@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use repackbench_records::{
-    ChainRecord, DeviceCheck, EqualBudget, Experiment, Explanation, MemoryCheck, Record, ResultLine, SizeLine,
-    TraceRecord, WorkloadComparison, WorkloadLabel,
+    ChainRecord, DeviceCheck, EqualBudget, Experiment, Explanation, MemoryCheck, Record, RepositoryEstimate,
+    ResultLine, SizeLine, TraceRecord, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{compare_records, equal_budgets, unify_spellings};
@@ -32,6 +32,8 @@ pub struct Results {
     pub device_checks: Vec<DeviceCheck>,
     /// The modelled page cache compared with the kernel's.
     pub memory_checks: Vec<MemoryCheck>,
+    /// Sizes and times that were predicted from samples.
+    pub estimates: Vec<RepositoryEstimate>,
 }
 
 impl Results {
@@ -51,6 +53,7 @@ impl Results {
                 ResultLine::Chains(chains) => push_new(&mut results.chains, *chains),
                 ResultLine::DeviceCheck(check) => push_new(&mut results.device_checks, *check),
                 ResultLine::MemoryCheck(check) => push_new(&mut results.memory_checks, *check),
+                ResultLine::Estimate(estimate) => push_new(&mut results.estimates, *estimate),
             };
             duplicates += usize::from(!is_new);
         }

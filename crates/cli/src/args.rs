@@ -10,6 +10,7 @@ use crate::commands::{
     convert::ConvertArguments,
     diff::DiffArguments,
     env::EnvArguments,
+    estimate::EstimateArguments,
     exec::ExecArguments,
     experiment::ExperimentArguments,
     explain::ExplainArguments,
@@ -45,6 +46,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Estimate(Box<EstimateArguments>),
     Convert(ConvertArguments),
     Verify(VerifyArguments),
     Size(SizeArguments),

@@ -141,6 +141,7 @@ fn note_missing_threads(is_quiet: bool) {
 
 fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match arguments.command {
+        Command::Estimate(arguments) => commands::estimate::run(&arguments),
         Command::Convert(arguments) => commands::convert::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Size(arguments) => commands::size::run(&arguments),

@@ -11,6 +11,7 @@ use crate::decoders::{Decoders, DeflateReader, Lz4Reader, ZlibReader};
 use crate::dictionary::Dictionaries;
 use crate::error::{CodecError, check_limit, expect_all_taken, expect_payload_len};
 use crate::growing::{PushedPayload, is_plausible_len, new_room};
+use crate::memo::DecodeMemo;
 use crate::opening::{BLOCKED_BODY, Opening, TakenOpening, claimed_len, take_blocked_len};
 use crate::spec::CodecSpec;
 use crate::stored::StoredBytes;
@@ -27,6 +28,8 @@ pub struct ChunkDecoder {
     by_dictionary: Vec<Option<(DictionaryUser, Box<dyn Codec>)>>,
     /// Decodes chunks that need their base.
     on_base: Option<Zstd>,
+    /// Gives payloads back without decoding; `None` unless the caller asked for it.
+    memo: Option<Box<DecodeMemo>>,
 }
 
 /// The codec that uses a dictionary.
@@ -47,6 +50,7 @@ impl ChunkDecoder {
             dictionaries: Dictionaries::default(),
             by_dictionary: Vec::new(),
             on_base: None,
+            memo: None,
         }
     }
 
@@ -63,6 +67,12 @@ impl ChunkDecoder {
         self.by_dictionary.resize_with(dictionaries.len(), || None);
         self.dictionaries = dictionaries.clone();
         self
+    }
+
+    /// Sets the memo of decoded payloads, or takes it away, and returns the one before. Payloads that are streamed or need
+    /// their base are always decoded.
+    pub fn set_memo(&mut self, memo: Option<Box<DecodeMemo>>) -> Option<Box<DecodeMemo>> {
+        std::mem::replace(&mut self.memo, memo)
     }
 
     /// How the chunk at the start of `stored` uses the content of its base. Only
@@ -106,7 +116,23 @@ impl ChunkDecoder {
     /// When the chunk does not hold exactly `payload.len()` bytes, is damaged, or its checksum does not
     /// match. The content of `payload` is then unspecified.
     pub fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
-        self.decode_opened(Opening::of(stored)?, stored, payload)
+        match self.memo {
+            None => self.decode_opened(Opening::of(stored)?, stored, payload),
+            Some(_) => self.decode_with_memo(stored, payload),
+        }
+    }
+
+    #[cold]
+    fn decode_with_memo(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+        let key = DecodeMemo::key_of_open(stored, payload.len());
+        if let Some((known, consumed)) = self.memo.as_ref().and_then(|memo| memo.get(key)) {
+            expect_payload_len("memo", known.len() as u64, payload.len() as u64)?;
+            payload.copy_from_slice(known);
+            return Ok(consumed);
+        }
+        let consumed = self.decode_opened(Opening::of(stored)?, stored, payload)?;
+        self.memo.iter_mut().for_each(|memo| memo.put(key, payload, consumed));
+        Ok(consumed)
     }
 
     /// Does the same as [`decode`](ChunkDecoder::decode) for a chunk whose opening the caller has read.

@@ -26,7 +26,7 @@
 //! | `algorithm`, `catalogue` | the registry of the descriptors |
 //! | `spec` | what the user types |
 //! | `opening`, `form` | what the first bytes of a chunk say |
-//! | `decoders`, `decoder`, `base_encoder`, `encoder`, `push_decoder` | chunks of packs and loose objects |
+//! | `memo`, `decoders`, `decoder`, `base_encoder`, `encoder`, `push_decoder` | chunks of packs and loose objects |
 //! | `revlog`, `kind_encoders`, `file` | the other containers |
 
 #![deny(unsafe_code)]
@@ -58,6 +58,7 @@ mod growing;
 mod kind;
 mod kind_encoders;
 mod leb128;
+mod memo;
 mod opening;
 mod push_decoder;
 mod revlog;
@@ -81,6 +82,7 @@ pub use file::{FileDecoder, FileEncoder, FileForm};
 pub use form::{SharedFormat, StoredForm};
 pub use kind::{ChunkKind, ObjectKind};
 pub use kind_encoders::{ChoiceEncoder, KindEncoders};
+pub use memo::DecodeMemo;
 pub use push_decoder::{PushDecoder, PushStep};
 pub use revlog::{BASE_REQUIREMENT, DICTIONARY_REQUIREMENT, RevlogDecoder, RevlogEncoder, RevlogEngine};
 pub use spec::{

@@ -133,6 +133,8 @@ pub enum Recording {
     AccessesOfGit,
     /// Accesses, decodes and the content of bases, so that each chunk can be decoded again on its own.
     WithBases,
+    /// Only decodes, without bases.
+    Decodes,
     /// Only accesses that reach a page of this many bytes for the first time, and no decodes. This is all that a page
     /// cache that evicts nothing can show. Memory grows with the number of pages in the store, not with the number of
     /// accesses.
@@ -226,6 +228,9 @@ impl AccessLog {
     }
 
     pub(crate) fn access(&self, access: Access) {
+        if self.recording == Recording::Decodes {
+            return;
+        }
         let mut recorded = self.lock();
         if let Recording::NewPages(page_len) = self.recording
             && !recorded.reaches_new_page(&access, page_len)
@@ -249,7 +254,7 @@ impl AccessLog {
     /// Sets the kind of the last `count` delta headers to `object`. It is known once the end of their chain is found.
     pub(crate) fn name_headers(&self, count: usize, object: ObjectKind) {
         // Some headers are not recorded, so the last recorded ones may belong to other objects.
-        if matches!(self.recording, Recording::NewPages(_)) {
+        if matches!(self.recording, Recording::NewPages(_) | Recording::Decodes) {
             return;
         }
         let mut recorded = self.lock();

@@ -3,7 +3,7 @@
 use std::{any::Any, ops::Range, path::Path};
 
 use gix_hash::{ObjectId, oid};
-use repackbench_codec::{ChunkKind, ObjectKind};
+use repackbench_codec::{ChunkKind, DecodeMemo, ObjectKind};
 
 use crate::{AccessTrace, CacheLookups, ChunkInMemory, Recording, Result};
 
@@ -276,4 +276,7 @@ pub trait History: Any + Send {
     /// # Errors
     /// The chunk does not decode as it did before.
     fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()>;
+
+    /// Sets the memo of decoded payloads, or takes it away, and returns the one before: see [`DecodeMemo`].
+    fn set_memo(&mut self, memo: Option<Box<DecodeMemo>>) -> Option<Box<DecodeMemo>>;
 }

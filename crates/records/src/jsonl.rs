@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ChainRecord, DeviceCheck, EXPERIMENT_SCHEMA_VERSION, Experiment, Explanation, MemoryCheck, OLDEST_SCHEMA_VERSION,
-    Record, SCHEMA_VERSION, SizeRecord, TraceRecord,
+    Record, RepositoryEstimate, SCHEMA_VERSION, SizeRecord, TraceRecord,
 };
 
 /// The length limit of a line, in bytes. A record has 2 to 4 KB; a longer line is rejected before it fills the memory.
@@ -91,6 +91,8 @@ pub enum ResultLine {
     DeviceCheck(Box<DeviceCheck>),
     /// The modelled page cache compared with the kernel's.
     MemoryCheck(Box<MemoryCheck>),
+    /// Sizes and times that were predicted from a sample.
+    Estimate(Box<RepositoryEstimate>),
 }
 
 /// Where a repository's bytes go, as a separate line.
@@ -118,6 +120,7 @@ enum TaggedLine {
     Chains(Box<ChainRecord>),
     DeviceCheck(Box<DeviceCheck>),
     MemoryCheck(Box<MemoryCheck>),
+    Estimate(Box<RepositoryEstimate>),
 }
 
 /// A line that is no run, as it is written: what it is, then its fields.
@@ -161,6 +164,7 @@ pub fn write_result(out: impl Write, line: &ResultLine) -> Result<(), RecordErro
         ResultLine::Chains(chains) => write_tagged(out, "chains", chains),
         ResultLine::DeviceCheck(check) => write_tagged(out, "device-check", check),
         ResultLine::MemoryCheck(check) => write_tagged(out, "memory-check", check),
+        ResultLine::Estimate(estimate) => write_tagged(out, "estimate", estimate),
     }
 }
 
@@ -251,6 +255,7 @@ impl<R: BufRead> ResultLines<R> {
             TaggedLine::Chains(chains) => ResultLine::Chains(chains),
             TaggedLine::DeviceCheck(check) => ResultLine::DeviceCheck(check),
             TaggedLine::MemoryCheck(check) => ResultLine::MemoryCheck(check),
+            TaggedLine::Estimate(estimate) => ResultLine::Estimate(estimate),
             TaggedLine::Experiment(experiment) => {
                 let found = experiment.experiment_schema;
                 if !(1..=EXPERIMENT_SCHEMA_VERSION).contains(&found) {

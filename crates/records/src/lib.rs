@@ -17,6 +17,7 @@ mod chains;
 mod client;
 mod comparison;
 mod device_check;
+mod estimate;
 mod experiment;
 mod explanation;
 #[cfg(feature = "fixtures")]
@@ -45,6 +46,7 @@ pub use comparison::{
     DisturbanceShares, ElapsedComparison, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison,
 };
 pub use device_check::{ColdCopyReads, DeviceCalibration, DeviceCheck};
+pub use estimate::{DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, WorkloadPrediction};
 pub use experiment::{
     ClaimOutcome, ClaimText, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow,
     ExperimentTable, JudgedClaim, Outcome, Unit,

@@ -20,6 +20,8 @@ pub struct Section {
 pub enum SectionKind {
     /// Published experiments, run again.
     Experiments,
+    /// Sizes and times predicted from a sample.
+    Estimates,
     /// Each variant in one line.
     Summary,
     /// Replays and the same jobs by stock clients.
@@ -42,8 +44,9 @@ pub enum SectionKind {
 
 impl SectionKind {
     /// All kinds, in reading order.
-    pub const ALL: [SectionKind; 10] = [
+    pub const ALL: [SectionKind; 11] = [
         SectionKind::Experiments,
+        SectionKind::Estimates,
         SectionKind::Summary,
         SectionKind::Joined,
         SectionKind::Clients,
@@ -59,6 +62,7 @@ impl SectionKind {
     pub(crate) fn slug(self) -> &'static str {
         match self {
             SectionKind::Experiments => "experiments",
+            SectionKind::Estimates => "estimate",
             SectionKind::Summary => "answer",
             SectionKind::Clients => "clients",
             SectionKind::Joined => "joined",
@@ -75,6 +79,7 @@ impl SectionKind {
     pub(crate) fn heading(self) -> &'static str {
         match self {
             SectionKind::Experiments => "Published experiments, run again",
+            SectionKind::Estimates => "Predicted sizes and times",
             SectionKind::Summary => "What would I gain and lose?",
             SectionKind::Clients => "In-process and stock clients",
             SectionKind::Joined => "All repositories together",
@@ -89,12 +94,12 @@ impl SectionKind {
 
     /// Whether it is the answer, which text ends with and a page begins with.
     pub(crate) fn is_answer(self) -> bool {
-        self == SectionKind::Summary
+        matches!(self, SectionKind::Estimates | SectionKind::Summary)
     }
 
     /// Whether Markdown folds the section away.
     pub(crate) fn is_folded(self) -> bool {
-        !matches!(self, SectionKind::Experiments | SectionKind::Summary)
+        !matches!(self, SectionKind::Experiments | SectionKind::Estimates | SectionKind::Summary)
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod clients;
 pub(crate) mod comparisons;
 mod conversion;
 pub(crate) mod effects;
+mod estimates;
 pub(crate) mod experiments;
 pub(crate) mod explanations;
 pub(crate) mod joined;
@@ -33,6 +34,7 @@ pub use self::{
     clients::clients,
     comparisons::comparisons,
     conversion::conversion,
+    estimates::estimates,
     experiments::{experiment_list, experiments, sentence, wording_problems},
     explanations::explanations,
     joined::joined,
@@ -55,6 +57,7 @@ pub fn document(results: &Results) -> Vec<Section> {
 fn section(kind: SectionKind, results: &Results) -> Section {
     let articles = match kind {
         SectionKind::Experiments => experiments(&results.experiments),
+        SectionKind::Estimates => estimates(&results.estimates),
         SectionKind::Summary => summary(&results.comparisons),
         SectionKind::Clients => clients(&results.comparisons),
         SectionKind::Joined => joined(&results.comparisons).into_iter().collect(),

@@ -3,6 +3,7 @@
 //! - [`session`]: the loop that all measurements run in: order, warm-up, length of runs, budgets, when it ends;
 //! - [`mod@bench`]: the session of workloads: plan, rows, records, resuming;
 //! - [`arms`]: what is measured in turn: replays, stock commands, cold copies, chains, serving;
+//! - [`mod@estimate`]: sizes and times predicted from a sample;
 //! - [`explain`]: the variants that explain a ratio;
 //! - [`clock`]: elapsed and CPU time, injected so that tests can use their own;
 //! - [`record_names`]: the names of variants and layouts in records;
@@ -16,6 +17,7 @@ pub mod arms;
 pub mod bench;
 pub mod clock;
 mod error;
+pub mod estimate;
 pub mod explain;
 pub mod missing;
 #[cfg(test)]

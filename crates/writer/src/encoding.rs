@@ -53,6 +53,30 @@ impl Encoding {
         &self.spec
     }
 
+    /// The same dictionaries under another spec. They were trained for one that takes dictionaries of the same kind and
+    /// length.
+    pub fn under(&self, spec: &CodecSpec) -> Self {
+        Encoding { spec: spec.clone(), assigned: self.assigned.clone() }
+    }
+
+    /// The dictionaries.
+    pub fn dictionaries(&self) -> &Dictionaries {
+        &self.assigned.dictionaries
+    }
+
+    /// The bytes that the dictionaries take in a variant.
+    ///
+    /// # Errors
+    /// The codec of dictionaries fails.
+    pub fn dictionary_bytes(&self) -> Result<u64> {
+        let mut encoder = ChunkEncoder::new(&CodecSpec::for_dictionaries())?;
+        let mut stored = Vec::new();
+        for dictionary in self.assigned.dictionaries.iter() {
+            encoder.encode(dictionary.bytes(), &mut stored)?;
+        }
+        Ok(stored.len() as u64)
+    }
+
     /// The encoding of loose objects.
     pub(crate) fn for_loose_objects(&self) -> Self {
         Encoding { spec: self.spec.for_loose_objects(), assigned: self.assigned.clone() }

@@ -43,7 +43,7 @@ pub use job::{ConvertJob, JobControl};
 pub use layout::{Layout, Order, StoreKind};
 pub use new_file::copy_as_owner;
 pub use output::{OutputPath, default_output};
-pub use payload_encoders::{PayloadBase, PayloadEncoders};
+pub use payload_encoders::{PayloadBase, PayloadDecoder, PayloadEncoders};
 pub use progress::{NoProgress, Progress, ProgressUnit, SessionStatus};
 pub use variant::{cached_recomputed, cached_variant, fingerprint};
 pub use work_folder::{Leftovers, WorkFolder, remove_leftovers};

@@ -1,7 +1,8 @@
 //! Encodes payloads as a conversion does, for callers that have them already. Nothing is decoded, compared or written.
 
 use repackbench_codec::{
-    BaseUse, ChunkDecoder, ChunkKind, CodecSpec, DeltaBase, KindEncoders, RevlogDecoder, RevlogEncoder,
+    BaseUse, ChunkDecoder, ChunkKind, CodecSpec, DecodeMemo, Decoders, DeltaBase, KindEncoders, RevlogDecoder,
+    RevlogEncoder,
 };
 use repackbench_reader::{Repository, git::chunk::decode_delta_to_vec};
 
@@ -11,6 +12,99 @@ use crate::{Encoding, Result};
 pub struct PayloadEncoders {
     container: Container,
     max_chain: Option<u32>,
+}
+
+/// A decoder for the chunks of one repository, as readers use it.
+pub struct PayloadDecoder(DecoderOf);
+
+enum DecoderOf {
+    Git(Box<ChunkDecoder>),
+    Hg(Box<RevlogDecoder>),
+}
+
+impl std::fmt::Debug for PayloadDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PayloadDecoder").finish_non_exhaustive()
+    }
+}
+
+impl PayloadDecoder {
+    /// A decoder for the chunks of `repository`.
+    ///
+    /// # Errors
+    /// Its dictionaries cannot be read.
+    pub fn of_repository(repository: &Repository, decoders: Decoders) -> Result<Self> {
+        Ok(PayloadDecoder(match repository {
+            Repository::Git(git) => DecoderOf::Git(Box::new(git.decoder(decoders)?)),
+            Repository::Hg(hg) => DecoderOf::Hg(Box::new(hg.decoder(decoders)?)),
+        }))
+    }
+
+    /// A decoder for the chunks that encoders of `encoding` make of payloads of `source`, with the implementation that
+    /// reads such a variant.
+    pub fn new(source: &Repository, encoding: &Encoding) -> Self {
+        let (spec, dictionaries) = (encoding.spec(), encoding.dictionaries());
+        PayloadDecoder(match source {
+            Repository::Git(_) => {
+                DecoderOf::Git(Box::new(ChunkDecoder::for_spec(spec).with_dictionaries(dictionaries)))
+            }
+            Repository::Hg(_) => DecoderOf::Hg(Box::new(RevlogDecoder::for_spec(spec).with_dictionaries(dictionaries))),
+        })
+    }
+
+    /// The same decoder with a memo of the payloads that it decodes.
+    pub fn with_memo(mut self, memo: DecodeMemo) -> Self {
+        self.set_memo(Some(Box::new(memo)));
+        self
+    }
+
+    /// From now on gives back what its memo remembers, if it has one.
+    pub fn give_back(&mut self) {
+        if let Some(mut memo) = self.set_memo(None) {
+            memo.give_back();
+            self.set_memo(Some(memo));
+        }
+    }
+
+    fn set_memo(&mut self, memo: Option<Box<DecodeMemo>>) -> Option<Box<DecodeMemo>> {
+        match &mut self.0 {
+            DecoderOf::Git(decoder) => decoder.set_memo(memo),
+            DecoderOf::Hg(decoder) => decoder.set_memo(memo),
+        }
+    }
+
+    /// Decodes `stored`, the chunk of a delta with this `base` or of anything else, into `payload`. The payload has
+    /// `payload_len` bytes, or as many as `object_len` says if the chunk holds an object that replaces the delta.
+    ///
+    /// # Errors
+    /// The chunk does not decode.
+    pub fn decode(
+        &mut self,
+        stored: &[u8],
+        base: Option<&[u8]>,
+        (payload_len, object_len): (usize, usize),
+        payload: &mut Vec<u8>,
+    ) -> Result<()> {
+        match &mut self.0 {
+            DecoderOf::Git(decoder) => {
+                let length = expected_len(ChunkDecoder::base_use(stored), payload_len, object_len);
+                decode_delta_to_vec(decoder, stored, base, length as u64, payload)?;
+            }
+            DecoderOf::Hg(decoder) => {
+                payload.clear();
+                let length = expected_len(RevlogDecoder::base_use(stored), payload_len, object_len);
+                match base {
+                    Some(base) => decoder.decode_on_base(stored, base, length, payload)?,
+                    None => decoder.decode(stored, length, payload)?,
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+fn expected_len(base_use: BaseUse, payload_len: usize, object_len: usize) -> usize {
+    if base_use == BaseUse::Patch { object_len } else { payload_len }
 }
 
 /// The base of a delta.
@@ -39,19 +133,34 @@ impl PayloadEncoders {
     /// # Errors
     /// The dictionaries cannot be read.
     pub fn of_variant(variant: &Repository, spec: &CodecSpec) -> Result<Self> {
-        let encoding = Encoding::of_variant(variant, spec)?;
-        let container = match variant {
-            Repository::Git(_) => Container::Git {
-                packed: Box::new(encoding.encoders()),
-                loose: Box::new(encoding.for_loose_objects().encoders()),
-                verifier: Box::new(encoding.decoder()),
-            },
-            Repository::Hg(_) => Container::Hg {
-                revlogs: Box::new(encoding.revlog_encoders()),
-                verifier: Box::new(encoding.revlog_decoder()),
-            },
+        Ok(PayloadEncoders::new(variant, &Encoding::of_variant(variant, spec)?))
+    }
+
+    /// Encoders for payloads of `source` under `encoding`.
+    pub fn new(source: &Repository, encoding: &Encoding) -> Self {
+        match source {
+            Repository::Git(_) => PayloadEncoders::for_packs(encoding),
+            Repository::Hg(_) => PayloadEncoders::for_revlogs(encoding),
+        }
+    }
+
+    /// Encoders for packs and loose objects under `encoding`.
+    pub fn for_packs(encoding: &Encoding) -> Self {
+        let container = Container::Git {
+            packed: Box::new(encoding.encoders()),
+            loose: Box::new(encoding.for_loose_objects().encoders()),
+            verifier: Box::new(encoding.decoder()),
         };
-        Ok(PayloadEncoders { container, max_chain: spec.max_chain() })
+        PayloadEncoders { container, max_chain: encoding.spec().max_chain() }
+    }
+
+    /// Encoders for revlogs under `encoding`.
+    pub fn for_revlogs(encoding: &Encoding) -> Self {
+        let container = Container::Hg {
+            revlogs: Box::new(encoding.revlog_encoders()),
+            verifier: Box::new(encoding.revlog_decoder()),
+        };
+        PayloadEncoders { container, max_chain: encoding.spec().max_chain() }
     }
 
     /// Appends the stored bytes of `payload` to `stored`, and returns their number. `is_loose` says that the payload

@@ -9,6 +9,7 @@ pub(crate) mod codecs;
 pub(crate) mod convert;
 pub(crate) mod diff;
 pub(crate) mod env;
+pub(crate) mod estimate;
 pub(crate) mod exec;
 pub(crate) mod experiment;
 pub(crate) mod explain;

@@ -15,6 +15,7 @@ mod chains;
 mod codecs;
 mod convert;
 mod diff;
+mod estimate;
 mod examples;
 mod exec;
 mod experiment;

@@ -10,6 +10,7 @@ use crate::decoders::{Decoders, Lz4Reader};
 use crate::dictionary::Dictionaries;
 use crate::error::{CodecError, check_limit, expect_all_taken};
 use crate::growing::{is_plausible_len, new_room, reserve};
+use crate::memo::DecodeMemo;
 use crate::opening::revlog::RevlogOpening;
 use crate::opening::{Opening, claimed_len};
 use crate::spec::CodecSpec;
@@ -25,13 +26,15 @@ pub struct RevlogDecoder {
     zstd: Option<Zstd>,
     /// Decodes tagged bodies, which are the same as in packs.
     tagged: ChunkDecoder,
+    /// Gives payloads back without decoding; `None` unless the caller asked for it.
+    memo: Option<Box<DecodeMemo>>,
 }
 
 impl RevlogDecoder {
     /// Creates a decoder that uses the implementations in `decoders`.
     pub fn new(decoders: impl Into<Decoders>) -> Self {
         let decoders = decoders.into();
-        RevlogDecoder { decoders, zlib: None, zstd: None, tagged: ChunkDecoder::new(decoders) }
+        RevlogDecoder { decoders, zlib: None, zstd: None, tagged: ChunkDecoder::new(decoders), memo: None }
     }
 
     /// Creates a decoder for a variant with `spec`. It uses the implementation that wrote the variant, if that can
@@ -44,6 +47,12 @@ impl RevlogDecoder {
     #[must_use]
     pub fn with_dictionaries(self, dictionaries: &Dictionaries) -> Self {
         RevlogDecoder { tagged: self.tagged.with_dictionaries(dictionaries), ..self }
+    }
+
+    /// Sets the memo of decoded payloads, or takes it away, and returns the one before. Payloads that need their base are
+    /// always decoded.
+    pub fn set_memo(&mut self, memo: Option<Box<DecodeMemo>>) -> Option<Box<DecodeMemo>> {
+        std::mem::replace(&mut self.memo, memo)
     }
 
     /// How the chunk that is all of `stored` uses the full text of its delta's base. Only
@@ -112,9 +121,27 @@ impl RevlogDecoder {
     /// When the header is unknown, the chunk is damaged, does not end with `stored`, or holds more than `limit` bytes.
     /// `payload` is then unchanged.
     pub fn decode(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
+        if self.memo.is_some() {
+            return self.decode_with_memo(stored, limit, payload);
+        }
         let start = payload.len();
         let decoded = self.decode_opened(RevlogOpening::of(stored)?, stored, limit, payload);
         decoded.inspect_err(|_| payload.truncate(start))
+    }
+
+    #[cold]
+    fn decode_with_memo(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
+        let (start, key) = (payload.len(), DecodeMemo::key_of(stored));
+        if let Some((known, _)) = self.memo.as_ref().and_then(|memo| memo.get(key)) {
+            let length = check_limit("memo", known.len() as u64, limit)?;
+            payload.extend_from_slice(known);
+            return Ok(length);
+        }
+        let decoded = self.decode_opened(RevlogOpening::of(stored)?, stored, limit, payload);
+        let length = decoded.inspect_err(|_| payload.truncate(start))?;
+        let new = payload.get(start..).unwrap_or_default();
+        self.memo.iter_mut().for_each(|memo| memo.put(key, new, stored.len()));
+        Ok(length)
     }
 
     #[inline]

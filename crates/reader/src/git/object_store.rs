@@ -12,7 +12,7 @@ use std::{
 };
 
 use gix_hash::{ObjectId, oid};
-use repackbench_codec::{BLOCK_LEN, Decoders};
+use repackbench_codec::{BLOCK_LEN, DecodeMemo, Decoders};
 
 pub use self::every::ObjectPlace;
 use self::{chain_kinds::ChainKinds, unpacked::Unpacked};
@@ -170,6 +170,11 @@ impl ObjectStore {
         };
         let expected = format!("a chunk of {} stored bytes, as before", decode.stored_len);
         Err(ReaderError::corrupt(file, Place::Offset(decode.offset), expected, found))
+    }
+
+    /// Sets the memo of decoded payloads: see [`History::set_memo`](crate::History::set_memo).
+    pub fn set_memo(&mut self, memo: Option<Box<DecodeMemo>>) -> Option<Box<DecodeMemo>> {
+        self.packed.decoder().set_memo(memo)
     }
 
     /// The packs, in the order in which they are searched.

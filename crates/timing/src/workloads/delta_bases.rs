@@ -8,7 +8,7 @@ use repackbench_writer::PayloadBase;
 use rustc_hash::FxHashMap;
 
 /// The largest number of bytes of bases and resulting objects that a workload with given payloads holds.
-pub(super) const MOST_CONTENT: u64 = 1 << 30;
+pub(crate) const MOST_CONTENT: u64 = 1 << 30;
 
 /// The approximate limit of a workload that takes a sample, in which each base counts for every delta that needs it. An
 /// encoder indexes each base again, at a few megabytes a second under the highest levels.
@@ -16,7 +16,7 @@ pub(super) const SAMPLED_CONTENT: u64 = 128 << 20;
 
 /// The base and the object of a delta, as indexes of contents.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct HeldBase {
+pub(crate) struct HeldBase {
     base: usize,
     object: Option<usize>,
     chain_len: u32,
@@ -24,7 +24,7 @@ pub(super) struct HeldBase {
 
 /// Distinct contents.
 #[derive(Debug, Default)]
-pub(super) struct HeldContents {
+pub(crate) struct HeldContents {
     contents: Vec<Vec<u8>>,
     bytes: u64,
 }
@@ -36,7 +36,7 @@ impl HeldContents {
     }
 
     /// The base for an encoder of `held`.
-    pub(super) fn get(&self, held: &HeldBase) -> Option<PayloadBase<'_>> {
+    pub(crate) fn get(&self, held: &HeldBase) -> Option<PayloadBase<'_>> {
         let content = |at: usize| self.contents.get(at).map(Vec::as_slice);
         let delta = DeltaBase { content: content(held.base)?, object: held.object.and_then(content) };
         Some(PayloadBase { delta, chain_len: held.chain_len })
@@ -44,7 +44,7 @@ impl HeldContents {
 }
 
 /// Collects contents.
-pub(super) struct BaseCollector {
+pub(crate) struct BaseCollector {
     reader: BaseReader,
     held: HeldContents,
     limit: u64,
@@ -56,7 +56,7 @@ pub(super) struct BaseCollector {
 }
 
 /// The result of looking for a delta's base.
-pub(super) enum Collected {
+pub(crate) enum Collected {
     /// The encoder could not use a base.
     Nothing,
     /// The base is available.
@@ -67,7 +67,7 @@ pub(super) enum Collected {
 
 impl BaseCollector {
     /// A collection of at most `limit` bytes, read by `reader`.
-    pub(super) fn new(reader: BaseReader, limit: u64) -> Self {
+    pub(crate) fn new(reader: BaseReader, limit: u64) -> Self {
         BaseCollector {
             reader,
             held: HeldContents::default(),
@@ -81,7 +81,7 @@ impl BaseCollector {
 
     /// Reads the base and the object of the delta `payload` at `place` in `file`, unless they are held. Contents longer
     /// than a block are left out, since no encoder uses them.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         file: &std::path::Path,
         place: ChunkPlace<'_>,
@@ -128,7 +128,7 @@ impl BaseCollector {
     }
 
     /// The collected contents.
-    pub(super) fn finish(self) -> HeldContents {
+    pub(crate) fn finish(self) -> HeldContents {
         self.held
     }
 }

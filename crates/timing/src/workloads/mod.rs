@@ -8,7 +8,7 @@ mod accesses;
 mod blame;
 mod checkout;
 mod codec_only;
-mod delta_bases;
+pub(crate) mod delta_bases;
 mod destination;
 mod diff;
 mod encode;

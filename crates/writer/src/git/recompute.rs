@@ -8,17 +8,20 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{
-    Repository,
+    ReaderError, Repository,
     git::{GitRepository, verify},
 };
 
-use super::{convert_into, folders, refuse_bases};
+use walkdir::WalkDir;
+
+use super::{begin, convert_into, folders, refuse_bases};
 use crate::{
-    ConvertJob, Encoding, GitDeltas, JobControl, ProgressUnit, Result, WriterError,
+    ConvertJob, Encoding, GitDeltas, JobControl, ProgressUnit, Result, StoreKind, WriterError,
     conversion::{Conversion, build_beside, check_identical, in_scratch_folder},
     dictionaries::encoding_for,
 };
@@ -62,6 +65,50 @@ pub fn convert_recomputed(
     })
 }
 
+/// Makes a repository in the empty folder `out` with the objects of `source`, whose deltas `git` searches for again, and
+/// returns how long the search took. Chunks that stock git reads are linked rather than converted. Nothing is compared:
+/// the result is for an estimate, and thrown away.
+///
+/// # Errors
+/// As [`convert`](super::convert); [`WriterError::Program`] when git fails.
+pub fn search_anew(
+    source: &GitRepository,
+    out: &Path,
+    git: &dyn GitDeltas,
+    control: JobControl<'_>,
+) -> Result<Duration> {
+    let encoding = Encoding::plain(&readable_spec()?);
+    match source.extension_spec() {
+        None => link_objects(source, &begin(source, &encoding, StoreKind::AsFound, out)?.0)?,
+        Some(_) => convert_into(source, &encoding, out, control).map(drop)?,
+    }
+    let start = Instant::now();
+    recompute(out, git, control)?;
+    Ok(start.elapsed())
+}
+
+/// Links or copies all packs and loose objects of `source` into the object directory `objects`.
+fn link_objects(source: &GitRepository, objects: &Path) -> Result<()> {
+    for folder in source.object_dirs() {
+        for entry in WalkDir::new(folder) {
+            let entry = entry.map_err(|error| ReaderError::io("list", folder, error.into()))?;
+            let below = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+            let target = objects.join(below);
+            if !entry.file_type().is_file() || below.starts_with("info") || target.exists() {
+                continue;
+            }
+            if let Some(parent) = target.parent() {
+                fs::create_dir_all(parent).map_err(|error| WriterError::io("create", parent, error))?;
+            }
+            // Git replaces files and never changes one. Another user's file may not be linked.
+            if fs::hard_link(entry.path(), &target).is_err() {
+                fs::copy(entry.path(), &target).map_err(|error| WriterError::io("write", &target, error))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Lets `git` search for all deltas of the packs of `repository` again. Keeps objects that nothing refers to. Returns
 /// notes.
 fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) -> Result<Vec<String>> {
@@ -85,9 +132,24 @@ fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) ->
                 let mark = set_aside(mark);
                 fs::remove_file(&mark).map_err(|e| WriterError::io("remove", mark, e))
             };
-            marks.iter().try_for_each(remove).map(|()| Vec::new())
+            marks.iter().try_for_each(remove)?;
+            if marks.is_empty() { Ok(Vec::new()) } else { mark_all(repository).map(|()| Vec::new()) }
         }
     }
+}
+
+/// Marks all packs as sent by a promisor, as they were before.
+fn mark_all(repository: &Path) -> Result<()> {
+    let folder = repository.join("objects").join("pack");
+    let failed = |error| WriterError::io("list", &folder, error);
+    for entry in fs::read_dir(&folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "pack") {
+            let mark = path.with_extension("promisor");
+            fs::write(&mark, "").map_err(|error| WriterError::io("write", &mark, error))?;
+        }
+    }
+    Ok(())
 }
 
 /// The files that mark packs as sent by a promisor.

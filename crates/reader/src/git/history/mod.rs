@@ -17,6 +17,7 @@ mod walk;
 use std::collections::HashMap;
 
 use gix_hash::{Kind, ObjectId, oid};
+use repackbench_codec::DecodeMemo;
 
 use self::{
     expect::{damaged, read_tree, target_of_tag},
@@ -298,5 +299,9 @@ impl History for GitHistory {
 
     fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
         self.store.lock().decode_again(chunk, payload)
+    }
+
+    fn set_memo(&mut self, memo: Option<Box<DecodeMemo>>) -> Option<Box<DecodeMemo>> {
+        self.store.lock().set_memo(memo)
     }
 }

@@ -9,7 +9,7 @@ mod revision_name;
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 
 use gix_hash::{ObjectId, oid};
-use repackbench_codec::Decoders;
+use repackbench_codec::{DecodeMemo, Decoders};
 
 use self::{manifests::Manifests, open_logs::OpenLogs};
 use super::{
@@ -290,5 +290,9 @@ impl History for HgHistory {
 
     fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
         self.texts.decode_again(chunk, payload)
+    }
+
+    fn set_memo(&mut self, memo: Option<Box<DecodeMemo>>) -> Option<Box<DecodeMemo>> {
+        self.texts.set_memo(memo)
     }
 }

@@ -1,7 +1,7 @@
 //! Reading full texts: a snapshot and the deltas of its chain.
 
 use gix_hash::ObjectId;
-use repackbench_codec::{BaseUse, RevlogDecoder};
+use repackbench_codec::{BaseUse, DecodeMemo, RevlogDecoder};
 use sha1::{Digest, Sha1};
 
 use super::{Entry, Revlog};
@@ -105,6 +105,11 @@ impl TextReader {
         let corrupt =
             |found| ReaderError::corrupt(file, Place::Offset(decode.offset), "a chunk that decodes, as before", found);
         decoded.map(drop).map_err(|error| corrupt(error.to_string()))
+    }
+
+    /// Sets the memo of decoded payloads: see [`History::set_memo`](crate::History::set_memo).
+    pub fn set_memo(&mut self, memo: Option<Box<DecodeMemo>>) -> Option<Box<DecodeMemo>> {
+        self.decoder.set_memo(memo)
     }
 
     /// Replaces `text` by the full text of `revision`. `number` identifies `revlog` in the cache.

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
 
 use gix_hash::{Kind, ObjectId, oid};
+use repackbench_codec::DecodeMemo;
 use repackbench_reader::{
     AccessTrace, Changes, ChunkInMemory, ContentVisitor, FileVersion, History, Recording, Result, Revision,
     SizeVisitor, TraverseVisitor, traits::FileMode,
@@ -78,6 +79,10 @@ impl History for Files {
 
     fn decode_again(&mut self, _chunk: &ChunkInMemory<'_>, _payload: &mut Vec<u8>) -> Result<()> {
         Ok(())
+    }
+
+    fn set_memo(&mut self, _memo: Option<Box<DecodeMemo>>) -> Option<Box<DecodeMemo>> {
+        None
     }
 
     fn missing(&self) -> u64 {

@@ -1,0 +1,331 @@
+//! Totals of a whole population from a stratified sample, with what is known of every member as a guide.
+//!
+//! Each member has a known size `x` (the stored bytes of a chunk as found), and each sampled one a value `y` (its bytes,
+//! or the time to decode it, under a codec). Within a stratum `y` is nearly a multiple of `x`, so the total of `y` is
+//! estimated by the ratio estimator, stratum by stratum: the sum of the sampled `y` over that of the sampled `x`, times
+//! the known total of `x` (Cochran, *Sampling Techniques*, 3rd edition, sections 6.3 and 6.10). Only what `y` differs
+//! from that multiple by counts as error.
+
+use repackbench_records::{Predicted, RatioInterval};
+
+use crate::COVERAGE;
+
+/// The 97.5 % quantile of the normal distribution.
+const NORMAL_QUANTILE: f64 = 1.959_964;
+
+/// The number of groups whose members are left out in turn to find the error of a ratio of costs.
+const GROUPS: usize = 20;
+
+/// The fewest members of a stratum whose own spread is trusted.
+const FEWEST: u64 = 8;
+
+/// What is known of one stratum.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StratumSample {
+    /// The number of its members.
+    pub members: u64,
+    /// The sum of `x` over all members.
+    pub total_x: f64,
+    /// The number of sampled members.
+    pub sampled: u64,
+    sum_x: f64,
+    sum_y: f64,
+    sum_xx: f64,
+    sum_xy: f64,
+    sum_yy: f64,
+}
+
+impl StratumSample {
+    /// A stratum of `members` members, nothing of which is sampled yet.
+    pub fn new(members: u64, total_x: f64) -> Self {
+        StratumSample { members, total_x, ..StratumSample::default() }
+    }
+
+    /// Adds a sampled member.
+    pub fn add(&mut self, x: f64, y: f64) {
+        self.sampled += 1;
+        self.sum_x += x;
+        self.sum_y += y;
+        self.sum_xx += x * x;
+        self.sum_xy += x * y;
+        self.sum_yy += y * y;
+    }
+
+    /// `y` as a multiple of `x`; `None` if nothing is sampled.
+    fn rate(&self) -> Option<f64> {
+        (self.sum_x > 0.0).then(|| self.sum_y / self.sum_x)
+    }
+
+    /// The sum of the squared distances of `y` from `rate` times `x`.
+    fn squared_residuals(&self, rate: f64) -> f64 {
+        (rate * rate).mul_add(self.sum_xx, (-2.0 * rate).mul_add(self.sum_xy, self.sum_yy)).max(0.0)
+    }
+}
+
+/// An estimated total.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StratifiedTotal {
+    /// The best guess.
+    pub value: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// The degrees of freedom of the standard error, after Satterthwaite.
+    degrees: f64,
+}
+
+/// The 97.5 % quantile of Student's distribution with this many degrees of freedom, by the first terms of its expansion
+/// around the normal distribution (Abramowitz and Stegun, 26.7.5): within 1 % from 5 on.
+fn student_quantile(degrees: f64) -> f64 {
+    let z = NORMAL_QUANTILE;
+    let first = (z.powi(3) + z) / 4.0;
+    let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
+    let degrees = degrees.max(2.0);
+    z + first / degrees + second / degrees.powi(2)
+}
+
+impl StratifiedTotal {
+    /// Half of the length of the 95 % interval.
+    pub fn half_width(&self) -> f64 {
+        student_quantile(self.degrees) * self.standard_error
+    }
+
+    /// The total with `more` added, which is known, and its 95 % interval.
+    pub fn plus(&self, more: f64) -> Predicted {
+        let value = self.value + more;
+        let half_width = self.half_width();
+        let interval = RatioInterval { low: value - half_width, high: value + half_width, coverage: COVERAGE };
+        Predicted { value, interval: (self.standard_error > 0.0).then_some(interval) }
+    }
+}
+
+/// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of all others together, and
+/// so does the spread of one with hardly any. `None` if nothing is sampled.
+pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
+    let (sum_x, sum_y) = strata.iter().fold((0.0, 0.0), |(x, y), stratum| (x + stratum.sum_x, y + stratum.sum_y));
+    let common_rate = (sum_x > 0.0).then(|| sum_y / sum_x);
+    if common_rate.is_none() && strata.iter().any(|stratum| stratum.total_x > 0.0) {
+        return None;
+    }
+    let common_rate = common_rate.unwrap_or_default();
+    let common_spread = relative_spread(strata);
+    let (mut value, mut variance, mut by_degrees) = (0.0, 0.0, 0.0);
+    for stratum in strata.iter().filter(|stratum| stratum.members > 0) {
+        let rate = stratum.rate().unwrap_or(common_rate);
+        value += rate * stratum.total_x;
+        let members = stratum.members as f64;
+        let sampled = (stratum.sampled as f64).max(1.0);
+        let mean_x = stratum.total_x / members;
+        let spread = match stratum.sampled {
+            FEWEST.. => (stratum.squared_residuals(rate) / (sampled - 1.0)).sqrt(),
+            _ => common_spread * mean_x,
+        };
+        // What the whole sample covers has no error.
+        let left_out = (1.0 - stratum.sampled as f64 / members).max(0.0);
+        let sampled_mean_x = if stratum.sampled > 0 { stratum.sum_x / sampled } else { mean_x };
+        let scale = if sampled_mean_x > 0.0 { mean_x / sampled_mean_x } else { 1.0 };
+        let of_stratum = (members * spread * scale).powi(2) * left_out / sampled;
+        variance += of_stratum;
+        by_degrees += of_stratum * of_stratum / (sampled - 1.0).max(1.0);
+    }
+    let degrees = if by_degrees > 0.0 { variance * variance / by_degrees } else { f64::INFINITY };
+    Some(StratifiedTotal { value, standard_error: variance.sqrt(), degrees })
+}
+
+/// The spread of `y` around its rate as a multiple of the mean `x`, over all strata that have enough members sampled; 1 if
+/// there are none.
+fn relative_spread(strata: &[StratumSample]) -> f64 {
+    let (mut squares, mut sampled) = (0.0, 0.0);
+    for stratum in strata.iter().filter(|stratum| stratum.sampled >= FEWEST) {
+        let Some(rate) = stratum.rate() else { continue };
+        let mean_x = stratum.sum_x / stratum.sampled as f64;
+        squares += stratum.squared_residuals(rate) / (mean_x * mean_x);
+        sampled += stratum.sampled as f64;
+    }
+    if sampled > 1.0 { (squares / (sampled - 1.0)).sqrt() } else { 1.0 }
+}
+
+/// The costs of one sampled member.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemberCost {
+    /// Its stratum.
+    pub stratum: usize,
+    /// Its size.
+    pub x: f64,
+    /// What it costs under the codec.
+    pub cost: f64,
+    /// What it costs under the baseline.
+    pub baseline: f64,
+    /// What it costs as found.
+    pub as_found: f64,
+}
+
+/// The time of a workload under a codec as a multiple of the time under the baseline.
+#[derive(Debug, Clone, Copy)]
+pub struct CostRatio<'a> {
+    /// The sampled members.
+    pub members: &'a [MemberCost],
+    /// The sum of `x` over everything that the workload decodes, by stratum.
+    pub decoded_x: &'a [f64],
+    /// The share of the workload's time, as found, in which it decodes.
+    pub share: f64,
+    /// The standard error of the share.
+    pub share_error: f64,
+}
+
+impl CostRatio<'_> {
+    /// The costs of everything that the workload decodes, without the members of group `left_out`: under the codec, the
+    /// baseline and as found.
+    fn costs(&self, left_out: Option<usize>) -> [f64; 3] {
+        let mut sums = vec![[0.0; 4]; self.decoded_x.len()];
+        let mut all = [0.0; 4];
+        for (at, member) in self.members.iter().enumerate() {
+            if left_out == Some(at % GROUPS) {
+                continue;
+            }
+            let row = [member.x, member.cost, member.baseline, member.as_found];
+            for sum in sums.get_mut(member.stratum).into_iter().chain([&mut all]) {
+                for (sum, value) in sum.iter_mut().zip(row) {
+                    *sum += value;
+                }
+            }
+        }
+        let mut costs = [0.0; 3];
+        for (sum, decoded) in sums.iter().zip(self.decoded_x) {
+            let [x, rest @ ..] = if sum[0] > 0.0 { sum } else { &all };
+            for (cost, value) in costs.iter_mut().zip(rest) {
+                *cost += if *x > 0.0 { decoded * value / x } else { 0.0 };
+            }
+        }
+        costs
+    }
+
+    /// The ratio, if decoding takes `share` of the time as found.
+    fn ratio(&self, [cost, baseline, as_found]: [f64; 3], share: f64) -> f64 {
+        if as_found <= 0.0 {
+            return 1.0;
+        }
+        let rest = 1.0 - share;
+        (rest + share * cost / as_found) / (rest + share * baseline / as_found)
+    }
+}
+
+/// The ratio, with an interval that carries the error of the sample (by leaving out a group of members in turn) and
+/// that of the share.
+pub fn cost_ratio(of: &CostRatio<'_>) -> Predicted {
+    let costs = of.costs(None);
+    let value = of.ratio(costs, of.share);
+    let without: Vec<f64> = (0..GROUPS).map(|group| of.ratio(of.costs(Some(group)), of.share)).collect();
+    let mean = without.iter().sum::<f64>() / GROUPS as f64;
+    let squares: f64 = without.iter().map(|ratio| (ratio - mean).powi(2)).sum();
+    let sample_variance = squares * (GROUPS as f64 - 1.0) / GROUPS as f64;
+    let end = |sign: f64| of.ratio(costs, sign.mul_add(of.share_error, of.share).clamp(0.0, 1.0));
+    let share_error = (end(1.0) - end(-1.0)) / 2.0;
+    let half_width = student_quantile(GROUPS as f64 - 1.0) * share_error.mul_add(share_error, sample_variance).sqrt();
+    let interval = RatioInterval { low: (value - half_width).max(0.0), high: value + half_width, coverage: COVERAGE };
+    Predicted { value, interval: Some(interval) }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng, rngs::SmallRng};
+
+    use super::*;
+
+    /// Members with sizes of a stratum, and a value that is about `rate` times the size.
+    fn population(seed: u64, strata: &[(usize, f64, f64)]) -> Vec<Vec<(f64, f64)>> {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let mut member = |size: f64, rate: f64| {
+            let x = size * random.random_range(0.5..1.5);
+            (x, x * rate * random.random_range(0.8..1.2))
+        };
+        strata.iter().map(|(count, size, rate)| (0..*count).map(|_| member(*size, *rate)).collect()).collect()
+    }
+
+    fn sampled(population: &[Vec<(f64, f64)>], each: usize, random: &mut SmallRng) -> Vec<StratumSample> {
+        let of_stratum = |members: &Vec<(f64, f64)>| {
+            let total_x = members.iter().map(|(x, _)| x).sum();
+            let mut stratum = StratumSample::new(members.len() as u64, total_x);
+            for at in rand::seq::index::sample(random, members.len(), each.min(members.len())) {
+                stratum.add(members[at].0, members[at].1);
+            }
+            stratum
+        };
+        population.iter().map(of_stratum).collect()
+    }
+
+    #[test]
+    fn intervals_hold_the_true_total_as_often_as_said() {
+        let population = population(1, &[(500, 100.0, 0.5), (300, 1000.0, 0.9), (40, 20_000.0, 0.7)]);
+        let total: f64 = population.iter().flatten().map(|(_, y)| y).sum();
+        let mut random = SmallRng::seed_from_u64(2);
+        let holds = |_| {
+            let predicted = stratified_total(&sampled(&population, 20, &mut random)).unwrap().plus(0.0);
+            let interval = predicted.interval.unwrap();
+            (interval.low..=interval.high).contains(&total)
+        };
+        let held = (0..2000).map(holds).filter(|held| *held).count();
+        assert!((1850..=1960).contains(&held), "{held} of 2000");
+    }
+
+    #[test]
+    fn student_quantiles_match_the_table() {
+        for (degrees, expected) in [(5.0, 2.571), (10.0, 2.228), (19.0, 2.093), (60.0, 2.000), (f64::INFINITY, 1.960)] {
+            let found = student_quantile(degrees);
+            assert!((found / expected - 1.0_f64).abs() < 0.01, "{degrees}: {found}");
+        }
+    }
+
+    #[test]
+    fn whole_population_has_no_error() {
+        let population = population(3, &[(9, 100.0, 0.5), (3, 1000.0, 0.9)]);
+        let total: f64 = population.iter().flatten().map(|(_, y)| y).sum();
+        let found = stratified_total(&sampled(&population, 100, &mut SmallRng::seed_from_u64(4))).unwrap();
+        assert!((found.value - total).abs() < 1e-6 && found.standard_error == 0.0, "{found:?}");
+        assert_eq!(found.plus(7.0), Predicted::exact(found.value + 7.0));
+    }
+
+    #[test]
+    fn stratum_without_sample_gets_the_common_rate() {
+        let mut known = StratumSample::new(2, 20.0);
+        known.add(10.0, 5.0);
+        known.add(10.0, 5.0);
+        let unknown = StratumSample::new(4, 100.0);
+        let found = stratified_total(&[known, unknown]).unwrap();
+        assert!((found.value - 60.0).abs() < 1e-9 && found.standard_error > 0.0, "{found:?}");
+        assert_eq!(stratified_total(&[unknown]), None);
+        assert_eq!(stratified_total(&[]).map(|total| total.value), Some(0.0));
+    }
+
+    fn costs(cost: f64) -> Vec<MemberCost> {
+        let member = |at: usize| MemberCost {
+            stratum: at % 2,
+            x: 10.0,
+            cost: if at % 2 == 0 { cost } else { 2.0 * cost },
+            baseline: 1.0,
+            as_found: 1.0,
+        };
+        (0..40).map(member).collect()
+    }
+
+    #[test]
+    fn ratio_of_costs_weighs_strata_as_the_workload_does() {
+        let members = costs(0.25);
+        let of = |decoded_x: &[f64]| {
+            cost_ratio(&CostRatio { members: &members, decoded_x, share: 0.5, share_error: 0.0 }).value
+        };
+        assert!((of(&[100.0, 0.0]) - 0.625).abs() < 1e-9);
+        assert!((of(&[0.0, 100.0]) - 0.75).abs() < 1e-9);
+        assert!((of(&[50.0, 50.0]) - 0.6875).abs() < 1e-9);
+    }
+
+    #[test]
+    fn error_of_the_share_widens_the_interval() {
+        let members = costs(0.25);
+        let width = |share_error| {
+            let of = CostRatio { members: &members, decoded_x: &[50.0, 50.0], share: 0.5, share_error };
+            let interval = cost_ratio(&of).interval.unwrap();
+            interval.high - interval.low
+        };
+        assert!(width(0.0) < 1e-9 && width(0.05) > 0.05);
+    }
+}

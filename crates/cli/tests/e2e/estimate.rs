@@ -1,0 +1,102 @@
+//! `repackbench estimate`: what it predicts is what a conversion gives, and nothing is written but the prediction.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::program::{self, Outcome, cached, command, convert, exit, text};
+use crate::support::records::{self, number};
+use crate::support::{Fixture, Scratch, snapshot};
+
+/// Codecs of all forms: with a dictionary, with bases, and neither.
+const CODECS: [&str; 4] = ["zlib:9", "zstd:3", "balanced", "zstd:3,patch,prefix"];
+
+fn estimate(repo: &Path, scratch: &Scratch, options: &[&str]) -> (Outcome, Value) {
+    let json = scratch.join("estimate.jsonl");
+    let mut command = cached(scratch);
+    command.args(["estimate", "--quiet", "--force", "--json", text(&json)]).args(options).arg(repo);
+    let outcome = program::run(&mut command).exits(exit::OK);
+    let records = records::read(&json);
+    assert_eq!(records.len(), 1);
+    (outcome, records.into_iter().next().expect("a record"))
+}
+
+fn codec_options() -> Vec<&'static str> {
+    CODECS.iter().flat_map(|codec| ["--codec", codec]).collect()
+}
+
+/// The exact total and that of a conversion differ only in the names of codecs in configuration files, and in what a
+/// store of another form needs.
+fn assert_as_converted(repo: &Path, exact: &Value, scratch: &Scratch) {
+    for (number_of, spec) in exact["as_found"]["specs"].as_array().expect("codecs").iter().enumerate() {
+        assert!(spec["total_bytes"]["interval"].is_null(), "{spec}");
+        let typed = spec["spec"]["typed"].as_str().expect("a spec");
+        let variant = scratch.join(&format!("variant-{number_of}"));
+        convert(repo, typed, &variant);
+        let file = scratch.join(&format!("size-{number_of}.jsonl"));
+        program::run(command().args(["size", "--quiet", "--json"]).args([&file, &variant])).exits(exit::OK);
+        let total = number(&records::read(&file)[0]["size"]["total_bytes"]);
+        let predicted = spec["total_bytes"]["value"].as_f64().expect("bytes") as u64;
+        assert!(predicted.abs_diff(total) < 1500, "{typed}: predicted {predicted}, converted {total}");
+    }
+}
+
+#[test]
+fn exact_sizes_are_those_of_conversions() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let options = [vec!["--exact", "--as-found", "--workload", "traverse"], codec_options()].concat();
+    let (_, exact) = estimate(&repo, &scratch, &options);
+    assert_as_converted(&repo, &exact, &scratch);
+}
+
+#[test]
+fn exact_sizes_of_revlogs_are_those_of_conversions() {
+    let scratch = Scratch::new();
+    let repo = Fixture::hg("chains").repo();
+    let (_, exact) =
+        estimate(&repo, &scratch, &["--exact", "--workload", "traverse", "--codec", "zstd:3", "--codec", "lz4"]);
+    assert_as_converted(&repo, &exact, &scratch);
+    assert_eq!(exact["rechosen"]["outcome"], "left");
+}
+
+#[test]
+fn samples_predict_within_their_error() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let options = [vec!["--as-found", "--workload", "traverse", "--seed", "1"], codec_options()].concat();
+    let (_, sampled) = estimate(&repo, &scratch, &options);
+    let (_, exact) = estimate(&repo, &scratch, &[&["--exact"], &*options].concat());
+    let specs = |value: &Value| value["as_found"]["specs"].as_array().expect("codecs").clone();
+    for (sampled, exact) in specs(&sampled).iter().zip(specs(&exact)) {
+        let value = |spec: &Value| spec["total_bytes"]["value"].as_f64().expect("bytes");
+        let (predicted, true_value) = (value(sampled), value(&exact));
+        assert!((predicted / true_value - 1.0).abs() < 0.03, "{sampled}: {true_value}");
+    }
+}
+
+#[test]
+fn answer_comes_last_and_in_eight_lines() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let before = snapshot::content(&repo);
+    let (outcome, record) = estimate(&repo, &scratch, &["--codec", "zstd:3", "--codec", "zlib:9"]);
+    let printed = outcome.text();
+    let answer: Vec<&str> = printed.trim_end().rsplit("\n\n").next().expect("an answer").lines().collect();
+    assert!(answer.len() <= 8, "{printed}");
+    assert!(answer[0].starts_with("As found: ") && answer[0].contains("git repack -adF"), "{printed}");
+    assert!(answer.iter().any(|line| line.starts_with("Verdict: ")), "{printed}");
+    assert_eq!(record["rechosen"]["outcome"], "searched", "{record}");
+    assert_eq!(snapshot::content(&repo), before, "the source is untouched");
+    let again = program::run(cached(&scratch).args(["report"]).arg(scratch.join("estimate.jsonl"))).exits(exit::OK);
+    assert!(again.text().contains("Verdict: "), "{}", again.text());
+}
+
+#[test]
+fn only_traced_workloads_are_predicted() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let refused = program::run(cached(&scratch).args(["estimate", "--workload", "encode"]).arg(&repo));
+    let line = refused.exits(exit::USAGE).error_line();
+    assert!(line.contains("encode cannot be predicted"), "{line}");
+}

@@ -1,0 +1,134 @@
+//! Sizes and times of a repository under codecs that were predicted from a sample, without writing a variant.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{RatioInterval, RepositoryState, SpecText, WorkloadLabel};
+
+/// A predicted value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// The best guess.
+    pub value: f64,
+    /// Where the true value is with a probability of 95 %; `None` for a value that is exact.
+    pub interval: Option<RatioInterval>,
+}
+
+impl Predicted {
+    /// A value that is known.
+    pub fn exact(value: f64) -> Self {
+        Predicted { value, interval: None }
+    }
+
+    /// Half of the interval's length as a share of the value; 0 for an exact value.
+    pub fn relative_error(&self) -> f64 {
+        self.interval
+            .map_or(0.0, |interval| (interval.high - interval.low) / 2.0 / self.value.abs().max(f64::MIN_POSITIVE))
+    }
+}
+
+/// What `estimate` predicts for one repository.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RepositoryEstimate {
+    /// The version of this form, [`SCHEMA_VERSION`](crate::SCHEMA_VERSION) when this program wrote it.
+    pub schema: u32,
+    /// The version of the program that predicted.
+    pub program_version: String,
+    /// The command that asked for it, quoted as a shell reads it.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// The repository.
+    pub repository: RepositoryState,
+    /// The seed of the sample.
+    pub seed: u64,
+    /// The elapsed time of the whole command, in seconds.
+    pub seconds: f64,
+    /// The number of objects that refs or other objects name and that are missing.
+    #[serde(default)]
+    pub missing_objects: u64,
+    /// The repository with its own deltas.
+    pub as_found: DeltaState,
+    /// What became of the repository with deltas that were searched for anew.
+    pub rechosen: Rechosen,
+}
+
+/// A new search for deltas.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome")]
+pub enum Rechosen {
+    /// It was made.
+    Searched {
+        /// Its elapsed time in seconds.
+        seconds: f64,
+        /// The repository after it.
+        state: Box<DeltaState>,
+    },
+    /// It would take longer than the time that was left.
+    TooLong {
+        /// Its predicted elapsed time in seconds.
+        predicted_seconds: f64,
+    },
+    /// It was not asked for, or cannot be made.
+    Left {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// The predictions for one state of a repository's deltas.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeltaState {
+    /// All bytes of the repository.
+    pub total_bytes: u64,
+    /// The stored bytes of its chunks.
+    pub chunk_bytes: u64,
+    /// The payload bytes of its chunks.
+    pub payload_bytes: u64,
+    /// The number of its chunks.
+    pub chunks: u64,
+    /// The number of chunks that were encoded for the spec with the most of them.
+    pub sampled_chunks: u64,
+    /// Each codec.
+    pub specs: Vec<SpecPrediction>,
+    /// Each workload.
+    pub workloads: Vec<WorkloadPrediction>,
+}
+
+/// The predictions for one codec.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpecPrediction {
+    /// The codec.
+    pub spec: SpecText,
+    /// All bytes of the variant, its dictionaries included.
+    pub total_bytes: Predicted,
+    /// The stored bytes of its dictionaries.
+    pub dictionary_bytes: u64,
+    /// The number of chunks that were encoded.
+    pub sampled_chunks: u64,
+    /// Payload bytes that one thread encodes in a second of CPU time, over the whole repository.
+    pub encode_bytes_per_second: f64,
+    /// Payload bytes that one thread decodes in a second, over the whole repository.
+    pub decode_bytes_per_second: f64,
+    /// Whether stock git or hg reads it.
+    pub is_read_by_stock: bool,
+}
+
+/// The predictions for one workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadPrediction {
+    /// The workload.
+    pub workload: WorkloadLabel,
+    /// The number of commits that were replayed; `None` if the workload does not list commits.
+    pub commits: Option<u64>,
+    /// Whether older commits were left out because they did not fit the time.
+    #[serde(default)]
+    pub is_cut: bool,
+    /// CPU time of one replay of the repository as found, in seconds.
+    pub seconds: f64,
+    /// The share of that time in which chunks are decoded, measured in place.
+    pub decode_share: Predicted,
+    /// The number of chunks that are decoded.
+    pub decodes: u64,
+    /// The CPU time under each codec as a multiple of the time under the baseline, in the order of
+    /// [`DeltaState::specs`].
+    pub ratios: Vec<Predicted>,
+}

@@ -1,0 +1,193 @@
+//! Sizes and times that were predicted from a sample.
+
+use repackbench_analysis::{Advice, CodecGain, EstimateAnswer, SIZE_THRESHOLD, TIME_THRESHOLD, estimate_answer};
+use repackbench_records::{
+    DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, Vcs, WorkloadPrediction,
+};
+
+use crate::{
+    document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
+    number::{counted, megabytes, percent, rate, seconds, share, thousands, three_decimals, time_ratio},
+};
+
+/// For each repository a table for each state of its deltas, and the answer in a few lines.
+pub fn estimates(estimates: &[RepositoryEstimate]) -> Vec<Article> {
+    estimates.iter().map(article).collect()
+}
+
+fn article(estimate: &RepositoryEstimate) -> Article {
+    let name = plain_text(&estimate.repository.name);
+    let mut blocks = vec![Block::Table(table(&estimate.as_found, "with its own deltas"))];
+    if let Rechosen::Searched { state, .. } = &estimate.rechosen {
+        blocks.push(Block::Table(table(state, "with deltas that git searched for anew")));
+    }
+    blocks.push(Block::Notes(answer(estimate)));
+    Article {
+        repository: Some(estimate.repository.name.clone()),
+        workload: None,
+        title: estimate.repository.name.clone(),
+        heading: format!("{name}: predicted size and CPU time; less is better"),
+        blocks,
+    }
+}
+
+/// A row for each codec: its size as a multiple of the repository's as it stands, and its CPU time in each workload as a
+/// multiple of the baseline's.
+fn table(state: &DeltaState, deltas: &str) -> Table {
+    let columns = [Column::words("codec"), Column::numbers("MB"), Column::words("size")];
+    let workloads = state.workloads.iter().map(|workload| Column::words(workload.workload.name.clone()));
+    let rates = [Column::numbers("enc MB/s"), Column::numbers("dec MB/s")];
+    let mut table = Table::new(columns.into_iter().chain(workloads).chain(rates));
+    table.split = Some(ColumnSplit { fixed: 3, together: 1 });
+    let mut table = table.captioned(format!("{} MB {deltas}", megabytes(state.total_bytes)));
+    for (at, spec) in state.specs.iter().enumerate() {
+        let size = with_error(&spec.total_bytes, state.total_bytes as f64, three_decimals);
+        let head = [plain_text(&spec.spec.typed), megabytes(spec.total_bytes.value.max(0.0) as u64), size];
+        let times = state.workloads.iter().map(|workload| time_cell(workload, at));
+        let rates = [spec.encode_bytes_per_second, spec.decode_bytes_per_second].map(|speed| rate(speed / 1e6));
+        let cells = head.into_iter().chain(times).chain(rates);
+        table.variant_row(spec.spec.typed.clone(), cells.map(Cell::from));
+    }
+    table
+}
+
+fn time_cell(workload: &WorkloadPrediction, at: usize) -> String {
+    workload.ratios.get(at).map_or_else(|| "-".to_owned(), |ratio| with_error(ratio, 1.0, time_ratio))
+}
+
+/// `0.75 ±0.02`, as a multiple of `of`.
+fn with_error(predicted: &Predicted, of: f64, show: fn(f64) -> String) -> String {
+    let value = show(predicted.value / of);
+    match predicted.interval {
+        Some(interval) => format!("{value} ±{}", show((interval.high - interval.low) / 2.0 / of)),
+        None => value,
+    }
+}
+
+/// The answer, in eight lines at most.
+fn answer(estimate: &RepositoryEstimate) -> Vec<String> {
+    let answer = estimate_answer(estimate);
+    let mut lines = vec![deltas_first(estimate)];
+    lines.extend(
+        answer
+            .stock
+            .filter(CodecGain::is_faster)
+            .or(answer.stock)
+            .map(|gain| format!("Without a new format: {}.", effect(&gain))),
+    );
+    lines.extend(answer.best.map(|gain| format!("Best codec: {}.", effect(&gain))));
+    lines.extend(decoding(answer.state));
+    lines.extend(answer.best.map(|gain| price(gain.spec, estimate)));
+    lines.extend(answer.best.map(|gain| writing(gain.spec, answer.state)));
+    lines.push(verdict(&answer));
+    lines.push(method(estimate, &answer));
+    lines
+}
+
+/// What a new search for deltas makes of the repository.
+fn deltas_first(estimate: &RepositoryEstimate) -> String {
+    let found = &estimate.as_found;
+    let what = match estimate.repository.vcs {
+        Some(Vcs::Mercurial) => counted(found.chunks, "chunk", "chunks"),
+        _ => counted(found.chunks, "object", "objects"),
+    };
+    let now = format!("As found: {what}, {} MB.", megabytes(found.total_bytes));
+    match &estimate.rechosen {
+        Rechosen::Searched { seconds: took, state } => {
+            let ratio = state.total_bytes as f64 / found.total_bytes.max(1) as f64;
+            let effect = if ratio < 1.0 { format!("{} less", share(1.0 - ratio)) } else { "no less".to_owned() };
+            let advice = if ratio < 1.0 - SIZE_THRESHOLD { ": do this first" } else { "" };
+            format!(
+                "{now} `git repack -adF` makes {} MB of it in {} ({effect}){advice}.",
+                megabytes(state.total_bytes),
+                seconds(*took)
+            )
+        }
+        Rechosen::TooLong { predicted_seconds } => format!(
+            "{now} `git repack -adF` may do more than any codec, and would take about {}: ask with a longer --time.",
+            seconds(*predicted_seconds)
+        ),
+        Rechosen::Left { why } => format!("{now} Deltas were not searched for anew: {}.", plain_text(why)),
+    }
+}
+
+/// `balanced: 17 % smaller, 38 % less CPU time`.
+fn effect(gain: &CodecGain<'_>) -> String {
+    let name = plain_text(&gain.spec.spec.typed);
+    let size = change(gain.size, "smaller", "larger");
+    let time = gain.time.map(|time| format!(", {}", change(time, "less CPU time", "more CPU time")));
+    format!("{name}: {size}{}", time.unwrap_or_default())
+}
+
+fn change(ratio: f64, less: &str, more: &str) -> String {
+    if ratio <= 1.0 { format!("{} {less}", share(1.0 - ratio)) } else { format!("{} {more}", share(ratio - 1.0)) }
+}
+
+/// The most that any codec can save.
+fn decoding(state: &DeltaState) -> Option<String> {
+    let shares: Vec<String> = state
+        .workloads
+        .iter()
+        .map(|workload| format!("{} of {}", share(workload.decode_share.value), plain_text(&workload.workload.name)))
+        .collect();
+    (!shares.is_empty()).then(|| format!("Decoding takes {}: no codec can save more CPU time.", shares.join(", ")))
+}
+
+/// Who cannot read the best codec.
+fn price(spec: &SpecPrediction, estimate: &RepositoryEstimate) -> String {
+    let program = if estimate.repository.vcs == Some(Vcs::Mercurial) { "hg" } else { "git" };
+    let name = plain_text(&spec.spec.typed);
+    match spec.is_read_by_stock {
+        true => format!("Price: none; stock {program} reads {name}."),
+        false => format!(
+            "Price: stock {program} does not read {name}; clones and fetches of zlib clients are encoded again (`repackbench exec` runs {program} on it)."
+        ),
+    }
+}
+
+fn writing(spec: &SpecPrediction, state: &DeltaState) -> String {
+    let payload = payload_seconds(spec, state);
+    let dictionaries = match spec.dictionary_bytes {
+        0 => String::new(),
+        bytes => format!(" (dictionaries: {} MB)", megabytes(bytes)),
+    };
+    format!("Writing: encoding all of it takes about {} of CPU time{dictionaries}.", payload)
+}
+
+fn payload_seconds(spec: &SpecPrediction, state: &DeltaState) -> String {
+    match spec.encode_bytes_per_second {
+        speed if speed > 0.0 => seconds(state.payload_bytes as f64 / speed),
+        _ => "no time".to_owned(),
+    }
+}
+
+fn verdict(answer: &EstimateAnswer<'_>) -> String {
+    let thresholds = format!("{} of size or {} of CPU time", percent(SIZE_THRESHOLD, 0), percent(TIME_THRESHOLD, 0));
+    match (answer.advice, answer.best) {
+        (Advice::Change, Some(best)) => {
+            format!("Verdict: change to {}; it saves more than {thresholds}.", plain_text(&best.spec.spec.typed))
+        }
+        (Advice::TooSmall, _) => format!("Verdict: too small to matter; no codec saves {thresholds}."),
+        _ => "Verdict: stay; no codec is better in size and CPU time together.".to_owned(),
+    }
+}
+
+fn method(estimate: &RepositoryEstimate, answer: &EstimateAnswer<'_>) -> String {
+    let state = answer.state;
+    let sampled = format!("{} of {} chunks", thousands(state.sampled_chunks), thousands(state.chunks));
+    let error = state.specs.iter().map(|spec| spec.total_bytes.relative_error()).fold(0.0, f64::max);
+    let missing = match estimate.missing_objects {
+        0 => String::new(),
+        count => format!(" {} missing.", counted(count, "object is", "objects are")),
+    };
+    let confirm = answer.best.map(|best| {
+        let spec = plain_text(&best.spec.spec.typed);
+        format!(" `repackbench bench --codec {spec}` measures it.")
+    });
+    format!(
+        "Predicted from {sampled} in {}; sizes within {} (95 %).{missing}{}",
+        seconds(estimate.seconds),
+        percent(error, 1),
+        confirm.unwrap_or_default()
+    )
+}

@@ -1,0 +1,152 @@
+//! What it costs to decode the chunks of the sample, as found and under each codec.
+
+use std::time::{Duration, Instant};
+
+use rand::{rngs::SmallRng, seq::SliceRandom};
+use repackbench_analysis::{MemberCost, StratumSample, median_duration, stratified_total};
+use repackbench_codec::{DecodeMemo, Decoders};
+use repackbench_reader::Repository;
+use repackbench_writer::{PayloadDecoder, Progress};
+
+use super::{
+    encoded::Encoded,
+    held::{HeldChunk, HeldChunks},
+    population::Population,
+};
+use crate::{BenchError, workloads::WorkloadError};
+
+/// How often each chunk is decoded under each codec. The median counts.
+const PASSES: usize = 5;
+
+/// The largest number of chunks that are decoded.
+const MOST_CHUNKS: usize = 3000;
+
+/// One codec, or the repository as found.
+struct Arm<'a> {
+    decoder: PayloadDecoder,
+    /// The stored bytes of a chunk.
+    stored: &'a [Vec<u8>],
+    /// The time of each pass, for each chunk.
+    times: Vec<[Duration; PASSES]>,
+}
+
+/// The seconds that each chunk takes as found, under each codec, and where its payload is remembered.
+#[derive(Debug)]
+pub(super) struct DecodeCosts {
+    /// The chunk's stratum and its stored bytes as found.
+    chunks: Vec<(usize, f64)>,
+    as_found: Vec<f64>,
+    codecs: Vec<Vec<f64>>,
+    remembered: Vec<f64>,
+}
+
+impl DecodeCosts {
+    /// Decodes the chunks that every codec has encoded. In each pass the codecs come one after another, in a new random
+    /// order, each with all chunks: a reader has one codec, too, and the cost of its tables and code is part of it.
+    ///
+    /// # Errors
+    /// A chunk does not decode, or the user stops the work.
+    pub(super) fn measure(
+        source: &Repository,
+        decoders: Decoders,
+        held: &HeldChunks,
+        encoded: &[Encoded],
+        random: &mut SmallRng,
+        progress: &dyn Progress,
+    ) -> Result<Self, BenchError> {
+        let count = encoded.iter().map(|encoded| encoded.stored.len()).min().unwrap_or(0).min(MOST_CHUNKS);
+        let chunks = held.chunks.get(..count).unwrap_or_default();
+        let found: Vec<Vec<u8>> = chunks.iter().map(|chunk| chunk.stored.clone()).collect();
+        let as_found = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
+        let mut arms = vec![Arm { decoder: as_found, stored: &found, times: vec![[Duration::ZERO; PASSES]; count] }];
+        let remembering = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
+        let memo = remembering.with_memo(DecodeMemo::recording(usize::MAX));
+        arms.push(Arm { decoder: memo, stored: &found, times: vec![[Duration::ZERO; PASSES]; count] });
+        for encoded in encoded {
+            let decoder = PayloadDecoder::new(source, &encoded.encoding);
+            arms.push(Arm { decoder, stored: &encoded.stored, times: vec![[Duration::ZERO; PASSES]; count] });
+        }
+        let own_time = own_time();
+        let mut order: Vec<usize> = (0..arms.len()).collect();
+        // The first pass makes contexts and is not counted.
+        for pass in 0..=PASSES {
+            order.shuffle(random);
+            for at in &order {
+                if progress.is_cancelled() {
+                    return Err(BenchError::Interrupted);
+                }
+                let Some(arm) = arms.get_mut(*at) else { continue };
+                arm.run(held, chunks, pass.checked_sub(1)).map_err(WorkloadError::from)?;
+                arm.decoder.give_back();
+            }
+        }
+        let mut seconds: Vec<Vec<f64>> = arms.iter_mut().map(|arm| arm.seconds(own_time)).collect();
+        let codecs = seconds.split_off(2);
+        let remembered = seconds.pop().unwrap_or_default();
+        let as_found = seconds.pop().unwrap_or_default();
+        let chunks = chunks.iter().map(|chunk| (chunk.stratum, chunk.stored.len() as f64)).collect();
+        Ok(DecodeCosts { chunks, as_found, codecs, remembered })
+    }
+
+    /// The costs of each chunk under codec `codec`, the codec `baseline` and as found, beyond those of a remembered
+    /// payload.
+    pub(super) fn members(&self, codec: usize, baseline: usize) -> Vec<MemberCost> {
+        let (Some(costs), Some(baselines)) = (self.codecs.get(codec), self.codecs.get(baseline)) else {
+            return Vec::new();
+        };
+        let times = costs.iter().zip(baselines).zip(self.as_found.iter().zip(&self.remembered));
+        let members = self.chunks.iter().zip(times);
+        members
+            .map(|((stratum, x), ((cost, baseline), (as_found, remembered)))| MemberCost {
+                stratum: *stratum,
+                x: *x,
+                cost: cost - remembered,
+                baseline: baseline - remembered,
+                as_found: as_found - remembered,
+            })
+            .collect()
+    }
+
+    /// The seconds that decoding every chunk of the repository once takes under codec `codec`.
+    pub(super) fn seconds(&self, population: &Population, codec: usize) -> f64 {
+        let mut strata: Vec<StratumSample> =
+            population.strata.iter().map(|of| StratumSample::new(of.chunks, of.stored as f64)).collect();
+        for ((stratum, x), cost) in self.chunks.iter().zip(self.codecs.get(codec).into_iter().flatten()) {
+            if let Some(stratum) = strata.get_mut(*stratum) {
+                stratum.add(*x, *cost);
+            }
+        }
+        stratified_total(&strata).map_or(0.0, |total| total.value)
+    }
+}
+
+/// The time that reading the clock adds to a measured time: the least mean of several series of readings.
+fn own_time() -> Duration {
+    const READINGS: u32 = 4096;
+    let series = || (0..READINGS).map(|_| Instant::now().elapsed()).sum::<Duration>() / READINGS;
+    (0..8).map(|_| series()).min().unwrap_or_default()
+}
+
+impl Arm<'_> {
+    /// Decodes all chunks once. The times count for `pass`, if there is one.
+    fn run(&mut self, held: &HeldChunks, chunks: &[HeldChunk], pass: Option<usize>) -> repackbench_writer::Result<()> {
+        let mut payload = Vec::new();
+        for ((chunk, stored), times) in chunks.iter().zip(self.stored).zip(&mut self.times) {
+            let base = held.base(chunk);
+            let object_len = base.as_ref().and_then(|base| base.delta.object).map_or(0, <[u8]>::len);
+            let base = base.map(|base| base.delta.content);
+            let start = Instant::now();
+            self.decoder.decode(stored, base, (chunk.payload.len(), object_len), &mut payload)?;
+            let time = start.elapsed();
+            if let Some(of_pass) = pass.and_then(|pass| times.get_mut(pass)) {
+                *of_pass = time;
+            }
+        }
+        Ok(())
+    }
+
+    fn seconds(&mut self, own_time: Duration) -> Vec<f64> {
+        let median = |times: &mut [Duration; PASSES]| median_duration(times).unwrap_or_default();
+        self.times.iter_mut().map(|times| median(times).saturating_sub(own_time).as_secs_f64()).collect()
+    }
+}

@@ -1,0 +1,221 @@
+//! All chunks of a repository by stratum, and a random sample of them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rand::{Rng, rngs::SmallRng, seq::SliceRandom};
+use repackbench_codec::BLOCK_LEN;
+use repackbench_reader::{ChunkKind, ObjectKind, Repository, Result};
+
+/// The most chunks of a stratum that a sample can hold.
+const MOST_OF_STRATUM: usize = 4096;
+
+/// The fewest, unless the stratum has fewer.
+const FEWEST_OF_STRATUM: usize = 40;
+
+/// The approximate number of chunks in a sample.
+const CHUNKS: f64 = 6000.0;
+
+/// The approximate limit of payload bytes in a sample.
+const MOST_BYTES: f64 = 64e6;
+
+/// Chunks of one kind and about one length.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stratum {
+    /// The number of chunks.
+    pub(super) chunks: u64,
+    /// Their stored bytes.
+    pub(super) stored: u64,
+    /// Their payload bytes.
+    pub(super) payload: u64,
+    /// The numbers of some, in random order: every chunk is among them with the same probability.
+    drawn: Vec<u64>,
+}
+
+/// All chunks of a repository.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Population {
+    /// The strata, by number.
+    pub(super) strata: Vec<Stratum>,
+    by_class: BTreeMap<Class, usize>,
+    /// The stored bytes of chunks that are too long to be held in memory.
+    pub(super) large: u64,
+}
+
+/// What distinguishes strata: the kind, and the binary order of magnitude of the stored length.
+type Class = (ChunkKind, u32);
+
+fn class(kind: ChunkKind, stored_len: u64) -> Class {
+    (kind, stored_len.max(1).ilog2())
+}
+
+/// A chunk of the sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Drawn {
+    /// Its stratum.
+    pub(super) stratum: usize,
+    /// Its place in the order in which chunks are measured: every beginning of this order is a stratified sample too.
+    pub(super) order: f64,
+}
+
+impl Population {
+    /// Reads the framing of every chunk of `source`.
+    ///
+    /// # Errors
+    /// The framing is damaged.
+    pub(super) fn of(source: &Repository, random: &mut SmallRng) -> Result<Self> {
+        let mut population = Population::default();
+        let mut number = 0;
+        source.store().for_each_chunk(&mut |chunk| {
+            let at = population.stratum_for(chunk.kind, chunk.stored_len);
+            if let Some(stratum) = population.strata.get_mut(at) {
+                stratum.add(number, chunk.stored_len, chunk.payload_len, random);
+            }
+            if chunk.payload_len > BLOCK_LEN as u64 {
+                population.large = population.large.saturating_add(chunk.stored_len);
+            }
+            number += 1;
+            Ok(())
+        })?;
+        for stratum in &mut population.strata {
+            stratum.drawn.shuffle(random);
+        }
+        Ok(population)
+    }
+
+    fn stratum_for(&mut self, kind: ChunkKind, stored_len: u64) -> usize {
+        *self.by_class.entry(class(kind, stored_len)).or_insert_with(|| {
+            self.strata.push(Stratum::default());
+            self.strata.len() - 1
+        })
+    }
+
+    /// The stratum of a chunk; `None` if the repository has no chunk like it.
+    pub(super) fn stratum(&self, kind: ChunkKind, stored_len: u64) -> Option<usize> {
+        self.by_class.get(&class(kind, stored_len)).copied()
+    }
+
+    /// The number of chunks.
+    pub(super) fn chunks(&self) -> u64 {
+        self.strata.iter().map(|stratum| stratum.chunks).sum()
+    }
+
+    /// The stored bytes of all chunks.
+    pub(super) fn stored(&self) -> u64 {
+        self.strata.iter().map(|stratum| stratum.stored).sum()
+    }
+
+    /// The payload bytes of all chunks.
+    pub(super) fn payload(&self) -> u64 {
+        self.strata.iter().map(|stratum| stratum.payload).sum()
+    }
+
+    /// The number of chunks of commits and trees, or of changesets and manifests.
+    pub(super) fn history_chunks(&self) -> u64 {
+        let is_content = |kind: ObjectKind| matches!(kind, ObjectKind::Blob | ObjectKind::Filelog);
+        let of_history = self.by_class.iter().filter(|((kind, _), _)| !is_content(kind.object));
+        of_history.filter_map(|(_, at)| self.strata.get(*at)).map(|stratum| stratum.chunks).sum()
+    }
+
+    /// A sample, by the chunks' numbers in the order of the store. A stratum gets chunks in proportion to its stored bytes, and
+    /// fewer of long chunks, which take more time for the same information.
+    pub(super) fn sample(&self, random: &mut SmallRng) -> HashMap<u64, Drawn> {
+        let weight = |stratum: &Stratum| stratum.stored as f64 / stratum.mean_payload().sqrt();
+        let weights: f64 = self.strata.iter().map(weight).sum();
+        let wanted = |scale: f64| -> Vec<usize> {
+            let share =
+                |stratum: &Stratum| (scale * CHUNKS * weight(stratum) / weights.max(f64::MIN_POSITIVE)) as usize;
+            self.strata.iter().map(|stratum| share(stratum).max(FEWEST_OF_STRATUM).min(stratum.drawn.len())).collect()
+        };
+        let bytes = |counts: &[usize]| -> f64 {
+            self.strata.iter().zip(counts).map(|(stratum, count)| *count as f64 * stratum.mean_payload()).sum()
+        };
+        let mut counts = wanted(1.0);
+        counts = wanted((MOST_BYTES / bytes(&counts).max(1.0)).min(1.0));
+        // What is still too much is in strata of long chunks.
+        for (count, stratum) in counts.iter_mut().zip(&self.strata) {
+            let affordable = MOST_BYTES / 4.0 / stratum.mean_payload();
+            *count = (*count).min((affordable as usize).max(2));
+        }
+        let mut sample = HashMap::new();
+        for ((at, stratum), count) in self.strata.iter().enumerate().zip(counts) {
+            for (place, number) in stratum.drawn.iter().take(count).enumerate() {
+                let order = (place as f64 + random.random_range(0.0..1.0)) / count as f64;
+                sample.insert(*number, Drawn { stratum: at, order });
+            }
+        }
+        sample
+    }
+}
+
+impl Stratum {
+    /// Adds a chunk, and draws it as reservoir sampling does (Vitter's algorithm R).
+    fn add(&mut self, number: u64, stored_len: u64, payload_len: u64, random: &mut SmallRng) {
+        self.chunks += 1;
+        self.stored = self.stored.saturating_add(stored_len);
+        self.payload = self.payload.saturating_add(payload_len);
+        if self.drawn.len() < MOST_OF_STRATUM {
+            self.drawn.push(number);
+            return;
+        }
+        let at = random.random_range(0..self.chunks);
+        if let Some(drawn) = usize::try_from(at).ok().and_then(|at| self.drawn.get_mut(at)) {
+            *drawn = number;
+        }
+    }
+
+    fn mean_payload(&self) -> f64 {
+        (self.payload as f64 / self.chunks.max(1) as f64).max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    fn population(lengths: impl Iterator<Item = u64>) -> Population {
+        let mut random = SmallRng::seed_from_u64(1);
+        let mut population = Population::default();
+        let kind = ChunkKind { object: ObjectKind::Blob, is_delta: false };
+        for (number, len) in (0..).zip(lengths) {
+            let at = population.stratum_for(kind, len);
+            population.strata[at].add(number, len, 3 * len, &mut random);
+        }
+        population
+    }
+
+    #[test]
+    fn strata_are_orders_of_magnitude() {
+        let population = population([0, 1, 2, 3, 4, 1000, 1023, 1024].into_iter());
+        let chunks: Vec<u64> = population.strata.iter().map(|stratum| stratum.chunks).collect();
+        assert_eq!(chunks, [2, 2, 1, 2, 1]);
+        assert_eq!((population.chunks(), population.stored(), population.payload()), (8, 3057, 9171));
+    }
+
+    #[test]
+    fn every_chunk_of_a_large_stratum_may_be_drawn() {
+        let population = population(std::iter::repeat_n(10, 10 * MOST_OF_STRATUM));
+        let drawn = &population.strata[0].drawn;
+        assert_eq!(drawn.len(), MOST_OF_STRATUM);
+        let late = drawn.iter().filter(|number| **number >= 5 * MOST_OF_STRATUM as u64).count();
+        assert!((MOST_OF_STRATUM * 45 / 100..MOST_OF_STRATUM * 55 / 100).contains(&late), "{late}");
+    }
+
+    #[test]
+    fn small_strata_are_in_the_sample_as_a_whole() {
+        let lengths = std::iter::repeat_n(100, 20_000).chain(std::iter::repeat_n(1 << 20, 5));
+        let population = population(lengths);
+        let sample = population.sample(&mut SmallRng::seed_from_u64(2));
+        assert_eq!(sample.values().filter(|drawn| drawn.stratum == 1).count(), 5);
+        assert!(sample.len() >= FEWEST_OF_STRATUM + 5);
+        assert!(sample.values().all(|drawn| (0.0..1.0).contains(&drawn.order)));
+    }
+
+    #[test]
+    fn sample_of_long_chunks_keeps_to_its_bytes() {
+        let population = population(std::iter::repeat_n(30 << 20, 300));
+        let sample = population.sample(&mut SmallRng::seed_from_u64(2));
+        assert_eq!(sample.len(), 2);
+    }
+}
