@@ -52,9 +52,6 @@ pub const PRECISION: f64 = 0.01;
 const ENCODING_ENDS: f64 = 0.45;
 const REPLAYS_END: f64 = 0.7;
 
-/// What a decoded chunk costs in a workload before any is measured, in seconds.
-const SECONDS_A_DECODE: f64 = 10e-6;
-
 /// What to predict.
 #[derive(Debug, Clone)]
 pub struct EstimatePlan {
@@ -219,28 +216,14 @@ impl Job<'_> {
     fn shares(&self, replays: &Replays<'_>, end: Duration) -> Result<Vec<WorkloadShare>, BenchError> {
         let session = Session::new(self.clock, self.progress);
         let mut shares: Vec<WorkloadShare> = Vec::new();
-        // Logs first: they say what a decode costs, by which a traversal is predicted.
-        let mut specs: Vec<&WorkloadSpec> = self.plan.workloads.iter().collect();
-        specs.sort_by_key(|spec| !spec.reads_commits());
-        for (number, spec) in specs.iter().enumerate() {
+        for (number, spec) in self.plan.workloads.iter().enumerate() {
             let label = spec.build(&self.plan.range, None).label();
             self.progress.start(&format!("replaying {label}"), 1, ProgressUnit::Items);
             let now = session.now()?;
-            let left = u32::try_from(specs.len() - number).unwrap_or(u32::MAX);
+            let left = u32::try_from(self.plan.workloads.len() - number).unwrap_or(u32::MAX);
             let part_end = now.saturating_add(end.saturating_sub(now) / left);
-            let known = shares.iter().filter(|share| share.decodes > 0);
-            let costs = known.map(|share| share.seconds / share.decodes as f64);
-            let seconds_a_decode = costs.reduce(f64::min).unwrap_or(SECONDS_A_DECODE);
-            match replays.measure(spec, &self.plan.range, part_end, seconds_a_decode)? {
-                Some(share) => shares.push(share),
-                None => self.progress.note(&format!("{label}: left out, since a replay would not fit the time")),
-            }
+            shares.push(replays.measure(spec, &self.plan.range, part_end)?);
         }
-        let place = |share: &WorkloadShare| {
-            let is_its = |spec: &WorkloadSpec| spec.build(&self.plan.range, None).label().name == share.label.name;
-            self.plan.workloads.iter().position(is_its)
-        };
-        shares.sort_by_key(place);
         Ok(shares)
     }
 

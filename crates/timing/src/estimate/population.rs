@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rand::{Rng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_codec::BLOCK_LEN;
-use repackbench_reader::{ChunkKind, ObjectKind, Repository, Result};
+use repackbench_reader::{ChunkKind, Repository, Result};
 
 /// The most chunks of a stratum that a sample can hold.
 const MOST_OF_STRATUM: usize = 4096;
@@ -109,13 +109,6 @@ impl Population {
         self.strata.iter().map(|stratum| stratum.payload).sum()
     }
 
-    /// The number of chunks of commits and trees, or of changesets and manifests.
-    pub(super) fn history_chunks(&self) -> u64 {
-        let is_content = |kind: ObjectKind| matches!(kind, ObjectKind::Blob | ObjectKind::Filelog);
-        let of_history = self.by_class.iter().filter(|((kind, _), _)| !is_content(kind.object));
-        of_history.filter_map(|(_, at)| self.strata.get(*at)).map(|stratum| stratum.chunks).sum()
-    }
-
     /// A sample, by the chunks' numbers in the order of the store. A stratum gets chunks in proportion to its stored bytes, and
     /// fewer of long chunks, which take more time for the same information.
     pub(super) fn sample(&self, random: &mut SmallRng) -> HashMap<u64, Drawn> {
@@ -171,6 +164,7 @@ impl Stratum {
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
+    use repackbench_reader::ObjectKind;
 
     use super::*;
 

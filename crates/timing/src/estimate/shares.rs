@@ -68,8 +68,7 @@ struct Pair {
 }
 
 impl Replays<'_> {
-    /// Measures `spec` over as many of the newest commits of `range` as fit until `end` on the clock. `None` if not even
-    /// one replay is likely to fit, given that a decoded chunk costs about `seconds_a_decode` in all.
+    /// Measures `spec` over as many of the newest commits of `range` as fit until `end` on the clock.
     ///
     /// # Errors
     /// The workload fails, or the user stops it.
@@ -78,8 +77,7 @@ impl Replays<'_> {
         spec: &WorkloadSpec,
         range: &HistoryRange,
         end: Duration,
-        seconds_a_decode: f64,
-    ) -> Result<Option<WorkloadShare>, BenchError> {
+    ) -> Result<WorkloadShare, BenchError> {
         let session = Session::new(self.clock, self.progress);
         let start = session.now()?;
         let available = end.saturating_sub(start);
@@ -121,7 +119,7 @@ impl Replays<'_> {
         let share = median(&mut shares).unwrap_or_default();
         let squares: f64 = shares.iter().map(|of| (of - share).powi(2)).sum();
         let count = shares.len().max(2) as f64;
-        Ok(Some(WorkloadShare {
+        Ok(WorkloadShare {
             label: spec.build(&range, None).label(),
             commits: spec.reads_commits().then(|| commits(&counts)),
             is_cut,
@@ -130,7 +128,7 @@ impl Replays<'_> {
             share_error: (squares / (count - 1.0) / count).sqrt().max(LEAST_ERROR),
             decodes: trace.decodes.len() as u64,
             decoded,
-        }))
+        })
     }
 
     /// The newest commits of `range` whose replays fit `available`, and whether they are not all.
