@@ -300,7 +300,7 @@ mod tests {
         let member = |at: usize| MemberCost {
             stratum: at % 2,
             x: 10.0,
-            cost: if at % 2 == 0 { cost } else { 2.0 * cost },
+            cost: if at.is_multiple_of(2) { cost } else { 2.0 * cost },
             baseline: 1.0,
             as_found: 1.0,
         };

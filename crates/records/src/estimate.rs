@@ -85,6 +85,8 @@ pub struct DeltaState {
     pub payload_bytes: u64,
     /// The number of its chunks.
     pub chunks: u64,
+    /// The number of those that hold a commit or changeset.
+    pub commits: u64,
     /// The number of chunks that were encoded for the spec with the most of them.
     pub sampled_chunks: u64,
     /// Each codec.
@@ -117,10 +119,9 @@ pub struct SpecPrediction {
 pub struct WorkloadPrediction {
     /// The workload.
     pub workload: WorkloadLabel,
-    /// The number of commits that were replayed; `None` if the workload does not list commits.
+    /// The number of commits that were replayed; `None` if the workload does not read one commit after another.
     pub commits: Option<u64>,
     /// Whether older commits were left out because they did not fit the time.
-    #[serde(default)]
     pub is_cut: bool,
     /// CPU time of one replay of the repository as found, in seconds.
     pub seconds: f64,

@@ -82,6 +82,7 @@ reports! {
     git_axes: ["git_axes.jsonl"];
     git_cold: ["git_cold.jsonl"];
     git_decoders_and_floor: ["git_decoders_and_floor.jsonl"];
+    git_estimate: ["git_estimate.jsonl"];
     git_explain: ["git_explain.jsonl"];
     git_later: ["git_later.jsonl"];
     git_layouts: ["git_layouts.jsonl"];

@@ -188,6 +188,7 @@ fn ratio_of(row: &VariantComparison) -> String {
 /// What a reader has to know before using the figures. May be empty.
 fn warnings(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut warnings = verdict::warnings(comparisons);
+    warnings.extend(newest::note(comparisons));
     warnings.extend(comparisons.iter().filter_map(|comparison| missing_note(comparison)));
     if comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| !row.variant.checksum) {
         warnings.push(
@@ -207,7 +208,6 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     ];
     notes.extend(apart_note(comparisons));
     notes.extend(clocks_note(comparisons));
-    notes.extend(newest::note(comparisons));
     notes.extend(verdict::notes(comparisons));
     notes.extend(fairness::notes(comparisons));
     notes.extend(codec_share::notes(comparisons));

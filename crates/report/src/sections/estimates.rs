@@ -10,36 +10,51 @@ use crate::{
     number::{counted, megabytes, percent, rate, seconds, share, thousands, three_decimals, time_ratio},
 };
 
-/// For each repository a table for each state of its deltas, and the answer in a few lines.
+/// For each repository an article for each state of its deltas, and one with the answer in a few lines.
 pub fn estimates(estimates: &[RepositoryEstimate]) -> Vec<Article> {
-    estimates.iter().map(article).collect()
+    estimates.iter().flat_map(articles).collect()
 }
 
-fn article(estimate: &RepositoryEstimate) -> Article {
-    let name = plain_text(&estimate.repository.name);
-    let mut blocks = vec![Block::Table(table(&estimate.as_found, "with its own deltas"))];
+fn articles(estimate: &RepositoryEstimate) -> Vec<Article> {
+    let found = &estimate.as_found;
+    let mut articles = vec![article(estimate, found, "as found")];
     if let Rechosen::Searched { state, .. } = &estimate.rechosen {
-        blocks.push(Block::Table(table(state, "with deltas that git searched for anew")));
+        articles.push(article(estimate, state, "with deltas that git searched for anew"));
     }
-    blocks.push(Block::Notes(answer(estimate)));
-    Article {
-        repository: Some(estimate.repository.name.clone()),
-        workload: None,
-        title: estimate.repository.name.clone(),
-        heading: format!("{name}: predicted size and CPU time; less is better"),
-        blocks,
+    let answer = Article { heading: "Answer".to_owned(), ..Article::of([Block::Notes(answer(estimate))]) };
+    articles.push(named(estimate, "Answer", answer));
+    articles
+}
+
+/// The prediction for one state of the deltas.
+fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> Article {
+    let name = plain_text(&estimate.repository.name);
+    let size = megabytes(state.total_bytes);
+    let baseline = state.specs.first().map(|spec| plain_text(&spec.spec.typed)).unwrap_or_default();
+    let heading = format!(
+        "{name} {deltas}, {size} MB: predicted size, and CPU time as multiples of that of {baseline}; less is better"
+    );
+    let mut blocks = vec![Block::Table(table(state))];
+    let cut = cut_workloads(state);
+    if !cut.is_empty() {
+        blocks.push(Block::Notes(cut));
     }
+    named(estimate, deltas, Article { heading, ..Article::of(blocks) })
+}
+
+fn named(estimate: &RepositoryEstimate, part: &str, article: Article) -> Article {
+    let name = &estimate.repository.name;
+    Article { repository: Some(name.clone()), title: format!("{name}: {part}"), ..article }
 }
 
 /// A row for each codec: its size as a multiple of the repository's as it stands, and its CPU time in each workload as a
 /// multiple of the baseline's.
-fn table(state: &DeltaState, deltas: &str) -> Table {
+fn table(state: &DeltaState) -> Table {
     let columns = [Column::words("codec"), Column::numbers("MB"), Column::words("size")];
     let workloads = state.workloads.iter().map(|workload| Column::words(workload.workload.name.clone()));
     let rates = [Column::numbers("enc MB/s"), Column::numbers("dec MB/s")];
     let mut table = Table::new(columns.into_iter().chain(workloads).chain(rates));
     table.split = Some(ColumnSplit { fixed: 3, together: 1 });
-    let mut table = table.captioned(format!("{} MB {deltas}", megabytes(state.total_bytes)));
     for (at, spec) in state.specs.iter().enumerate() {
         let size = with_error(&spec.total_bytes, state.total_bytes as f64, three_decimals);
         let head = [plain_text(&spec.spec.typed), megabytes(spec.total_bytes.value.max(0.0) as u64), size];
@@ -49,6 +64,17 @@ fn table(state: &DeltaState, deltas: &str) -> Table {
         table.variant_row(spec.spec.typed.clone(), cells.map(Cell::from));
     }
     table
+}
+
+/// What was replayed of a history that did not fit the time.
+fn cut_workloads(state: &DeltaState) -> Vec<String> {
+    let cut = state.workloads.iter().filter(|workload| workload.is_cut);
+    let sentence = |workload: &WorkloadPrediction| {
+        let (read, all) = (workload.commits.unwrap_or_default(), state.commits);
+        let name = plain_text(&workload.workload.name);
+        format!("{name} reads the newest {} of {} commits.", thousands(read), thousands(all))
+    };
+    cut.map(sentence).collect()
 }
 
 fn time_cell(workload: &WorkloadPrediction, at: usize) -> String {
@@ -190,4 +216,90 @@ fn method(estimate: &RepositoryEstimate, answer: &EstimateAnswer<'_>) -> String 
         percent(error, 1),
         confirm.unwrap_or_default()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::{RatioInterval, RepositoryState, SCHEMA_VERSION, SpecText, WorkloadLabel};
+
+    use super::*;
+    use crate::fixtures::plain;
+
+    fn spec(typed: &str, bytes: f64, is_read_by_stock: bool) -> SpecPrediction {
+        let interval = RatioInterval { low: bytes * 0.99, high: bytes * 1.01, coverage: 0.95 };
+        SpecPrediction {
+            spec: SpecText { typed: typed.to_owned(), canonical: typed.to_owned() },
+            total_bytes: Predicted { value: bytes, interval: Some(interval) },
+            dictionary_bytes: 0,
+            sampled_chunks: 500,
+            encode_bytes_per_second: 50e6,
+            decode_bytes_per_second: 500e6,
+            is_read_by_stock,
+        }
+    }
+
+    fn state() -> DeltaState {
+        let traverse = WorkloadPrediction {
+            workload: WorkloadLabel { name: "traverse".to_owned(), parameters: Default::default() },
+            commits: Some(500),
+            is_cut: true,
+            seconds: 1.0,
+            decode_share: Predicted::exact(0.5),
+            decodes: 7000,
+            ratios: vec![Predicted::exact(1.0), Predicted::exact(0.8), Predicted::exact(0.6)],
+        };
+        DeltaState {
+            total_bytes: 10_000_000,
+            chunk_bytes: 9_000_000,
+            payload_bytes: 20_000_000,
+            chunks: 9000,
+            commits: 2000,
+            sampled_chunks: 500,
+            specs: vec![spec("zlib:6", 10e6, true), spec("libdeflate:9", 9.9e6, true), spec("zstd:9", 8.5e6, false)],
+            workloads: vec![traverse],
+        }
+    }
+
+    fn estimate(rechosen: Rechosen) -> RepositoryEstimate {
+        RepositoryEstimate {
+            schema: SCHEMA_VERSION,
+            program_version: "1".to_owned(),
+            command: None,
+            repository: RepositoryState { name: "repo".to_owned(), ..RepositoryState::default() },
+            seed: 1,
+            seconds: 12.0,
+            missing_objects: 1,
+            as_found: state(),
+            rechosen,
+        }
+    }
+
+    #[test]
+    fn answer_has_eight_lines_and_says_what_to_do() {
+        let text = plain(&estimates(&[estimate(Rechosen::TooLong { predicted_seconds: 90.0 })]));
+        let answer: Vec<&str> = text.split("Answer").nth(1).unwrap().trim().lines().collect();
+        assert_eq!(answer.len(), 8, "{text}");
+        for (line, part) in answer.iter().zip([
+            "As found: 9,000 objects, 10.0 MB.",
+            "Without a new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time.",
+            "Best codec: zstd:9: 15 % smaller, 40 % less CPU time.",
+            "Decoding takes 50 % of traverse",
+            "Price: stock git does not read zstd:9",
+            "Writing: encoding all of it takes about 400 ms of CPU time.",
+            "Verdict: change to zstd:9",
+            "Predicted from 500 of 9,000 chunks",
+        ]) {
+            assert!(line.starts_with(part), "{line}: {part}");
+        }
+        assert!(text.contains("traverse reads the newest 500 of 2,000 commits."), "{text}");
+        assert!(text.contains("1 object is missing."), "{text}");
+    }
+
+    #[test]
+    fn searched_deltas_are_an_article_of_their_own() {
+        let searched = DeltaState { total_bytes: 7_000_000, ..state() };
+        let text = plain(&estimates(&[estimate(Rechosen::Searched { seconds: 3.0, state: Box::new(searched) })]));
+        assert!(text.contains("makes 7.00 MB of it in 3.00 s (30 % less): do this first."), "{text}");
+        assert!(text.contains("repo with deltas that git searched for anew, 7.00 MB"), "{text}");
+    }
 }

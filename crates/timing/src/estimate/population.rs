@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rand::{Rng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_codec::BLOCK_LEN;
-use repackbench_reader::{ChunkKind, Repository, Result};
+use repackbench_reader::{ChunkKind, ObjectKind, Repository, Result};
 
 /// The most chunks of a stratum that a sample can hold.
 const MOST_OF_STRATUM: usize = 4096;
@@ -99,6 +99,13 @@ impl Population {
         self.strata.iter().map(|stratum| stratum.chunks).sum()
     }
 
+    /// The number of chunks of commits or changesets.
+    pub(super) fn commits(&self) -> u64 {
+        let is_commit = |kind: ChunkKind| matches!(kind.object, ObjectKind::Commit | ObjectKind::Changelog);
+        let of_commits = self.by_class.iter().filter(|((kind, _), _)| is_commit(*kind));
+        of_commits.filter_map(|(_, at)| self.strata.get(*at)).map(|stratum| stratum.chunks).sum()
+    }
+
     /// The stored bytes of all chunks.
     pub(super) fn stored(&self) -> u64 {
         self.strata.iter().map(|stratum| stratum.stored).sum()
@@ -164,7 +171,6 @@ impl Stratum {
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
-    use repackbench_reader::ObjectKind;
 
     use super::*;
 

@@ -107,25 +107,23 @@ impl Replays<'_> {
         memo = replay(Some(memo))?.1;
         memo.give_back();
         let mut pairs = Vec::new();
-        while pairs.len() < MOST_REPLAYS && (pairs.len() < FEWEST_REPLAYS || session.now()? < end) {
+        let is_enough = |pairs: &[Pair]| pairs.len() >= FEWEST_REPLAYS && share_of(pairs).1 <= LEAST_ERROR;
+        while pairs.len() < MOST_REPLAYS && !is_enough(&pairs) && (pairs.len() < FEWEST_REPLAYS || session.now()? < end)
+        {
             let (decoded, _) = replay(None)?;
             let (remembered, kept) = replay(Some(memo))?;
             memo = kept;
             pairs.push(Pair { decoded, remembered });
         }
-        let of_pair = |pair: &Pair| (1.0 - pair.remembered / pair.decoded.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-        let mut shares: Vec<f64> = pairs.iter().map(of_pair).collect();
         let mut seconds: Vec<f64> = pairs.iter().map(|pair| pair.decoded).collect();
-        let share = median(&mut shares).unwrap_or_default();
-        let squares: f64 = shares.iter().map(|of| (of - share).powi(2)).sum();
-        let count = shares.len().max(2) as f64;
+        let (share, share_error) = share_of(&pairs);
         Ok(WorkloadShare {
             label: spec.build(&range, None).label(),
             commits: spec.reads_commits().then(|| commits(&counts)),
             is_cut,
             seconds: median(&mut seconds).unwrap_or_default(),
             share,
-            share_error: (squares / (count - 1.0) / count).sqrt().max(LEAST_ERROR),
+            share_error: share_error.max(LEAST_ERROR),
             decodes: trace.decodes.len() as u64,
             decoded,
         })
@@ -186,6 +184,16 @@ impl Replays<'_> {
         result?;
         Ok(sample.user.saturating_add(sample.sys).as_secs_f64())
     }
+}
+
+/// The share that is saved where nothing is decoded, and its standard error.
+fn share_of(pairs: &[Pair]) -> (f64, f64) {
+    let of_pair = |pair: &Pair| (1.0 - pair.remembered / pair.decoded.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    let mut shares: Vec<f64> = pairs.iter().map(of_pair).collect();
+    let share = median(&mut shares).unwrap_or_default();
+    let squares: f64 = shares.iter().map(|of| (of - share).powi(2)).sum();
+    let count = shares.len().max(2) as f64;
+    (share, (squares / (count - 1.0) / count).sqrt())
 }
 
 fn commits(counts: &Counts) -> u64 {

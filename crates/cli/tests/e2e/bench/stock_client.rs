@@ -121,7 +121,7 @@ fn compares_both_clients_and_report_agrees() {
     let kept: Vec<&str> = lines.lines().take(whole.len() - 3).collect();
     fs::write(&file, kept.join("\n") + "\n").unwrap();
     let seed = whole[0]["place"]["seed"].to_string();
-    let options = [&options[..options.len() - 2], &["--seed", &seed, "--resume", text(&file)]].concat();
+    let options = [&options[..options.len() - 3], &["--seed", &seed, "--resume", text(&file)]].concat();
     run(&scratch, &repo, &options).exits(exit::OK);
     assert_eq!(records::read(&file).len(), whole.len());
 }

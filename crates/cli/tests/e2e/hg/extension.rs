@@ -24,10 +24,11 @@ fn command(version: Version, folder: &Path) -> Command {
     command
 }
 
-/// The rows without the line that names the repository and without the width of columns, which depends on it.
+/// The rows without lines that name the repository and without the width of columns, which depends on it.
 fn rows(outcome: Outcome) -> Vec<String> {
     let text = outcome.exits(exit::OK).text();
-    text.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    let rows = text.lines().filter(|line| !line.ends_with(" MB") && !line.starts_with("---"));
+    rows.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 #[test]
