@@ -45,7 +45,7 @@ pub use decode_floor::{FloorPair, floor_pairs};
 pub use device_check::{ColdTimes, calibrated_device, cold_times};
 pub use equal_budget::equal_budgets;
 pub use estimate_answer::{
-    Advice, CodecGain, EstimateAnswer, SIZE_THRESHOLD, TIME_THRESHOLD, codec_gains, estimate_answer,
+    Advice, CodecGain, EstimateAnswer, PredictedRatio, SIZE_THRESHOLD, TIME_THRESHOLD, estimate_answer,
 };
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;

@@ -108,6 +108,11 @@ impl Algorithm {
         Algorithm::ALL.into_iter().find(|algorithm| algorithm.body() == Some(body)).unwrap_or(Algorithm::Zstd)
     }
 
+    /// Whether stock hg reads its chunks.
+    pub(crate) fn is_read_by_hg(self) -> bool {
+        self.descriptor().is_read_by_hg
+    }
+
     /// Whether the chunks of the codec are RFC 1950 streams, which stock git reads.
     pub fn is_zlib_family(self) -> bool {
         self.body().is_none()

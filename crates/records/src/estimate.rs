@@ -110,8 +110,20 @@ pub struct SpecPrediction {
     pub encode_bytes_per_second: f64,
     /// Payload bytes that one thread decodes in a second, over the whole repository.
     pub decode_bytes_per_second: f64,
-    /// Whether stock git or hg reads it.
-    pub is_read_by_stock: bool,
+    /// Who reads it.
+    pub readers: Readers,
+}
+
+/// Who reads a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Readers {
+    /// The stock program.
+    Stock,
+    /// The user's own git with a preloaded library, or hg with the extension, under `exec`.
+    Exec,
+    /// Only this program.
+    Repackbench,
 }
 
 /// The predictions for one workload.

@@ -4,7 +4,8 @@
 //! - `held`: the drawn chunks in memory;
 //! - `encoded`: their bytes and times under each codec;
 //! - `decoding`: what decoding them costs under each codec;
-//! - `shares`: how much of a workload's time is decoding, measured in place.
+//! - `shares`: how much of a workload's time is decoding, measured in place;
+//! - `steps`: progress.
 //!
 //! The statistics are in `repackbench_analysis`. `METHODOLOGY.md` justifies the method.
 
@@ -13,6 +14,7 @@ mod encoded;
 mod held;
 mod population;
 mod shares;
+mod steps;
 
 use std::{cell::Cell, time::Duration};
 
@@ -25,7 +27,7 @@ use repackbench_records::{
     WorkloadPrediction,
 };
 use repackbench_writer::{
-    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, cache::Cache,
+    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, cache::Cache,
     dictionaries::encoding_for, fingerprint, git::recompute::search_anew,
 };
 
@@ -35,18 +37,19 @@ use self::{
     held::HeldChunks,
     population::Population,
     shares::{Replays, WorkloadShare},
+    steps::Steps,
 };
 use crate::{
     BenchError,
     clock::Clock,
-    record_names::vcs_of,
+    record_names::{readers_of, vcs_of},
     session::Session,
-    sizes::measure,
+    sizes::examine_each,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };
 
 /// The half-width of the interval of a size, as a share of the size, that is precise enough.
-pub const PRECISION: f64 = 0.01;
+pub const PRECISION: f64 = 0.005;
 
 /// Until when parts of the work may take time, as shares of the whole.
 const ENCODING_ENDS: f64 = 0.25;
@@ -88,12 +91,13 @@ pub fn estimate(
     progress: &dyn Progress,
 ) -> Result<RepositoryEstimate, BenchError> {
     let snapshot = source.snapshot().map_err(WorkloadError::from)?;
-    let session = Session::new(clock, progress);
-    let began = session.now()?;
-    let job = Job { plan, clock, progress };
-    let (as_found, missing_objects) = job.state(source, began, plan.time)?;
-    let took = session.now()?.saturating_sub(began);
-    let rechosen = job.rechosen(source, &as_found, cache, (began, took))?;
+    let began = Session::new(clock, progress).now()?;
+    let end = began.saturating_add(plan.time);
+    let steps = Steps::new(progress, clock, end);
+    let job = Job { plan, clock, progress: &steps };
+    let predicted = job.predict(source, cache, (began, end));
+    progress.finish();
+    let (as_found, missing_objects, rechosen) = predicted?;
     snapshot.check().map_err(WorkloadError::from)?;
     let repository = RepositoryState {
         name: name.to_owned(),
@@ -109,7 +113,7 @@ pub fn estimate(
         command: plan.command.clone(),
         repository,
         seed: plan.seed,
-        seconds: session.now()?.saturating_sub(began).as_secs_f64(),
+        seconds: Session::new(clock, progress).now()?.saturating_sub(began).as_secs_f64(),
         missing_objects,
         as_found,
         rechosen,
@@ -124,34 +128,41 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Predicts for `repository`, which has its deltas, in `time` from `began` on. Also counts missing objects.
-    fn state(&self, repository: &Repository, began: Duration, time: Duration) -> Result<(DeltaState, u64), BenchError> {
-        let plan = self.plan;
-        let mut random = SmallRng::seed_from_u64(plan.seed);
-        let step = |name: &str| self.progress.start(name, 1, ProgressUnit::Items);
-        step("reading the framing of all chunks");
-        let size = measure(repository, "").map_err(WorkloadError::from)?;
-        let population = Population::of(repository, &mut random).map_err(WorkloadError::from)?;
+    /// Predicts for both states of the deltas, from `began` to `end`. Also counts missing objects.
+    fn predict(
+        &self,
+        source: &Repository,
+        cache: &Cache,
+        (began, end): (Duration, Duration),
+    ) -> Result<(DeltaState, u64, Rechosen), BenchError> {
+        let (as_found, missing_objects) = self.state(source, (began, end))?;
+        let took = Session::new(self.clock, self.progress).now()?.saturating_sub(began);
+        let rechosen = self.rechosen(source, &as_found, cache, (took, end))?;
+        Ok((as_found, missing_objects, rechosen))
+    }
+
+    fn step(&self, name: &str) {
+        self.progress.start(name, 1, ProgressUnit::Items);
+    }
+
+    /// Predicts for `repository` with the deltas that it has, from `began` to `end`. Also counts missing objects.
+    fn state(
+        &self,
+        repository: &Repository,
+        (began, end): (Duration, Duration),
+    ) -> Result<(DeltaState, u64), BenchError> {
+        let part_ends = |part: f64| began.saturating_add(end.saturating_sub(began).mul_f64(part));
+        let mut random = SmallRng::seed_from_u64(self.plan.seed);
+        self.step("reading the framing of all chunks");
+        let mut population = Population::default();
+        let examined = examine_each(repository, "", &mut |chunk| population.add(chunk, &mut random));
+        let (size, _) = examined.map_err(WorkloadError::from)?;
         let specs = self.specs(repository);
-        let sample = population.sample(&mut random);
         let with_bases = specs.iter().any(CodecSpec::uses_bases);
-        step("reading a sample of chunks");
-        let held = HeldChunks::read(repository, &sample, with_bases, self.progress)?;
-        let encodings = self.encodings(repository, &specs)?;
-        step("encoding the sample");
-        let limit = Limit { precision: PRECISION, end: began.saturating_add(time.mul_f64(ENCODING_ENDS)) };
-        let make = match repository {
-            Repository::Git(_) => PayloadEncoders::for_packs,
-            Repository::Hg(_) => PayloadEncoders::for_revlogs,
-        };
-        let io = (self.clock, self.progress);
-        let mut encoded = encode_all(make, &population, &held, &encodings, limit, io, plan.threads)?;
-        if plan.is_exact {
-            self.progress.start("encoding every chunk", population.chunks(), ProgressUnit::Items);
-            let work = (plan.threads, self.progress);
-            encode_every(make, (repository, population.large), &mut encoded, work)?;
-        }
-        step("decoding the sample");
+        self.step("reading a sample of chunks");
+        let held = HeldChunks::read(repository, &population.sample(&mut random), with_bases, self.progress)?;
+        let encoded = self.encode(repository, &population, &held, &specs, part_ends(ENCODING_ENDS))?;
+        self.step("decoding the sample");
         let recorded = repository.recorded_spec();
         let decoders = recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec);
         let costs = DecodeCosts::measure(repository, decoders, &held, &encoded, &mut random, self.progress)?;
@@ -159,30 +170,53 @@ impl Job<'_> {
             source: repository,
             decoders,
             population: &population,
+            commits: size.objects.commits(),
             clock: self.clock,
             progress: self.progress,
             missing: Cell::new(0),
         };
-        let shares = self.shares(&replays, began.saturating_add(time.mul_f64(REPLAYS_END)))?;
-        let workloads = shares.into_iter().map(|share| workload_prediction(share, &costs, encoded.len())).collect();
-        let other = size.total_bytes.saturating_sub(population.stored());
-        let predictions = specs.iter().zip(&encoded).enumerate();
-        let specs = predictions.map(|(at, (spec, encoded))| {
-            let seconds = costs.seconds(&population, at);
-            spec_prediction(repository, spec, encoded, (&population, seconds), other)
+        let shares = self.shares(&replays, part_ends(REPLAYS_END))?;
+        let sum = size.objects.sum();
+        let other_bytes = size.total_bytes.saturating_sub(sum.stored_bytes);
+        let predictions = specs.iter().zip(&encoded).enumerate().map(|(at, (spec, encoded))| {
+            let whole = Whole { other_bytes, payload_bytes: sum.payload_bytes };
+            spec_prediction(repository, spec, encoded, whole, costs.seconds(&population, at))
         });
         let state = DeltaState {
             total_bytes: size.total_bytes,
-            chunk_bytes: population.stored(),
-            payload_bytes: population.payload(),
-            chunks: population.chunks(),
-            commits: population.commits(),
+            chunk_bytes: sum.stored_bytes,
+            payload_bytes: sum.payload_bytes,
+            chunks: sum.entries,
+            commits: size.objects.commits(),
             sampled_chunks: encoded.iter().map(|encoded| encoded.stored.len() as u64).max().unwrap_or(0),
-            specs: specs.collect::<Result<_, _>>()?,
-            workloads,
+            specs: predictions.collect::<Result<_, _>>()?,
+            workloads: shares.into_iter().map(|share| workload_prediction(share, &costs, encoded.len())).collect(),
         };
-        self.progress.finish();
         Ok((state, replays.missing.get()))
+    }
+
+    /// Encodes the sample under each of `specs` until `end`, and every chunk if the plan says so.
+    fn encode(
+        &self,
+        repository: &Repository,
+        population: &Population,
+        held: &HeldChunks,
+        specs: &[CodecSpec],
+        end: Duration,
+    ) -> Result<Vec<Encoded>, BenchError> {
+        let encodings = self.encodings(repository, specs)?;
+        self.step("encoding the sample");
+        let make = match repository {
+            Repository::Git(_) => PayloadEncoders::for_packs,
+            Repository::Hg(_) => PayloadEncoders::for_revlogs,
+        };
+        let (limit, io) = (Limit { precision: PRECISION, end }, (self.clock, self.progress));
+        let mut encoded = encode_all(make, population, held, &encodings, limit, io, self.plan.threads)?;
+        if self.plan.is_exact {
+            self.step("encoding every chunk");
+            encode_every(make, (repository, population.large), &mut encoded, (self.plan.threads, self.progress))?;
+        }
+        Ok(encoded)
     }
 
     /// The specs as they apply to `repository`, once each.
@@ -219,7 +253,7 @@ impl Job<'_> {
         let mut shares: Vec<WorkloadShare> = Vec::new();
         for (number, spec) in self.plan.workloads.iter().enumerate() {
             let label = spec.build(&self.plan.range, None).label();
-            self.progress.start(&format!("replaying {label}"), 1, ProgressUnit::Items);
+            self.step(&format!("replaying {}", label.name));
             let now = session.now()?;
             let left = u32::try_from(self.plan.workloads.len() - number).unwrap_or(u32::MAX);
             let part_end = now.saturating_add(end.saturating_sub(now) / left);
@@ -228,46 +262,42 @@ impl Job<'_> {
         Ok(shares)
     }
 
-    /// Searches for deltas anew if that fits the time, and predicts for the result.
+    /// Searches for deltas anew if that fits until `end`, and predicts for the result. The first state `took` this long.
     fn rechosen(
         &self,
         source: &Repository,
         as_found: &DeltaState,
         cache: &Cache,
-        (began, took): (Duration, Duration),
+        (took, end): (Duration, Duration),
     ) -> Result<Rechosen, BenchError> {
-        let recomputer = match &self.plan.recomputer {
-            Ok(recomputer) => recomputer,
-            Err(why) => return Ok(Rechosen::Left { why: why.clone() }),
+        let left_out = |why: &str| Ok(Rechosen::Left { why: why.to_owned() });
+        let (git_source, git) = match (source, &self.plan.recomputer) {
+            (Repository::Git(source), Ok(DeltaRecomputer::Git(git))) => (source, git),
+            (_, Err(why)) => return left_out(why),
+            _ => return left_out("only git searches once for all codecs"),
         };
-        let predicted = search_seconds(as_found, self.plan.threads);
-        let now = Session::new(self.clock, self.progress).now()?;
-        let end = began.saturating_add(self.plan.time).as_secs_f64();
+        let session = Session::new(self.clock, self.progress);
+        let predicted = search_time(as_found, self.plan.threads);
         // The result is predicted for in what is left: half of the time of the first state still gives good sizes.
-        if now.as_secs_f64() + predicted + took.as_secs_f64() / 2.0 > end {
-            return Ok(Rechosen::TooLong { predicted_seconds: predicted });
+        if session.now()?.saturating_add(predicted).saturating_add(took / 2) > end {
+            return Ok(Rechosen::TooLong { predicted_seconds: predicted.as_secs_f64() });
         }
-        self.progress.start("searching for deltas anew", 1, ProgressUnit::Items);
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
-        let (Repository::Git(git_source), DeltaRecomputer::Git(git)) = (source, recomputer) else {
-            return Ok(Rechosen::Left { why: "only git searches once for all codecs".to_owned() });
-        };
         let scratch = cache.scratch().map_err(|error| BenchError::Variant(error.into()))?;
-        let seconds = search_anew(git_source, scratch.path(), &**git, control)?.as_secs_f64();
-        let searched = Session::new(self.clock, self.progress).now()?;
+        let searched = search_anew(git_source, scratch.path(), &**git, control)?;
+        searched.notes.iter().for_each(|note| self.progress.note(note));
         let repository = Repository::open(scratch.path()).map_err(WorkloadError::from)?;
-        let left = Duration::from_secs_f64(end).saturating_sub(searched);
-        let (state, _) = self.state(&repository, searched, left)?;
-        Ok(Rechosen::Searched { seconds, state: Box::new(state) })
+        let (state, _) = self.state(&repository, (session.now()?, end))?;
+        Ok(Rechosen::Searched { seconds: searched.took.as_secs_f64(), state: Box::new(state) })
     }
 }
 
-/// The predicted elapsed time of `git repack -adF` in seconds. Objects, not bytes, decide: each is compared with ten
+/// The predicted elapsed time of `git repack -adF`. Objects, not bytes, decide: each is compared with ten
 /// others. git 2.47 took 200 to 290 microseconds of CPU time for each on public repositories of 49,000 and 171,000
 /// objects.
-fn search_seconds(state: &DeltaState, threads: usize) -> f64 {
-    const SECONDS_AN_OBJECT: f64 = 250e-6;
-    SECONDS_AN_OBJECT * state.chunks as f64 / threads.max(1) as f64
+fn search_time(state: &DeltaState, threads: usize) -> Duration {
+    const AN_OBJECT: Duration = Duration::from_micros(250);
+    AN_OBJECT.mul_f64(state.chunks as f64 / threads.max(1) as f64)
 }
 
 /// Whether the dictionaries for `made` serve `spec` as well.
@@ -280,19 +310,22 @@ fn shares_dictionaries(made: &CodecSpec, spec: &CodecSpec) -> bool {
     length(spec).is_some() && length(made) == length(spec) && is_zstd(made) == is_zstd(spec)
 }
 
+/// What is known of a whole repository.
+struct Whole {
+    /// The bytes that no codec changes.
+    other_bytes: u64,
+    payload_bytes: u64,
+}
+
 fn spec_prediction(
     repository: &Repository,
     spec: &CodecSpec,
     encoded: &Encoded,
-    (population, decode_seconds): (&Population, f64),
-    other_bytes: u64,
+    Whole { other_bytes, payload_bytes }: Whole,
+    decode_seconds: f64,
 ) -> Result<SpecPrediction, BenchError> {
     let dictionary_bytes = encoded.encoding.dictionary_bytes()?;
-    let rate = |seconds: f64| if seconds > 0.0 { population.payload() as f64 / seconds } else { 0.0 };
-    let is_read_by_stock = match repository {
-        Repository::Git(_) => spec.is_read_by_git(),
-        Repository::Hg(_) => repackbench_writer::hg::recompute::is_native_to_hg(spec),
-    };
+    let rate = |seconds: f64| if seconds > 0.0 { payload_bytes as f64 / seconds } else { 0.0 };
     Ok(SpecPrediction {
         spec: SpecText { typed: spec.to_string(), canonical: spec.canonical() },
         total_bytes: encoded.total(other_bytes.saturating_add(dictionary_bytes)),
@@ -300,7 +333,7 @@ fn spec_prediction(
         sampled_chunks: encoded.stored.len() as u64,
         encode_bytes_per_second: rate(encoded.seconds()),
         decode_bytes_per_second: rate(decode_seconds),
-        is_read_by_stock: is_read_by_stock && !spec.uses_dictionaries() && !spec.uses_bases(),
+        readers: readers_of(repository, spec, StoreKind::AsFound),
     })
 }
 

@@ -20,6 +20,7 @@ mod error;
 pub mod estimate;
 pub mod explain;
 pub mod missing;
+mod newest_commits;
 #[cfg(test)]
 #[path = "../../../fixtures/on_disk.rs"]
 mod on_disk;

@@ -2,14 +2,29 @@
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
-use repackbench_records::{ChosenLayout, DeltaOrigin, Role, SpecText, Variant, Vcs};
-use repackbench_writer::Layout;
+use repackbench_records::{ChosenLayout, DeltaOrigin, Readers, Role, SpecText, Variant, Vcs};
+use repackbench_writer::{Layout, StoreKind};
 
 /// The version-control system of a repository, for records.
 pub fn vcs_of(source: &Repository) -> Vcs {
     match source {
         Repository::Git(_) => Vcs::Git,
         Repository::Hg(_) => Vcs::Mercurial,
+    }
+}
+
+/// Who reads a variant of `source` under `spec` in a store of this kind.
+pub fn readers_of(source: &Repository, spec: &CodecSpec, store: StoreKind) -> Readers {
+    let (is_stock, has_means) = match source {
+        Repository::Git(_) => (spec.is_read_by_git(), true),
+        // The extension reads no dictionaries.
+        Repository::Hg(_) => (spec.is_read_by_hg(), !spec.uses_dictionaries()),
+    };
+    match store {
+        StoreKind::Btree => Readers::Repackbench,
+        _ if spec.uses_bases() || !has_means => Readers::Repackbench,
+        _ if is_stock => Readers::Stock,
+        _ => Readers::Exec,
     }
 }
 

@@ -44,9 +44,22 @@ pub fn measure(repository: &Repository, label: &str) -> Result<SizeRecord> {
 /// # Errors
 /// Like `measure`.
 pub fn examine(repository: &Repository, label: &str) -> Result<(SizeRecord, SharedFormats)> {
+    examine_each(repository, label, &mut |_| {})
+}
+
+/// Like [`examine`], and calls `visit` on each chunk.
+///
+/// # Errors
+/// Like `measure`.
+pub(crate) fn examine_each(
+    repository: &Repository,
+    label: &str,
+    visit: &mut dyn FnMut(&Chunk<'_>),
+) -> Result<(SizeRecord, SharedFormats)> {
     let mut size = SizeRecord { label: label.to_owned(), ..SizeRecord::default() };
     let mut formats = SharedFormats::new();
     repository.store().for_each_chunk(&mut |chunk| {
+        visit(chunk);
         let stored = opening(chunk)?;
         formats.extend(repository.shared_format(&Chunk { stored: &stored, ..*chunk }));
         if let Some(form) = repository.stored_form(&Chunk { stored: &stored, ..*chunk }) {

@@ -2,10 +2,10 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs::File,
-    io::Read,
     path::Path,
 };
+
+use crate::output::atomic_file::is_json;
 
 /// A command that was renamed.
 const COMMANDS: [(&str, &str); 1] = [("compare", "diff")];
@@ -68,7 +68,7 @@ pub(super) fn replace(typed: &[OsString]) -> (Vec<OsString>, Vec<String>) {
 /// `report` is one to read, as it was then.
 fn print_without_value(command: &str, words: &mut Vec<OsString>, end: usize, notes: &mut Vec<String>) {
     let is_value = |word: &OsString| word == "-" || !word.to_string_lossy().starts_with('-');
-    let is_read = |word: &OsString| command == REPORT && holds_records(Path::new(word));
+    let is_read = |word: &OsString| command == REPORT && is_json(Path::new(word));
     for at in (2..end).rev() {
         let is_printed = |word: &OsString| PRINTED.iter().any(|(of, option)| *of == command && word == option);
         let Some(option) = words.get(at).filter(|word| is_printed(word)).cloned() else { continue };
@@ -78,12 +78,6 @@ fn print_without_value(command: &str, words: &mut Vec<OsString>, end: usize, not
             note(notes, &option.to_string(), &format!("{option} -, or {option} FILE"));
         }
     }
-}
-
-/// Whether the file at `path` starts as records do, which are lines of JSON.
-fn holds_records(path: &Path) -> bool {
-    let mut first = [0; 2];
-    path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok()) && first == *b"{\""
 }
 
 /// `word` under another name if it is the option `former`, alone or with a value after `=`.

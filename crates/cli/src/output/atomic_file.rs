@@ -67,8 +67,8 @@ impl From<AtomicFile> for OutputFile {
     }
 }
 
-/// Whether the file at `path` starts like a JSON object, which Markdown, CSV and HTML never do.
-fn is_json(path: &Path) -> bool {
+/// Whether the file at `path` starts like a JSON object, as records do, and Markdown, CSV and HTML never.
+pub(crate) fn is_json(path: &Path) -> bool {
     let mut first = [0];
     path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok()) && first == *b"{"
 }

@@ -2,9 +2,11 @@
 
 use std::{ffi::OsString, fmt, path::Path};
 
-use repackbench_codec::{CodecSpec, catalogue};
+use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
-use repackbench_writer::{Layout, StoreKind};
+use repackbench_records::Readers;
+use repackbench_timing::record_names::readers_of;
+use repackbench_writer::Layout;
 
 /// A repository that was written.
 pub(crate) struct Converted<'a> {
@@ -19,48 +21,28 @@ pub(crate) struct Converted<'a> {
     pub(crate) options: Vec<OsString>,
 }
 
-/// Who reads a variant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reader {
-    /// The stock program.
-    Stock,
-    /// The user's own git with a preloaded library, or hg with the extension, under `exec`.
-    Exec,
-    /// Only this program.
-    Repackbench,
-}
-
 impl Converted<'_> {
-    fn reader(&self) -> Reader {
-        let is_read = match self.source {
-            Repository::Git(_) => self.codec.is_read_by_git(),
-            Repository::Hg(_) => is_read_by_hg(self.codec),
-        };
-        match self.layout.store {
-            StoreKind::Btree => Reader::Repackbench,
-            _ if self.codec.uses_bases() => Reader::Repackbench,
-            _ if is_read => Reader::Stock,
-            _ => Reader::Exec,
-        }
+    fn reader(&self) -> Readers {
+        readers_of(self.source, self.codec, self.layout.store)
     }
 
     /// The line about readers, and what is needed for it.
     fn readers(&self) -> String {
         let (program, path) = (program_of(self.source), self.path.display());
         match (self.reader(), self.source) {
-            (Reader::Stock, _) => format!("{program}, as it is"),
-            (Reader::Exec, Repository::Git(_)) => format!("your {program}, by: repackbench exec {path} -- git log"),
-            (Reader::Exec, Repository::Hg(_)) => {
+            (Readers::Stock, _) => format!("{program}, as it is"),
+            (Readers::Exec, Repository::Git(_)) => format!("your {program}, by: repackbench exec {path} -- git log"),
+            (Readers::Exec, Repository::Hg(_)) => {
                 format!("your {program} with the extension, by: repackbench exec {path} -- hg log")
             }
-            (Reader::Repackbench, _) => format!("repackbench alone; {program} has no means for it"),
+            (Readers::Repackbench, _) => format!("repackbench alone; {program} has no means for it"),
         }
     }
 
     /// The way back to what stock programs read.
     fn way_back(&self) -> String {
         match self.reader() {
-            Reader::Repackbench => format!("use {}, which is unchanged", self.source_path.display()),
+            Readers::Repackbench => format!("use {}, which is unchanged", self.source_path.display()),
             _ => command(&["convert".into(), "--codec".into(), "zlib:6".into(), self.path.into()]),
         }
     }
@@ -84,12 +66,6 @@ fn program_of(source: &Repository) -> &'static str {
         Repository::Git(_) => "git",
         Repository::Hg(_) => "hg",
     }
-}
-
-fn is_read_by_hg(codec: &CodecSpec) -> bool {
-    let readable = catalogue().into_iter().filter(|info| info.read_by_hg).map(|info| info.algorithm);
-    let readable: Vec<_> = readable.collect();
-    codec.choices().all(|choice| readable.contains(&choice.algorithm()) && choice.dictionary().is_none())
 }
 
 /// A command of this program, quoted for a shell.

@@ -34,15 +34,20 @@ impl RecordFile {
         Ok(arguments.open()?.map_or(RecordFile::None, RecordFile::New))
     }
 
+    /// The open file, if there is one.
+    fn writer(&mut self) -> Option<&mut dyn Write> {
+        match self {
+            RecordFile::New(file) => Some(file),
+            RecordFile::Resumed { file: Some(file), .. } => Some(file),
+            RecordFile::None | RecordFile::Resumed { file: None, .. } => None,
+        }
+    }
+
     /// Writes a line other than a run, after all runs.
     pub(crate) fn append(&mut self, line: &ResultLine) -> io::Result<()> {
-        match self {
-            RecordFile::New(file) => write_result(&mut *file, line).map_err(io_error).and_then(|()| file.flush()),
-            RecordFile::Resumed { file: Some(file), .. } => {
-                write_result(&mut *file, line).map_err(io_error).and_then(|()| file.flush())
-            }
-            RecordFile::None | RecordFile::Resumed { file: None, .. } => Ok(()),
-        }
+        let Some(file) = self.writer() else { return Ok(()) };
+        write_result(&mut *file, line).map_err(io_error)?;
+        file.flush()
     }
 }
 
@@ -56,7 +61,10 @@ impl Recorder for RecordFile {
         let made = OpenOptions::new().write(true).create_new(true).open(&beside);
         let named = |error| io::Error::other(format!("{}: {error}", beside.display()));
         let mut kept = BufWriter::new(made.map_err(named)?);
-        let written = earlier.iter().try_for_each(|record| write(&mut kept, record)).and_then(|()| kept.flush());
+        let written = earlier
+            .iter()
+            .try_for_each(|record| write_record(&mut kept, record).map_err(io_error))
+            .and_then(|()| kept.flush());
         if let Err(error) = written.and_then(|()| fs::rename(&beside, &*path)) {
             let _ = fs::remove_file(&beside);
             return Err(error);
@@ -67,16 +75,10 @@ impl Recorder for RecordFile {
 
     /// Flushes each record before the next run starts, so that it survives a crash.
     fn record(&mut self, record: &Record) -> io::Result<()> {
-        match self {
-            RecordFile::New(file) => write(&mut *file, record).and_then(|()| file.flush()),
-            RecordFile::Resumed { file: Some(file), .. } => write(&mut *file, record).and_then(|()| file.flush()),
-            RecordFile::None | RecordFile::Resumed { file: None, .. } => Ok(()),
-        }
+        let Some(file) = self.writer() else { return Ok(()) };
+        write_record(&mut *file, record).map_err(io_error)?;
+        file.flush()
     }
-}
-
-fn write(out: &mut impl Write, record: &Record) -> io::Result<()> {
-    write_record(out, record).map_err(io_error)
 }
 
 fn io_error(error: RecordError) -> io::Error {

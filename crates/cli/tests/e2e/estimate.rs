@@ -84,7 +84,7 @@ fn answer_comes_last_and_in_eight_lines() {
     let printed = outcome.text();
     let answer: Vec<&str> = printed.trim_end().rsplit("\n\n").next().expect("an answer").lines().collect();
     assert!(answer.len() <= 8, "{printed}");
-    assert!(answer[0].starts_with("As found: ") && answer[0].contains("git repack -adF"), "{printed}");
+    assert!(answer[0].starts_with("Deltas: ") && answer[0].contains("git repack -adF"), "{printed}");
     assert!(answer.iter().any(|line| line.starts_with("Verdict: ")), "{printed}");
     assert_eq!(record["rechosen"]["outcome"], "searched", "{record}");
     assert_eq!(snapshot::content(&repo), before, "the source is untouched");

@@ -175,6 +175,12 @@ impl CodecSpec {
         self.choices().all(|choice| choice.algorithm().is_zlib_family() && choice.dictionary().is_none())
     }
 
+    /// Whether stock hg reads all chunks of a revlog.
+    pub fn is_read_by_hg(&self) -> bool {
+        let is_read = |choice: &CodecChoice| choice.algorithm().is_read_by_hg() && choice.dictionary().is_none();
+        self.choices().all(is_read) && !self.uses_bases()
+    }
+
     /// Whether every chunk carries a checksum of its payload, as RFC 1950 streams always do.
     pub fn checksum(&self) -> bool {
         self.choices().all(CodecChoice::checksum)

@@ -1,13 +1,16 @@
 //! Sizes and times that were predicted from a sample.
 
-use repackbench_analysis::{Advice, CodecGain, EstimateAnswer, SIZE_THRESHOLD, TIME_THRESHOLD, estimate_answer};
+use repackbench_analysis::{
+    Advice, CodecGain, EstimateAnswer, PredictedRatio, SIZE_THRESHOLD, TIME_THRESHOLD, estimate_answer,
+};
 use repackbench_records::{
-    DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, Vcs, WorkloadPrediction,
+    DeltaState, Predicted, Readers, Rechosen, RepositoryEstimate, SpecPrediction, Vcs, WorkloadPrediction,
 };
 
+use super::effects::{SizeDifference, change_words, plain_spaces};
 use crate::{
     document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
-    number::{counted, megabytes, percent, rate, seconds, share, thousands, three_decimals, time_ratio},
+    number::{counted, megabytes, percent, rate, seconds, thousands, three_decimals, time_ratio},
 };
 
 /// For each repository an article for each state of its deltas, and one with the answer in a few lines.
@@ -30,9 +33,13 @@ fn articles(estimate: &RepositoryEstimate) -> Vec<Article> {
 fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> Article {
     let name = plain_text(&estimate.repository.name);
     let size = megabytes(state.total_bytes);
+    let chunks = match estimate.repository.vcs {
+        Some(Vcs::Mercurial) => counted(state.chunks, "chunk", "chunks"),
+        _ => counted(state.chunks, "object", "objects"),
+    };
     let baseline = state.specs.first().map(|spec| plain_text(&spec.spec.typed)).unwrap_or_default();
     let heading = format!(
-        "{name} {deltas}, {size} MB: predicted size, and CPU time as multiples of that of {baseline}; less is better"
+        "{name} {deltas}, {chunks}, {size} MB: predicted size, and CPU time as multiples of that of {baseline}; less is better"
     );
     let mut blocks = vec![Block::Table(table(state))];
     let cut = cut_workloads(state);
@@ -90,21 +97,17 @@ fn with_error(predicted: &Predicted, of: f64, show: fn(f64) -> String) -> String
     }
 }
 
-/// The answer, in eight lines at most.
+/// The answer, in eight lines at most, which fit 80 columns.
 fn answer(estimate: &RepositoryEstimate) -> Vec<String> {
     let answer = estimate_answer(estimate);
     let mut lines = vec![deltas_first(estimate)];
-    lines.extend(
-        answer
-            .stock
-            .filter(CodecGain::is_faster)
-            .or(answer.stock)
-            .map(|gain| format!("Without a new format: {}.", effect(&gain))),
-    );
+    lines.extend(answer.stock.map(|gain| format!("No new format: {}.", effect(&gain))));
     lines.extend(answer.best.map(|gain| format!("Best codec: {}.", effect(&gain))));
     lines.extend(decoding(answer.state));
-    lines.extend(answer.best.map(|gain| price(gain.spec, estimate)));
-    lines.extend(answer.best.map(|gain| writing(gain.spec, answer.state)));
+    if let Some(best) = answer.best {
+        lines.push(price(best.spec, estimate));
+        lines.push(writing(best.spec, answer.state));
+    }
     lines.push(verdict(&answer));
     lines.push(method(estimate, &answer));
     lines
@@ -112,110 +115,90 @@ fn answer(estimate: &RepositoryEstimate) -> Vec<String> {
 
 /// What a new search for deltas makes of the repository.
 fn deltas_first(estimate: &RepositoryEstimate) -> String {
-    let found = &estimate.as_found;
-    let what = match estimate.repository.vcs {
-        Some(Vcs::Mercurial) => counted(found.chunks, "chunk", "chunks"),
-        _ => counted(found.chunks, "object", "objects"),
-    };
-    let now = format!("As found: {what}, {} MB.", megabytes(found.total_bytes));
     match &estimate.rechosen {
         Rechosen::Searched { seconds: took, state } => {
-            let ratio = state.total_bytes as f64 / found.total_bytes.max(1) as f64;
-            let effect = if ratio < 1.0 { format!("{} less", share(1.0 - ratio)) } else { "no less".to_owned() };
-            let advice = if ratio < 1.0 - SIZE_THRESHOLD { ": do this first" } else { "" };
+            let ratio = state.total_bytes as f64 / estimate.as_found.total_bytes.max(1) as f64;
+            let (found, searched) = (megabytes(estimate.as_found.total_bytes), megabytes(state.total_bytes));
+            let advice = if ratio <= 1.0 - SIZE_THRESHOLD { ": do this first" } else { "" };
+            let change = change_words(ratio);
             format!(
-                "{now} `git repack -adF` makes {} MB of it in {} ({effect}){advice}.",
-                megabytes(state.total_bytes),
+                "Deltas: `git repack -adF` makes {searched} of {found} MB in {} ({change}){advice}.",
                 seconds(*took)
             )
         }
-        Rechosen::TooLong { predicted_seconds } => format!(
-            "{now} `git repack -adF` may do more than any codec, and would take about {}: ask with a longer --time.",
-            seconds(*predicted_seconds)
-        ),
-        Rechosen::Left { why } => format!("{now} Deltas were not searched for anew: {}.", plain_text(why)),
+        Rechosen::TooLong { predicted_seconds } => {
+            format!("Deltas: `git repack -adF` takes about {}; a longer --time tries it.", seconds(*predicted_seconds))
+        }
+        Rechosen::Left { why } => format!("Deltas: not searched for anew: {}.", plain_text(why)),
     }
 }
 
-/// `balanced: 17 % smaller, 38 % less CPU time`.
+/// `balanced: 17.0 % smaller, 38 % less CPU time`. Only what is certain counts as a difference.
 fn effect(gain: &CodecGain<'_>) -> String {
     let name = plain_text(&gain.spec.spec.typed);
-    let size = change(gain.size, "smaller", "larger");
-    let time = gain.time.map(|time| format!(", {}", change(time, "less CPU time", "more CPU time")));
+    let differs = |of: &PredictedRatio| of.is_less() || of.is_more();
+    let size = SizeDifference::of_ratio(gain.size.ratio).filter(|_| differs(&gain.size));
+    let size = size.map_or_else(|| "about the same size".to_owned(), |size| plain_spaces(&size.words()));
+    let time = gain.time.map(|time| match differs(&time) {
+        true => format!(", {} CPU time", change_words(time.ratio)),
+        false => ", about the same CPU time".to_owned(),
+    });
     format!("{name}: {size}{}", time.unwrap_or_default())
-}
-
-fn change(ratio: f64, less: &str, more: &str) -> String {
-    if ratio <= 1.0 { format!("{} {less}", share(1.0 - ratio)) } else { format!("{} {more}", share(ratio - 1.0)) }
 }
 
 /// The most that any codec can save.
 fn decoding(state: &DeltaState) -> Option<String> {
-    let shares: Vec<String> = state
-        .workloads
-        .iter()
-        .map(|workload| format!("{} of {}", share(workload.decode_share.value), plain_text(&workload.workload.name)))
-        .collect();
-    (!shares.is_empty()).then(|| format!("Decoding takes {}: no codec can save more CPU time.", shares.join(", ")))
+    let shares = state.workloads.iter().map(|workload| workload.decode_share.value);
+    let least = shares.clone().reduce(f64::min)?;
+    let most = shares.reduce(f64::max)?;
+    let range = if state.workloads.len() > 1 { format!("{:.0} to ", 100.0 * least) } else { String::new() };
+    Some(format!("Decoding: {range}{} of a replay's CPU time; no codec saves more.", percent(most, 0)))
 }
 
 /// Who cannot read the best codec.
 fn price(spec: &SpecPrediction, estimate: &RepositoryEstimate) -> String {
     let program = if estimate.repository.vcs == Some(Vcs::Mercurial) { "hg" } else { "git" };
-    let name = plain_text(&spec.spec.typed);
-    match spec.is_read_by_stock {
-        true => format!("Price: none; stock {program} reads {name}."),
-        false => format!(
-            "Price: stock {program} does not read {name}; clones and fetches of zlib clients are encoded again (`repackbench exec` runs {program} on it)."
-        ),
+    match spec.readers {
+        Readers::Stock => format!("Price: none; stock {program} reads it."),
+        Readers::Exec => {
+            format!("Price: {program} reads it only under `exec`; other clients get it encoded again.")
+        }
+        Readers::Repackbench => format!("Price: only repackbench reads it, and no {program}."),
     }
 }
 
 fn writing(spec: &SpecPrediction, state: &DeltaState) -> String {
-    let payload = payload_seconds(spec, state);
-    let dictionaries = match spec.dictionary_bytes {
-        0 => String::new(),
-        bytes => format!(" (dictionaries: {} MB)", megabytes(bytes)),
-    };
-    format!("Writing: encoding all of it takes about {} of CPU time{dictionaries}.", payload)
-}
-
-fn payload_seconds(spec: &SpecPrediction, state: &DeltaState) -> String {
-    match spec.encode_bytes_per_second {
+    let encoding = match spec.encode_bytes_per_second {
         speed if speed > 0.0 => seconds(state.payload_bytes as f64 / speed),
         _ => "no time".to_owned(),
-    }
+    };
+    format!("Writing: {encoding} of CPU time to encode all; `convert --codec zlib:6` leads back.")
 }
 
 fn verdict(answer: &EstimateAnswer<'_>) -> String {
     let thresholds = format!("{} of size or {} of CPU time", percent(SIZE_THRESHOLD, 0), percent(TIME_THRESHOLD, 0));
     match (answer.advice, answer.best) {
         (Advice::Change, Some(best)) => {
-            format!("Verdict: change to {}; it saves more than {thresholds}.", plain_text(&best.spec.spec.typed))
+            format!("Verdict: change to {}: it saves {thresholds}, or more.", plain_text(&best.spec.spec.typed))
         }
-        (Advice::TooSmall, _) => format!("Verdict: too small to matter; no codec saves {thresholds}."),
-        _ => "Verdict: stay; no codec is better in size and CPU time together.".to_owned(),
+        (Advice::TooSmall, _) => format!("Verdict: too small to matter: no codec saves {thresholds}."),
+        _ => "Verdict: stay: no codec is certain to save more than it costs.".to_owned(),
     }
 }
 
 fn method(estimate: &RepositoryEstimate, answer: &EstimateAnswer<'_>) -> String {
-    let state = answer.state;
-    let sampled = format!("{} of {} chunks", thousands(state.sampled_chunks), thousands(state.chunks));
-    let error = state.specs.iter().map(|spec| spec.total_bytes.relative_error()).fold(0.0, f64::max);
+    let error = answer.state.specs.iter().map(|spec| spec.total_bytes.relative_error()).fold(0.0, f64::max);
+    let error = if error > 0.0 { format!("within {}", percent(error, 1)) } else { "exact".to_owned() };
     let missing = match estimate.missing_objects {
         0 => String::new(),
-        count => format!(" {} missing.", counted(count, "object is", "objects are")),
+        count => format!(", {} missing", counted(count, "object", "objects")),
     };
-    let confirm = answer.best.map(|best| {
+    let measure = answer.best.map(|best| {
         let spec = plain_text(&best.spec.spec.typed);
-        format!(" `repackbench bench --codec {spec}` measures it.")
+        format!("; `bench --codec {spec}` measures it")
     });
-    format!(
-        "Predicted from {sampled} in {}; sizes within {} (95 %).{missing}{}",
-        seconds(estimate.seconds),
-        percent(error, 1),
-        confirm.unwrap_or_default()
-    )
+    let took = seconds(estimate.seconds);
+    format!("Predicted in {took}: sizes {error}{missing}{}.", measure.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -225,7 +208,7 @@ mod tests {
     use super::*;
     use crate::fixtures::plain;
 
-    fn spec(typed: &str, bytes: f64, is_read_by_stock: bool) -> SpecPrediction {
+    fn spec(typed: &str, bytes: f64, readers: Readers) -> SpecPrediction {
         let interval = RatioInterval { low: bytes * 0.99, high: bytes * 1.01, coverage: 0.95 };
         SpecPrediction {
             spec: SpecText { typed: typed.to_owned(), canonical: typed.to_owned() },
@@ -234,7 +217,7 @@ mod tests {
             sampled_chunks: 500,
             encode_bytes_per_second: 50e6,
             decode_bytes_per_second: 500e6,
-            is_read_by_stock,
+            readers,
         }
     }
 
@@ -255,7 +238,11 @@ mod tests {
             chunks: 9000,
             commits: 2000,
             sampled_chunks: 500,
-            specs: vec![spec("zlib:6", 10e6, true), spec("libdeflate:9", 9.9e6, true), spec("zstd:9", 8.5e6, false)],
+            specs: vec![
+                spec("zlib:6", 10e6, Readers::Stock),
+                spec("libdeflate:9", 9.9e6, Readers::Stock),
+                spec("zstd:9", 8.5e6, Readers::Exec),
+            ],
             workloads: vec![traverse],
         }
     }
@@ -279,27 +266,26 @@ mod tests {
         let text = plain(&estimates(&[estimate(Rechosen::TooLong { predicted_seconds: 90.0 })]));
         let answer: Vec<&str> = text.split("Answer").nth(1).unwrap().trim().lines().collect();
         assert_eq!(answer.len(), 8, "{text}");
-        for (line, part) in answer.iter().zip([
-            "As found: 9,000 objects, 10.0 MB.",
-            "Without a new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time.",
-            "Best codec: zstd:9: 15 % smaller, 40 % less CPU time.",
-            "Decoding takes 50 % of traverse",
-            "Price: stock git does not read zstd:9",
-            "Writing: encoding all of it takes about 400 ms of CPU time.",
-            "Verdict: change to zstd:9",
-            "Predicted from 500 of 9,000 chunks",
+        for (line, expected) in answer.iter().zip([
+            "Deltas: `git repack -adF` takes about 90.0 s; a longer --time tries it.",
+            "No new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time.",
+            "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time.",
+            "Decoding: 50 % of a replay's CPU time; no codec saves more.",
+            "Price: git reads it only under `exec`; other clients get it encoded again.",
+            "Writing: 400 ms of CPU time to encode all; `convert --codec zlib:6` leads back.",
+            "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
+            "Predicted in 12.0 s: sizes within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
         ]) {
-            assert!(line.starts_with(part), "{line}: {part}");
+            assert_eq!(*line, expected);
         }
         assert!(text.contains("traverse reads the newest 500 of 2,000 commits."), "{text}");
-        assert!(text.contains("1 object is missing."), "{text}");
     }
 
     #[test]
     fn searched_deltas_are_an_article_of_their_own() {
         let searched = DeltaState { total_bytes: 7_000_000, ..state() };
         let text = plain(&estimates(&[estimate(Rechosen::Searched { seconds: 3.0, state: Box::new(searched) })]));
-        assert!(text.contains("makes 7.00 MB of it in 3.00 s (30 % less): do this first."), "{text}");
-        assert!(text.contains("repo with deltas that git searched for anew, 7.00 MB"), "{text}");
+        assert!(text.contains("makes 7.00 of 10.0 MB in 3.00 s (30 % less): do this first."), "{text}");
+        assert!(text.contains("repo with deltas that git searched for anew, 9,000 objects, 7.00 MB"), "{text}");
     }
 }

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     BenchError,
     arms::stock::StockError,
+    newest_commits::newest_that_fit,
     session::{BASELINE, StopRule},
     workloads::{Counts, WorkloadSpec},
 };
@@ -18,10 +19,6 @@ use crate::{
 /// What a workload does before its first block, in blocks: the untimed pass, which also hashes, takes about two; trial
 /// runs and the warm-up take one each.
 const BEFORE_FIRST_BLOCK: u32 = 4;
-
-/// The number of newest commits of the first trial, and the factor to the next.
-const FIRST_TRIAL: u64 = 16;
-const GROWTH: u32 = 4;
 
 /// How long a block of a job takes.
 #[derive(Debug, Clone)]
@@ -101,25 +98,12 @@ impl BenchContext<'_> {
             return self.trial_of_baseline(job, rows);
         }
         let stored = self.commits.unwrap_or(u64::MAX);
-        let (mut commits, mut last) = (FIRST_TRIAL, None);
-        while commits < stored {
-            job.limit_to(Some(commits));
-            let (took, counts) = self.trial_of_block(job, rows)?;
-            if last.as_ref() == Some(&counts) {
-                // There is no more to read: the other commits are not reachable.
-                job.limit_to(None);
-                return Ok(took);
-            }
-            if took.saturating_mul(GROWTH) >= block {
-                let fitting = fitting_commits(commits, took, block);
-                job.limit_to(Some(fitting).filter(|fitting| *fitting < stored));
-                return Ok(took.mul_f64(fitting.min(stored) as f64 / commits as f64));
-            }
-            last = Some(counts);
-            commits = commits.saturating_mul(u64::from(GROWTH));
-        }
-        job.limit_to(None);
-        Ok(self.trial_of_block(job, rows)?.0)
+        let newest = newest_that_fit(stored, block, |limit| {
+            job.limit_to(limit);
+            self.trial_of_block(job, rows)
+        })?;
+        job.limit_to(newest.limit);
+        Ok(newest.took)
     }
 
     /// How long one job takes on each row, and on the baseline twice, and what the last one counted.
@@ -175,15 +159,6 @@ pub(super) fn note(
     if let Some(why) = too_little_time(costs, rule, time) {
         context.progress.note(&why);
     }
-}
-
-/// How many commits fit into `block` if `commits` of them take this long, rounded down to two digits.
-fn fitting_commits(commits: u64, took: Duration, block: Duration) -> u64 {
-    let fitting = commits as f64 * block.as_secs_f64() / took.as_secs_f64().max(f64::MIN_POSITIVE);
-    // Saturates: a block that took no time.
-    let fitting = (fitting as u64).max(1);
-    let unit = 10_u64.saturating_pow(fitting.ilog10().saturating_sub(1));
-    fitting / unit * unit
 }
 
 /// Gives the jobs of one workload, replayed or not, and its floor the smallest limit of them, so that they can be
@@ -260,16 +235,6 @@ fn typed(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn newest_commits_fill_a_block() {
-        let ms = Duration::from_millis;
-        assert_eq!(fitting_commits(16, ms(10), ms(100)), 160);
-        assert_eq!(fitting_commits(1000, ms(73), ms(100)), 1300, "two digits");
-        assert_eq!(fitting_commits(16, ms(400), ms(100)), 4);
-        assert_eq!(fitting_commits(16, ms(4000), ms(100)), 1, "one always");
-        assert!(fitting_commits(16, Duration::ZERO, ms(100)) > 1 << 40, "no time on the clock");
-    }
 
     #[test]
     fn too_few_blocks_are_named_with_the_number_needed() {

@@ -4,13 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 
 use rand::{Rng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_codec::BLOCK_LEN;
-use repackbench_reader::{ChunkKind, ObjectKind, Repository, Result};
+use repackbench_reader::{Chunk, ChunkKind};
 
 /// The most chunks of a stratum that a sample can hold.
 const MOST_OF_STRATUM: usize = 4096;
 
 /// The fewest, unless the stratum has fewer.
 const FEWEST_OF_STRATUM: usize = 40;
+
+/// This many chunks of each stratum come first, before [`FIRST_PART`], so that its spread is known early.
+const FIRST_OF_STRATUM: usize = 16;
+const FIRST_PART: f64 = 0.01;
 
 /// The approximate number of chunks in a sample.
 const CHUNKS: f64 = 6000.0;
@@ -37,6 +41,8 @@ pub(super) struct Population {
     /// The strata, by number.
     pub(super) strata: Vec<Stratum>,
     by_class: BTreeMap<Class, usize>,
+    /// The number of chunks.
+    chunks: u64,
     /// The stored bytes of chunks that are too long to be held in memory.
     pub(super) large: u64,
 }
@@ -58,28 +64,16 @@ pub(super) struct Drawn {
 }
 
 impl Population {
-    /// Reads the framing of every chunk of `source`.
-    ///
-    /// # Errors
-    /// The framing is damaged.
-    pub(super) fn of(source: &Repository, random: &mut SmallRng) -> Result<Self> {
-        let mut population = Population::default();
-        let mut number = 0;
-        source.store().for_each_chunk(&mut |chunk| {
-            let at = population.stratum_for(chunk.kind, chunk.stored_len);
-            if let Some(stratum) = population.strata.get_mut(at) {
-                stratum.add(number, chunk.stored_len, chunk.payload_len, random);
-            }
-            if chunk.payload_len > BLOCK_LEN as u64 {
-                population.large = population.large.saturating_add(chunk.stored_len);
-            }
-            number += 1;
-            Ok(())
-        })?;
-        for stratum in &mut population.strata {
-            stratum.drawn.shuffle(random);
+    /// Adds a chunk. The order of calls is that of the store.
+    pub(super) fn add(&mut self, chunk: &Chunk<'_>, random: &mut SmallRng) {
+        let at = self.stratum_for(chunk.kind, chunk.stored_len);
+        if let Some(stratum) = self.strata.get_mut(at) {
+            stratum.add(self.chunks, chunk.stored_len, chunk.payload_len, random);
         }
-        Ok(population)
+        if chunk.payload_len > BLOCK_LEN as u64 {
+            self.large = self.large.saturating_add(chunk.stored_len);
+        }
+        self.chunks += 1;
     }
 
     fn stratum_for(&mut self, kind: ChunkKind, stored_len: u64) -> usize {
@@ -94,31 +88,10 @@ impl Population {
         self.by_class.get(&class(kind, stored_len)).copied()
     }
 
-    /// The number of chunks.
-    pub(super) fn chunks(&self) -> u64 {
-        self.strata.iter().map(|stratum| stratum.chunks).sum()
-    }
-
-    /// The number of chunks of commits or changesets.
-    pub(super) fn commits(&self) -> u64 {
-        let is_commit = |kind: ChunkKind| matches!(kind.object, ObjectKind::Commit | ObjectKind::Changelog);
-        let of_commits = self.by_class.iter().filter(|((kind, _), _)| is_commit(*kind));
-        of_commits.filter_map(|(_, at)| self.strata.get(*at)).map(|stratum| stratum.chunks).sum()
-    }
-
-    /// The stored bytes of all chunks.
-    pub(super) fn stored(&self) -> u64 {
-        self.strata.iter().map(|stratum| stratum.stored).sum()
-    }
-
-    /// The payload bytes of all chunks.
-    pub(super) fn payload(&self) -> u64 {
-        self.strata.iter().map(|stratum| stratum.payload).sum()
-    }
-
     /// A sample, by the chunks' numbers in the order of the store. A stratum gets chunks in proportion to its stored bytes, and
     /// fewer of long chunks, which take more time for the same information.
-    pub(super) fn sample(&self, random: &mut SmallRng) -> HashMap<u64, Drawn> {
+    pub(super) fn sample(&mut self, random: &mut SmallRng) -> HashMap<u64, Drawn> {
+        self.strata.iter_mut().for_each(|stratum| stratum.drawn.shuffle(random));
         let weight = |stratum: &Stratum| stratum.stored as f64 / stratum.mean_payload().sqrt();
         let weights: f64 = self.strata.iter().map(weight).sum();
         let wanted = |scale: f64| -> Vec<usize> {
@@ -139,7 +112,14 @@ impl Population {
         let mut sample = HashMap::new();
         for ((at, stratum), count) in self.strata.iter().enumerate().zip(counts) {
             for (place, number) in stratum.drawn.iter().take(count).enumerate() {
-                let order = (place as f64 + random.random_range(0.0..1.0)) / count as f64;
+                let late = count.saturating_sub(FIRST_OF_STRATUM) as f64;
+                let order = match place.checked_sub(FIRST_OF_STRATUM) {
+                    None => FIRST_PART * random.random_range(0.0..1.0),
+                    Some(place) => {
+                        let evenly = (place as f64 + random.random_range(0.0..1.0)) / late;
+                        FIRST_PART + (1.0 - FIRST_PART) * evenly
+                    }
+                };
                 sample.insert(*number, Drawn { stratum: at, order });
             }
         }
@@ -170,17 +150,28 @@ impl Stratum {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use rand::SeedableRng;
+    use repackbench_reader::ObjectKind;
 
     use super::*;
 
     fn population(lengths: impl Iterator<Item = u64>) -> Population {
         let mut random = SmallRng::seed_from_u64(1);
         let mut population = Population::default();
-        let kind = ChunkKind { object: ObjectKind::Blob, is_delta: false };
-        for (number, len) in (0..).zip(lengths) {
-            let at = population.stratum_for(kind, len);
-            population.strata[at].add(number, len, 3 * len, &mut random);
+        for stored_len in lengths {
+            let chunk = Chunk {
+                file: Path::new(""),
+                offset: 0,
+                header_len: 0,
+                kind: ChunkKind { object: ObjectKind::Blob, is_delta: false },
+                base: None,
+                payload_len: 3 * stored_len,
+                stored_len,
+                stored: &[],
+            };
+            population.add(&chunk, &mut random);
         }
         population
     }
@@ -190,7 +181,8 @@ mod tests {
         let population = population([0, 1, 2, 3, 4, 1000, 1023, 1024].into_iter());
         let chunks: Vec<u64> = population.strata.iter().map(|stratum| stratum.chunks).collect();
         assert_eq!(chunks, [2, 2, 1, 2, 1]);
-        assert_eq!((population.chunks(), population.stored(), population.payload()), (8, 3057, 9171));
+        let stored: u64 = population.strata.iter().map(|stratum| stratum.stored).sum();
+        assert_eq!((population.chunks, stored), (8, 3057));
     }
 
     #[test]
@@ -205,7 +197,7 @@ mod tests {
     #[test]
     fn small_strata_are_in_the_sample_as_a_whole() {
         let lengths = std::iter::repeat_n(100, 20_000).chain(std::iter::repeat_n(1 << 20, 5));
-        let population = population(lengths);
+        let mut population = population(lengths);
         let sample = population.sample(&mut SmallRng::seed_from_u64(2));
         assert_eq!(sample.values().filter(|drawn| drawn.stratum == 1).count(), 5);
         assert!(sample.len() >= FEWEST_OF_STRATUM + 5);
@@ -213,8 +205,19 @@ mod tests {
     }
 
     #[test]
+    fn each_stratum_begins_with_enough_chunks() {
+        let lengths = std::iter::repeat_n(100, 20_000).chain(std::iter::repeat_n(1 << 12, 5));
+        let sample = population(lengths).sample(&mut SmallRng::seed_from_u64(2));
+        let first = |stratum| {
+            let of_stratum = sample.values().filter(|drawn| drawn.stratum == stratum);
+            of_stratum.filter(|drawn| drawn.order < FIRST_PART).count()
+        };
+        assert_eq!((first(0), first(1)), (FIRST_OF_STRATUM, 5));
+    }
+
+    #[test]
     fn sample_of_long_chunks_keeps_to_its_bytes() {
-        let population = population(std::iter::repeat_n(30 << 20, 300));
+        let mut population = population(std::iter::repeat_n(30 << 20, 300));
         let sample = population.sample(&mut SmallRng::seed_from_u64(2));
         assert_eq!(sample.len(), 2);
     }

@@ -13,12 +13,10 @@ use super::population::Population;
 use crate::{
     BenchError,
     clock::{Clock, measure},
+    newest_commits::newest_that_fit,
     session::Session,
     workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadError, WorkloadSpec, record_accesses},
 };
-
-/// The number of commits that a log is tried with first.
-const FIRST_COMMITS: u64 = 500;
 
 /// The largest and the smallest number of pairs of timed replays of a workload.
 const MOST_REPLAYS: usize = 9;
@@ -55,13 +53,23 @@ pub(super) struct Replays<'a> {
     pub(super) source: &'a Repository,
     pub(super) decoders: Decoders,
     pub(super) population: &'a Population,
+    /// The number of stored commits.
+    pub(super) commits: u64,
     pub(super) clock: &'a dyn Clock,
     pub(super) progress: &'a dyn Progress,
     /// The largest number of objects that a replay missed.
     pub(super) missing: Cell<u64>,
 }
 
-/// A replay with all payloads decoded, and one with all of them remembered.
+/// One replay.
+struct Replay {
+    wall: Duration,
+    /// CPU time in seconds.
+    cpu: f64,
+    counts: Counts,
+}
+
+/// The CPU times of a replay with all payloads decoded, and one with all of them remembered.
 struct Pair {
     decoded: f64,
     remembered: f64,
@@ -79,14 +87,11 @@ impl Replays<'_> {
         end: Duration,
     ) -> Result<WorkloadShare, BenchError> {
         let session = Session::new(self.clock, self.progress);
-        let start = session.now()?;
-        let available = end.saturating_sub(start);
+        let available = end.saturating_sub(session.now()?);
         let mut history = self.source.history(self.decoders).map_err(WorkloadError::from)?;
         let place = VariantPlace::of(self.source, self.decoders);
-        let (range, is_cut) = match spec.reads_commits() {
-            true => self.newest(spec, range, history.as_mut(), &place, available)?,
-            false => (range.clone(), false),
-        };
+        let typed = range.commits;
+        let range = self.newest(spec, range, history.as_mut(), &place, available)?;
         let mut workload = spec.build(&range, None);
         let (trace, counts) = record_accesses(workload.as_mut(), history.as_mut(), &place, Recording::Decodes)?;
         let mut decoded = vec![0.0; self.population.strata.len() + 1];
@@ -97,15 +102,22 @@ impl Replays<'_> {
                 *sum += decode.stored_len as f64;
             }
         }
-        let mut memo = Box::new(DecodeMemo::recording(MOST_REMEMBERED));
+        // The CPU time of a replay, which sees what the recording saw.
         let mut replay = |memo: Option<Box<DecodeMemo>>| -> Result<_, BenchError> {
-            session.go_on()?;
             history.set_memo(memo);
-            let seconds = self.replay(workload.as_mut(), history.as_mut(), &place)?;
-            Ok((seconds, history.set_memo(None).unwrap_or_default()))
+            let replay = self.replay(workload.as_mut(), history.as_mut(), &place)?;
+            let memo = history.set_memo(None).unwrap_or_default();
+            match replay.counts == counts {
+                true => Ok((replay.cpu, memo)),
+                false => Err(self.differs(spec, &counts, &replay.counts)),
+            }
         };
-        memo = replay(Some(memo))?.1;
+        let (_, mut memo) = replay(Some(Box::new(DecodeMemo::recording(MOST_REMEMBERED))))?;
         memo.give_back();
+        if memo.left_out() > 0 {
+            let name = spec.build(&range, None).label().name;
+            self.progress.note(&format!("{name}: decodes too much to remember, so its times change more than is said"));
+        }
         let mut pairs = Vec::new();
         let is_enough = |pairs: &[Pair]| pairs.len() >= FEWEST_REPLAYS && share_of(pairs).1 <= LEAST_ERROR;
         while pairs.len() < MOST_REPLAYS && !is_enough(&pairs) && (pairs.len() < FEWEST_REPLAYS || session.now()? < end)
@@ -119,8 +131,8 @@ impl Replays<'_> {
         let (share, share_error) = share_of(&pairs);
         Ok(WorkloadShare {
             label: spec.build(&range, None).label(),
-            commits: spec.reads_commits().then(|| commits(&counts)),
-            is_cut,
+            commits: spec.reads_commits().then(|| counts.get("commits").copied().unwrap_or(0)),
+            is_cut: typed.is_none() && range.commits.is_some(),
             seconds: median(&mut seconds).unwrap_or_default(),
             share,
             share_error: share_error.max(LEAST_ERROR),
@@ -129,7 +141,18 @@ impl Replays<'_> {
         })
     }
 
-    /// The newest commits of `range` whose replays fit `available`, and whether they are not all.
+    /// The error of a replay that sees something else than the recording.
+    fn differs(&self, spec: &WorkloadSpec, expected: &Counts, found: &Counts) -> BenchError {
+        BenchError::Differs {
+            workload: spec.to_string(),
+            variant: "the replay".to_owned(),
+            reference: "the recording".to_owned(),
+            expected: format!("{expected:?}"),
+            found: format!("{found:?}"),
+        }
+    }
+
+    /// The newest commits of `range` whose replays fit `available`.
     fn newest(
         &self,
         spec: &WorkloadSpec,
@@ -137,42 +160,27 @@ impl Replays<'_> {
         history: &mut dyn History,
         place: &VariantPlace,
         available: Duration,
-    ) -> Result<(HistoryRange, bool), BenchError> {
-        let of = |commits: u64| HistoryRange { commits: Some(commits), ..range.clone() };
-        let most = range.commits.unwrap_or(u64::MAX);
-        // Two recordings, three pairs of replays and this trial.
-        let one = available.as_secs_f64() / (2 * FEWEST_REPLAYS + 3) as f64;
-        let mut tried = FIRST_COMMITS.min(most);
-        loop {
-            let mut workload = spec.build(&of(tried), None);
-            workload.prepare(place)?;
-            history.clear_caches();
-            let mut counter = Counter::default();
-            let (result, sample) =
-                measure(self.clock, || workload.run(history, &mut counter)).map_err(BenchError::clock)?;
-            result?;
-            workload.clean_up()?;
-            if commits(&counter.counts()) < tried || tried >= most {
-                return Ok((range.clone(), false));
-            }
-            let factor = one / sample.wall.as_secs_f64().max(1e-6);
-            if factor < 2.0 {
-                let fits = (tried as f64 * factor.min(1.0)).max(1.0) as u64;
-                return Ok((of(fits), true));
-            }
-            tried = (tried as f64 * factor.min(8.0) * 0.8) as u64;
-            tried = tried.min(most);
-            Session::new(self.clock, self.progress).go_on()?;
+    ) -> Result<HistoryRange, BenchError> {
+        if range.commits.is_some() || !spec.reads_commits() {
+            return Ok(range.clone());
         }
+        // Two recordings, three pairs of replays, and the trials.
+        let fits = available / (2 * u32::try_from(FEWEST_REPLAYS).unwrap_or(u32::MAX) + 3);
+        let newest = newest_that_fit(self.commits, fits, |commits| {
+            let mut workload = spec.build(&HistoryRange { commits, ..range.clone() }, None);
+            let replay = self.replay(workload.as_mut(), history, place)?;
+            Ok::<_, BenchError>((replay.wall, replay.counts))
+        })?;
+        Ok(HistoryRange { commits: newest.limit, ..range.clone() })
     }
 
-    /// The CPU time of one replay in seconds.
     fn replay(
         &self,
         workload: &mut dyn Workload,
         history: &mut dyn History,
         place: &VariantPlace,
-    ) -> Result<f64, BenchError> {
+    ) -> Result<Replay, BenchError> {
+        Session::new(self.clock, self.progress).go_on()?;
         workload.prepare(place)?;
         history.clear_caches();
         let mut counter = Counter::default();
@@ -182,7 +190,8 @@ impl Replays<'_> {
         history.clear_caches();
         workload.clean_up()?;
         result?;
-        Ok(sample.user.saturating_add(sample.sys).as_secs_f64())
+        let cpu = sample.user.saturating_add(sample.sys).as_secs_f64();
+        Ok(Replay { wall: sample.wall, cpu, counts: counter.counts() })
     }
 }
 
@@ -194,8 +203,4 @@ fn share_of(pairs: &[Pair]) -> (f64, f64) {
     let squares: f64 = shares.iter().map(|of| (of - share).powi(2)).sum();
     let count = shares.len().max(2) as f64;
     (share, (squares / (count - 1.0) / count).sqrt())
-}
-
-fn commits(counts: &Counts) -> u64 {
-    counts.get("commits").copied().unwrap_or(0)
 }

@@ -65,8 +65,16 @@ pub fn convert_recomputed(
     })
 }
 
-/// Makes a repository in the empty folder `out` with the objects of `source`, whose deltas `git` searches for again, and
-/// returns how long the search took. Chunks that stock git reads are linked rather than converted. Nothing is compared:
+/// A search for deltas.
+#[derive(Debug)]
+pub struct Searched {
+    /// Its elapsed time.
+    pub took: Duration,
+    /// Notes about it, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Makes a repository in the empty folder `out` with the objects of `source`, whose deltas `git` searches for again. Chunks that stock git reads are linked rather than converted. Nothing is compared:
 /// the result is for an estimate, and thrown away.
 ///
 /// # Errors
@@ -76,15 +84,15 @@ pub fn search_anew(
     out: &Path,
     git: &dyn GitDeltas,
     control: JobControl<'_>,
-) -> Result<Duration> {
+) -> Result<Searched> {
     let encoding = Encoding::plain(&readable_spec()?);
     match source.extension_spec() {
         None => link_objects(source, &begin(source, &encoding, StoreKind::AsFound, out)?.0)?,
         Some(_) => convert_into(source, &encoding, out, control).map(drop)?,
     }
     let start = Instant::now();
-    recompute(out, git, control)?;
-    Ok(start.elapsed())
+    let notes = recompute(out, git, control)?;
+    Ok(Searched { took: start.elapsed(), notes })
 }
 
 /// Links or copies all packs and loose objects of `source` into the object directory `objects`.
