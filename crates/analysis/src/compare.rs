@@ -418,6 +418,7 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
         counts: last.counts.clone(),
         size: last.size.clone(),
         reads: most_modelled(runs).cloned(),
+        conversion: last.conversion,
     })
 }
 

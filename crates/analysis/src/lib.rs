@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod arm;
 mod chains;
 mod change;
@@ -16,7 +17,6 @@ mod compare;
 mod decode_floor;
 mod device_check;
 mod equal_budget;
-mod estimate_answer;
 mod exactness;
 mod explain;
 mod hierarchical;
@@ -29,6 +29,10 @@ mod statistics;
 mod stratified;
 mod verdict;
 
+pub use advice::{
+    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, EstimateAdvice, SIZE_THRESHOLD, TIME_THRESHOLD,
+    advise_on_bench, advise_on_estimate, predicted_search_seconds,
+};
 pub use arm::{
     ArmKey, ArmReader, Ratio, Ratios, WorkloadKey, best_of, between, command_peak, cpu, extra, median_estimate,
     peak_resident, samples, user, wall,
@@ -44,9 +48,6 @@ pub use compare::{compare_records, unify_spellings, widest_half_width};
 pub use decode_floor::{FloorPair, floor_pairs};
 pub use device_check::{ColdTimes, calibrated_device, cold_times};
 pub use equal_budget::equal_budgets;
-pub use estimate_answer::{
-    Advice, CodecGain, EstimateAnswer, PredictedRatio, SIZE_THRESHOLD, TIME_THRESHOLD, estimate_answer,
-};
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;
 pub use hierarchical::{

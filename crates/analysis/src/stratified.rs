@@ -16,8 +16,12 @@ const NORMAL_QUANTILE: f64 = 1.959_964;
 /// The number of groups whose members are left out in turn to find the error of a ratio of costs.
 const GROUPS: usize = 20;
 
-/// The fewest members of a stratum whose own spread is trusted.
+/// The fewest sampled members of a stratum that say something about the spread of all strata.
 const FEWEST: u64 = 8;
+
+/// How many members the spread of all strata counts for in that of one. Few members rarely have an outlier among them,
+/// and would look more alike than they are.
+const COMMON_MEMBERS: f64 = 8.0;
 
 /// What is known of one stratum.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -98,8 +102,8 @@ impl StratifiedTotal {
     }
 }
 
-/// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of all others together, and
-/// so does the spread of one with hardly any. `None` if nothing is sampled.
+/// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of all others together. Its
+/// spread is its own and that of all strata, weighted by the members that each is known from. `None` if nothing is sampled.
 pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
     let (sum_x, sum_y) = strata.iter().fold((0.0, 0.0), |(x, y), stratum| (x + stratum.sum_x, y + stratum.sum_y));
     let common_rate = (sum_x > 0.0).then(|| sum_y / sum_x);
@@ -115,10 +119,8 @@ pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
         let members = stratum.members as f64;
         let sampled = (stratum.sampled as f64).max(1.0);
         let mean_x = stratum.total_x / members;
-        let spread = match stratum.sampled {
-            FEWEST.. => (stratum.squared_residuals(rate) / (sampled - 1.0)).sqrt(),
-            _ => common_spread * mean_x,
-        };
+        let common_squares = COMMON_MEMBERS * (common_spread * mean_x).powi(2);
+        let spread = ((stratum.squared_residuals(rate) + common_squares) / (sampled - 1.0 + COMMON_MEMBERS)).sqrt();
         // What the whole sample covers has no error.
         let left_out = (1.0 - stratum.sampled as f64 / members).max(0.0);
         let sampled_mean_x = if stratum.sampled > 0 { stratum.sum_x / sampled } else { mean_x };

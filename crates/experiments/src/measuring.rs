@@ -211,6 +211,7 @@ impl<'a> Measuring<'a> {
             baseline: self.baseline.clone(),
             layouts: Vec::new(),
             recomputer: None,
+            longest_search: None,
             decoders: Vec::new(),
             workloads,
             stock,

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Checks, ComparedTime, DeltaCacheUse, Host, RepositoryState, Role, SizeRecord, TracedReads, Variant, WorkloadLabel,
+    Checks, ComparedTime, ConversionCost, DeltaCacheUse, Host, RepositoryState, Role, SizeRecord, TracedReads, Variant,
+    WorkloadLabel,
 };
 
 /// One workload on one repository: every variant beside the baseline.
@@ -117,6 +118,9 @@ pub struct VariantComparison {
     pub size: SizeRecord,
     /// What the workload reads from the variant's files; `None` without an access trace.
     pub reads: Option<TracedReads>,
+    /// What the conversion cost; `None` for the repository as found, and if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversion: Option<ConversionCost>,
 }
 
 /// The elapsed time of a variant whose CPU time is compared. It is judged by the same rules, against the noise of elapsed

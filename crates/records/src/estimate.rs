@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{RatioInterval, RepositoryState, SpecText, WorkloadLabel};
+use crate::{RatioInterval, Readers, RepositoryState, SpecText, WorkloadLabel};
 
 /// A predicted value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -112,18 +112,6 @@ pub struct SpecPrediction {
     pub decode_bytes_per_second: f64,
     /// Who reads it.
     pub readers: Readers,
-}
-
-/// Who reads a variant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Readers {
-    /// The stock program.
-    Stock,
-    /// The user's own git with a preloaded library, or hg with the extension, under `exec`.
-    Exec,
-    /// Only this program.
-    Repackbench,
 }
 
 /// The predictions for one workload.

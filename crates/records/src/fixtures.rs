@@ -22,6 +22,7 @@ pub fn variant(role: Role, row: u32, spec: &str) -> Variant {
         delta_cache: None,
         client: None,
         layout: None,
+        readers: None,
     }
 }
 
@@ -83,6 +84,7 @@ pub fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, by
         counts: BTreeMap::from([("objects".into(), 3), ("missing".into(), 0)]),
         size: SizeRecord { total_bytes: bytes, ..SizeRecord::default() },
         reads: None,
+        conversion: None,
     }
 }
 

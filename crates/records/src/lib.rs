@@ -46,7 +46,7 @@ pub use comparison::{
     DisturbanceShares, ElapsedComparison, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison,
 };
 pub use device_check::{ColdCopyReads, DeviceCalibration, DeviceCheck};
-pub use estimate::{DeltaState, Predicted, Readers, Rechosen, RepositoryEstimate, SpecPrediction, WorkloadPrediction};
+pub use estimate::{DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, WorkloadPrediction};
 pub use experiment::{
     ClaimOutcome, ClaimText, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow,
     ExperimentTable, JudgedClaim, Outcome, Unit,
@@ -61,9 +61,9 @@ pub use memory_check::{MemoryCheck, MemoryCheckRow};
 pub use published::{Published, PublishedClaim, PublishedRow, PublishedTable, published, published_experiment};
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{
-    BlockId, ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,
-    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SessionId, SpecText, Variant, VariantIdentity, Vcs,
-    WorkloadLabel,
+    BlockId, ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Readers,
+    Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SessionId, SpecText, Variant,
+    VariantIdentity, Vcs, WorkloadLabel,
 };
 pub use regression::{CellChange, CellId, Measure, ResultChange};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};

@@ -179,6 +179,21 @@ pub struct Variant {
     /// Its layout on disk, if it differs from its source. Omitted from JSON if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<ChosenLayout>,
+    /// Who reads it. `None`, and omitted from JSON, for the repository as found and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readers: Option<Readers>,
+}
+
+/// Who reads a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Readers {
+    /// The stock program.
+    Stock,
+    /// The user's own git with a preloaded library, or hg with the extension, under `exec`.
+    Exec,
+    /// Only this program.
+    Repackbench,
 }
 
 /// The implementation that the user chose for a format that several can read.
@@ -519,6 +534,7 @@ mod tests {
             delta_cache: None,
             client: None,
             layout: None,
+            readers: None,
         };
         assert_eq!(variant.label(), "zstd:05");
         let plain = variant.clone();

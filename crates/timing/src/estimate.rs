@@ -19,7 +19,7 @@ mod steps;
 use std::{cell::Cell, time::Duration};
 
 use rand::{SeedableRng, rngs::SmallRng};
-use repackbench_analysis::{CostRatio, cost_ratio};
+use repackbench_analysis::{CostRatio, cost_ratio, predicted_search_seconds};
 use repackbench_codec::{Algorithm, CodecSpec, Decoders, DictionarySource};
 use repackbench_reader::Repository;
 use repackbench_records::{
@@ -277,7 +277,7 @@ impl Job<'_> {
             _ => return left_out("only git searches once for all codecs"),
         };
         let session = Session::new(self.clock, self.progress);
-        let predicted = search_time(as_found, self.plan.threads);
+        let predicted = predicted_search_time(as_found.chunks, self.plan.threads);
         // The result is predicted for in what is left: half of the time of the first state still gives good sizes.
         if session.now()?.saturating_add(predicted).saturating_add(took / 2) > end {
             return Ok(Rechosen::TooLong { predicted_seconds: predicted.as_secs_f64() });
@@ -292,12 +292,9 @@ impl Job<'_> {
     }
 }
 
-/// The predicted elapsed time of `git repack -adF`. Objects, not bytes, decide: each is compared with ten
-/// others. git 2.47 took 200 to 290 microseconds of CPU time for each on public repositories of 49,000 and 171,000
-/// objects.
-fn search_time(state: &DeltaState, threads: usize) -> Duration {
-    const AN_OBJECT: Duration = Duration::from_micros(250);
-    AN_OBJECT.mul_f64(state.chunks as f64 / threads.max(1) as f64)
+/// The predicted elapsed time of `git repack -adF` on this many objects.
+pub(crate) fn predicted_search_time(objects: u64, threads: usize) -> Duration {
+    Duration::from_secs_f64(predicted_search_seconds(objects) / threads.max(1) as f64)
 }
 
 /// Whether the dictionaries for `made` serve `spec` as well.

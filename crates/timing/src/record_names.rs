@@ -52,6 +52,7 @@ pub(crate) fn variant_of(
         checksum: matches!(source, Repository::Hg(_)) || spec.checksum(),
         deltas,
         layout: chosen_layout(layout),
+        readers: Some(readers_of(source, spec, layout.store)),
         ..variant_as_found()
     }
 }
@@ -69,5 +70,6 @@ pub(crate) fn variant_as_found() -> Variant {
         delta_cache: None,
         client: None,
         layout: None,
+        readers: None,
     }
 }

@@ -8,7 +8,11 @@ use repackbench_codec::{CodecSpec, DecoderChoice, DecoderChoices};
 use repackbench_reader::Repository;
 use repackbench_records::Record;
 use repackbench_report::sections;
-use repackbench_timing::{bench::BenchPlan, record_names::vcs_of};
+use repackbench_timing::{
+    bench::{BenchPlan, Blocks},
+    record_names::vcs_of,
+};
+use repackbench_writer::Layout;
 
 use crate::{
     failure::{Failure, print_note},
@@ -22,6 +26,9 @@ use crate::{
     },
     repository::print_orders_without_effect,
 };
+
+/// Which part of the time a search for deltas may take that nobody asked for.
+const SEARCH_SHARE: u32 = 3;
 
 /// Replay workloads under several codecs and compare them
 ///
@@ -103,9 +110,14 @@ pub(crate) struct BenchArguments {
 
     /// Show each codec with the deltas of the source, and with new ones.
     ///
-    /// git (repack -adF) or hg (under the codec) finds them in a new search.
+    /// git (repack -adF) or hg (under the codec) finds them in a new search. With git this is the default where the search
+    /// is predicted to take at most a third of the time (--time).
     #[arg(long, help_heading = WHAT)]
     rechosen: bool,
+
+    /// Do not search for deltas anew.
+    #[arg(long, help_heading = WHAT, conflicts_with = "rechosen")]
+    as_found: bool,
 
     #[command(flatten)]
     programs: ProgramArguments,
@@ -130,21 +142,31 @@ impl BenchArguments {
     }
 
     fn plan(&self, source: &Repository) -> Result<BenchPlan, Failure> {
+        let (workloads, stock) = self.client.plans(&self.workloads, vcs_of(source), &self.programs)?;
+        let session = self.session.plan(source, &self.baseline)?;
+        let layouts = self.layouts.layouts();
+        let longest_search = session.time.map(|time| time / SEARCH_SHARE).filter(|_| !self.rechosen);
+        let is_tried = matches!(source, Repository::Git(_))
+            && source.recorded_spec().is_none()
+            && !(self.as_found || self.self_test || session.is_cold)
+            && (layouts.iter().all(Layout::is_default) && self.decoders.is_empty())
+            && matches!(session.blocks, Blocks::UntilPrecise { .. });
         let recomputer = match self.rechosen {
             true => Some(self.programs.recomputer(source)?),
-            false => None,
+            // Without git there is one answer less.
+            false => longest_search.filter(|_| is_tried).and_then(|_| self.programs.recomputer(source).ok()),
         };
-        let (workloads, stock) = self.client.plans(&self.workloads, vcs_of(source), &self.programs)?;
         Ok(BenchPlan {
             recomputer,
+            longest_search,
             workloads,
             stock,
             codecs: self.codecs.specs()?,
-            layouts: self.layouts.layouts(),
+            layouts,
             decoders: self.decoders(),
             devices: self.devices.devices(),
             is_self_test: self.self_test,
-            ..self.session.plan(source, &self.baseline)?
+            ..session
         })
     }
 }

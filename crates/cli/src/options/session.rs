@@ -64,6 +64,7 @@ impl SessionArguments {
             baseline: baseline.clone(),
             layouts: Vec::new(),
             recomputer: None,
+            longest_search: None,
             decoders: Vec::new(),
             workloads: Vec::new(),
             stock: None,

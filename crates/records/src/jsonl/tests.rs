@@ -45,6 +45,7 @@ fn record(block: u32) -> Record {
             delta_cache: None,
             client: None,
             layout: None,
+            readers: None,
         },
         decoder: "zlib 1.3.1".into(),
         workload: WorkloadLabel {

@@ -63,6 +63,7 @@ fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
         checks: None,
         peak_resident_median: None,
         counts: BTreeMap::new(),
+        conversion: None,
     });
     WorkloadComparison {
         host: Host::default(),

@@ -1,13 +1,9 @@
 //! Sizes and times that were predicted from a sample.
 
-use repackbench_analysis::{
-    Advice, CodecGain, EstimateAnswer, PredictedRatio, SIZE_THRESHOLD, TIME_THRESHOLD, estimate_answer,
-};
-use repackbench_records::{
-    DeltaState, Predicted, Readers, Rechosen, RepositoryEstimate, SpecPrediction, Vcs, WorkloadPrediction,
-};
+use repackbench_analysis::{EstimateAdvice, advise_on_estimate};
+use repackbench_records::{DeltaState, Predicted, Rechosen, RepositoryEstimate, Vcs, WorkloadPrediction};
 
-use super::effects::{SizeDifference, change_words, plain_spaces};
+use super::advice;
 use crate::{
     document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
     number::{counted, megabytes, percent, rate, seconds, thousands, three_decimals, time_ratio},
@@ -99,51 +95,30 @@ fn with_error(predicted: &Predicted, of: f64, show: fn(f64) -> String) -> String
 
 /// The answer, in eight lines at most, which fit 80 columns.
 fn answer(estimate: &RepositoryEstimate) -> Vec<String> {
-    let answer = estimate_answer(estimate);
-    let mut lines = vec![deltas_first(estimate)];
-    lines.extend(answer.stock.map(|gain| format!("No new format: {}.", effect(&gain))));
-    lines.extend(answer.best.map(|gain| format!("Best codec: {}.", effect(&gain))));
-    lines.extend(decoding(answer.state));
-    if let Some(best) = answer.best {
-        lines.push(price(best.spec, estimate));
-        lines.push(writing(best.spec, answer.state));
-    }
-    lines.push(verdict(&answer));
-    lines.push(method(estimate, &answer));
+    let found = advise_on_estimate(estimate);
+    let mut lines = vec![deltas(estimate)];
+    lines.extend(advice::gains(&found.advice));
+    lines.extend(decoding(found.state));
+    lines.extend(advice::price(&found.advice, estimate.repository.vcs));
+    lines.extend(advice::writing(&found.advice));
+    lines.push(advice::verdict(&found.advice));
+    lines.push(method(estimate, &found));
     lines
 }
 
 /// What a new search for deltas makes of the repository.
-fn deltas_first(estimate: &RepositoryEstimate) -> String {
+fn deltas(estimate: &RepositoryEstimate) -> String {
     match &estimate.rechosen {
         Rechosen::Searched { seconds: took, state } => {
-            let ratio = state.total_bytes as f64 / estimate.as_found.total_bytes.max(1) as f64;
-            let (found, searched) = (megabytes(estimate.as_found.total_bytes), megabytes(state.total_bytes));
-            let advice = if ratio <= 1.0 - SIZE_THRESHOLD { ": do this first" } else { "" };
-            let change = change_words(ratio);
-            format!(
-                "Deltas: `git repack -adF` makes {searched} of {found} MB in {} ({change}){advice}.",
-                seconds(*took)
-            )
+            let bytes = (estimate.as_found.total_bytes, state.total_bytes);
+            let words = advice::searched_words(bytes, &format!(" in {}", seconds(*took)));
+            format!("Deltas: `git repack -adF` makes {words}.")
         }
         Rechosen::TooLong { predicted_seconds } => {
             format!("Deltas: `git repack -adF` takes about {}; a longer --time tries it.", seconds(*predicted_seconds))
         }
         Rechosen::Left { why } => format!("Deltas: not searched for anew: {}.", plain_text(why)),
     }
-}
-
-/// `balanced: 17.0 % smaller, 38 % less CPU time`. Only what is certain counts as a difference.
-fn effect(gain: &CodecGain<'_>) -> String {
-    let name = plain_text(&gain.spec.spec.typed);
-    let differs = |of: &PredictedRatio| of.is_less() || of.is_more();
-    let size = SizeDifference::of_ratio(gain.size.ratio).filter(|_| differs(&gain.size));
-    let size = size.map_or_else(|| "about the same size".to_owned(), |size| plain_spaces(&size.words()));
-    let time = gain.time.map(|time| match differs(&time) {
-        true => format!(", {} CPU time", change_words(time.ratio)),
-        false => ", about the same CPU time".to_owned(),
-    });
-    format!("{name}: {size}{}", time.unwrap_or_default())
 }
 
 /// The most that any codec can save.
@@ -155,46 +130,15 @@ fn decoding(state: &DeltaState) -> Option<String> {
     Some(format!("Decoding: {range}{} of a replay's CPU time; no codec saves more.", percent(most, 0)))
 }
 
-/// Who cannot read the best codec.
-fn price(spec: &SpecPrediction, estimate: &RepositoryEstimate) -> String {
-    let program = if estimate.repository.vcs == Some(Vcs::Mercurial) { "hg" } else { "git" };
-    match spec.readers {
-        Readers::Stock => format!("Price: none; stock {program} reads it."),
-        Readers::Exec => {
-            format!("Price: {program} reads it only under `exec`; other clients get it encoded again.")
-        }
-        Readers::Repackbench => format!("Price: only repackbench reads it, and no {program}."),
-    }
-}
-
-fn writing(spec: &SpecPrediction, state: &DeltaState) -> String {
-    let encoding = match spec.encode_bytes_per_second {
-        speed if speed > 0.0 => seconds(state.payload_bytes as f64 / speed),
-        _ => "no time".to_owned(),
-    };
-    format!("Writing: {encoding} of CPU time to encode all; `convert --codec zlib:6` leads back.")
-}
-
-fn verdict(answer: &EstimateAnswer<'_>) -> String {
-    let thresholds = format!("{} of size or {} of CPU time", percent(SIZE_THRESHOLD, 0), percent(TIME_THRESHOLD, 0));
-    match (answer.advice, answer.best) {
-        (Advice::Change, Some(best)) => {
-            format!("Verdict: change to {}: it saves {thresholds}, or more.", plain_text(&best.spec.spec.typed))
-        }
-        (Advice::TooSmall, _) => format!("Verdict: too small to matter: no codec saves {thresholds}."),
-        _ => "Verdict: stay: no codec is certain to save more than it costs.".to_owned(),
-    }
-}
-
-fn method(estimate: &RepositoryEstimate, answer: &EstimateAnswer<'_>) -> String {
-    let error = answer.state.specs.iter().map(|spec| spec.total_bytes.relative_error()).fold(0.0, f64::max);
+fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> String {
+    let error = found.state.specs.iter().map(|spec| spec.total_bytes.relative_error()).fold(0.0, f64::max);
     let error = if error > 0.0 { format!("within {}", percent(error, 1)) } else { "exact".to_owned() };
     let missing = match estimate.missing_objects {
         0 => String::new(),
         count => format!(", {} missing", counted(count, "object", "objects")),
     };
-    let measure = answer.best.map(|best| {
-        let spec = plain_text(&best.spec.spec.typed);
+    let measure = found.advice.best.map(|best| {
+        let spec = plain_text(&best.spec.typed);
         format!("; `bench --codec {spec}` measures it")
     });
     let took = seconds(estimate.seconds);
@@ -203,7 +147,9 @@ fn method(estimate: &RepositoryEstimate, answer: &EstimateAnswer<'_>) -> String 
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::{RatioInterval, RepositoryState, SCHEMA_VERSION, SpecText, WorkloadLabel};
+    use repackbench_records::{
+        RatioInterval, Readers, RepositoryState, SCHEMA_VERSION, SpecPrediction, SpecText, WorkloadLabel,
+    };
 
     use super::*;
     use crate::fixtures::plain;
@@ -272,7 +218,7 @@ mod tests {
             "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time.",
             "Decoding: 50 % of a replay's CPU time; no codec saves more.",
             "Price: git reads it only under `exec`; other clients get it encoded again.",
-            "Writing: 400 ms of CPU time to encode all; `convert --codec zlib:6` leads back.",
+            "Writing: 400 ms of CPU time to write all; `convert --codec zlib:6` leads back.",
             "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
             "Predicted in 12.0 s: sizes within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
         ]) {

@@ -13,6 +13,7 @@ use repackbench_writer::{DeltaRecomputer, Layout, StoreKind};
 use crate::{
     BenchError,
     arms::stock::StockPlan,
+    estimate::predicted_search_time,
     session::StopRule,
     trace::Device,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
@@ -69,6 +70,9 @@ pub struct BenchPlan {
     pub layouts: Vec<Layout>,
     /// Who computes the deltas of a second variant of each codec; `None` for the source's deltas only.
     pub recomputer: Option<DeltaRecomputer>,
+    /// How long [`Self::recomputer`] may take, by prediction: if it would take longer, it is left out. `None` for any
+    /// time.
+    pub longest_search: Option<Duration>,
     /// Other implementations that read variants once more: a row for each variant with chunks that they can read.
     pub decoders: Vec<DecoderChoice>,
     /// The jobs that are replayed in-process. Empty if the user's own client does them all.
@@ -155,6 +159,13 @@ impl BenchPlan {
             return refused("a session of cold runs cannot be resumed: its copies are gone".to_owned());
         }
         Ok(())
+    }
+
+    /// The plan for a source of this many objects, without a search for deltas that would take too long.
+    pub(super) fn fitted_to(&self, objects: u64) -> BenchPlan {
+        let takes = predicted_search_time(objects, self.threads);
+        let fits = self.longest_search.is_none_or(|longest| takes <= longest);
+        BenchPlan { recomputer: self.recomputer.clone().filter(|_| fits), ..self.clone() }
     }
 
     /// The number of variants that are made or taken from the cache.

@@ -1,0 +1,169 @@
+//! Advice from measurements.
+
+use repackbench_records::{DeltaOrigin, RatioEstimate, Role, Variant, VariantComparison, WorkloadComparison};
+
+use super::{Advice, BoundedRatio, CodecGain};
+use crate::{Outcome, outcomes};
+
+/// What follows from the workloads of one repository.
+#[derive(Debug, Clone, Copy)]
+pub struct BenchAdvice<'a> {
+    /// The baseline.
+    pub baseline: &'a VariantComparison,
+    /// The baseline with deltas that were searched for anew, if it was measured. Then codecs are compared with it.
+    pub searched: Option<&'a VariantComparison>,
+    /// What to do.
+    pub advice: Advice<'a>,
+}
+
+/// What follows from `comparisons`, which are of one repository and client. `None` without a candidate.
+pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<BenchAdvice<'a>> {
+    let baseline = comparisons.iter().find_map(|comparison| comparison.baseline())?;
+    let outcomes = outcomes(comparisons);
+    let candidates = || outcomes.iter().filter(|outcome| outcome.is_headline);
+    let is_searched_baseline = |outcome: &&Outcome<'_>| {
+        is_plain(outcome.variant, DeltaOrigin::Recomputed) && outcome.variant.spec == baseline.variant.spec
+    };
+    let searched = candidates().find(is_searched_baseline);
+    let deltas = if searched.is_some() { DeltaOrigin::Recomputed } else { DeltaOrigin::Kept };
+    let others = candidates().filter(|outcome| {
+        is_plain(outcome.variant, deltas) && searched.is_none_or(|searched| searched.variant != outcome.variant)
+    });
+    let gains: Vec<CodecGain<'a>> =
+        others.filter_map(|outcome| gain(outcome, baseline, searched, comparisons)).collect();
+    let has_candidates = !gains.is_empty() || searched.is_some();
+    let searched = searched.and_then(|searched| searched.rows.iter().copied().flatten().next());
+    has_candidates.then(|| BenchAdvice { baseline, searched, advice: Advice::of(&gains) })
+}
+
+/// Whether the variant differs from the baseline at most in its codec and in having these deltas.
+fn is_plain(variant: &Variant, deltas: DeltaOrigin) -> bool {
+    variant.role == Role::Candidate
+        && variant.deltas == deltas
+        && variant.layout.is_none()
+        && variant.decoder.is_none()
+        && variant.self_test_name.is_none()
+}
+
+/// The gain of a variant against the baseline, or against the baseline with searched deltas.
+fn gain<'a>(
+    outcome: &Outcome<'a>,
+    baseline: &VariantComparison,
+    searched: Option<&Outcome<'_>>,
+    comparisons: &[&WorkloadComparison],
+) -> Option<CodecGain<'a>> {
+    let first = outcome.rows.iter().copied().flatten().next()?;
+    let reference = searched.and_then(|searched| searched.rows.iter().copied().flatten().next()).unwrap_or(baseline);
+    let times = |ratio_of: fn(&WorkloadComparison, &VariantComparison) -> Option<BoundedRatio>| {
+        let of_workload = |(at, comparison): (usize, &&WorkloadComparison)| {
+            let row = |outcome: &Outcome<'_>| ratio_of(comparison, outcome.rows.get(at).copied().flatten()?);
+            Some(match searched {
+                Some(searched) => row(outcome)?.beside(row(searched)?),
+                None => row(outcome)?,
+            })
+        };
+        let ratios: Vec<BoundedRatio> = comparisons.iter().enumerate().filter_map(of_workload).collect();
+        BoundedRatio::mean(&ratios)
+    };
+    Some(CodecGain {
+        spec: first.variant.spec.as_ref()?,
+        readers: first.variant.readers,
+        size: BoundedRatio::exact(first.size.total_bytes as f64 / reference.size.total_bytes.max(1) as f64),
+        cpu: times(cpu),
+        elapsed: times(elapsed),
+        writing_seconds: first.conversion.map(|cost| cost.cpu_ns as f64 / 1e9),
+    })
+}
+
+/// The ratio of CPU times, with an interval that the noise floor widens. `None` where elapsed time is compared.
+fn cpu(comparison: &WorkloadComparison, row: &VariantComparison) -> Option<BoundedRatio> {
+    let is_cpu = comparison.compared_time != repackbench_records::ComparedTime::Wall;
+    let floor = comparison.noise_floor.unwrap_or_default();
+    row.ratio.filter(|_| is_cpu).map(|ratio| bounded(&ratio, floor))
+}
+
+/// The same for elapsed time.
+fn elapsed(comparison: &WorkloadComparison, row: &VariantComparison) -> Option<BoundedRatio> {
+    match (comparison.compared_time, row.elapsed) {
+        (repackbench_records::ComparedTime::Wall, _) => {
+            row.ratio.map(|ratio| bounded(&ratio, comparison.noise_floor.unwrap_or_default()))
+        }
+        (_, elapsed) => {
+            let noise = comparison.elapsed_noise.and_then(|noise| noise.interval);
+            elapsed.map(|elapsed| bounded(&elapsed.ratio, noise.as_ref().map_or(0.0, crate::noise_floor)))
+        }
+    }
+}
+
+/// A ratio without an interval may be anything.
+fn bounded(estimate: &RatioEstimate, floor: f64) -> BoundedRatio {
+    let (low, high) = estimate.interval.map_or((0.0, f64::INFINITY), |interval| (interval.low, interval.high));
+    BoundedRatio { ratio: estimate.ratio, low: low / (1.0 + floor), high: high * (1.0 + floor) }
+}
+
+impl BoundedRatio {
+    /// The ratio of two ratios to one reference. Its interval is as wide as both together.
+    fn beside(self, other: BoundedRatio) -> BoundedRatio {
+        BoundedRatio { ratio: self.ratio / other.ratio, low: self.low / other.high, high: self.high / other.low }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::{
+        Readers,
+        fixtures::{comparison, estimate, row},
+    };
+
+    use super::*;
+    use crate::advice::CodecVerdict;
+
+    fn candidate(spec: &str, ratio: f64, bytes: u64, deltas: DeltaOrigin, readers: Readers) -> VariantComparison {
+        let mut row = row(Role::Candidate, spec, 100, Some(estimate(ratio, ratio - 0.005, ratio + 0.005)), bytes);
+        row.variant.deltas = deltas;
+        row.variant.readers = Some(readers);
+        row
+    }
+
+    fn workload(candidates: Vec<VariantComparison>) -> WorkloadComparison {
+        let rows = std::iter::once(row(Role::Baseline, "zlib:6", 100, None, 1000)).chain(candidates).collect();
+        comparison("traverse", rows, Some(estimate(1.0, 0.995, 1.005)))
+    }
+
+    #[test]
+    fn codecs_are_compared_under_the_deltas_that_were_searched_for() {
+        let anew = DeltaOrigin::Recomputed;
+        let workload = workload(vec![
+            candidate("zstd:9", 0.70, 850, DeltaOrigin::Kept, Readers::Exec),
+            candidate("zlib:6", 0.80, 600, anew, Readers::Stock),
+            candidate("zstd:9", 0.60, 540, anew, Readers::Exec),
+            candidate("libdeflate:6", 0.72, 601, anew, Readers::Stock),
+        ]);
+        let found = advise_on_bench(&[&workload]).unwrap();
+        assert_eq!(found.searched.unwrap().size.total_bytes, 600);
+        let best = found.advice.best.unwrap();
+        assert_eq!((best.spec.typed.as_str(), best.size), ("zstd:9", BoundedRatio::exact(0.9)));
+        let cpu = best.cpu.unwrap();
+        assert!((cpu.ratio - 0.75).abs() < 1e-9 && cpu.low < 0.74 && cpu.high > 0.76, "{cpu:?}");
+        assert_eq!(found.advice.stock.unwrap().spec.typed, "libdeflate:6");
+        assert_eq!(found.advice.verdict, CodecVerdict::Change);
+    }
+
+    #[test]
+    fn differences_within_the_noise_are_none() {
+        let advice = |ratio, bytes| {
+            let workload = workload(vec![candidate("zstd:9", ratio, bytes, DeltaOrigin::Kept, Readers::Exec)]);
+            advise_on_bench(&[&workload]).unwrap().advice.verdict
+        };
+        assert_eq!(advice(0.99, 1000), CodecVerdict::Stay);
+        assert_eq!(advice(0.97, 1000), CodecVerdict::TooSmall);
+        assert_eq!(advice(0.80, 1000), CodecVerdict::Change);
+        assert_eq!(advice(1.0, 940), CodecVerdict::Change);
+        assert_eq!(advice(0.5, 1100), CodecVerdict::Stay);
+    }
+
+    #[test]
+    fn baseline_alone_advises_nothing() {
+        assert!(advise_on_bench(&[&workload(Vec::new())]).is_none());
+    }
+}

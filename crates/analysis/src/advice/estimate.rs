@@ -1,0 +1,145 @@
+//! Advice from predictions.
+
+use repackbench_records::{DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction};
+
+use super::{Advice, BoundedRatio, CodecGain};
+
+/// What follows from an estimate.
+#[derive(Debug, Clone, Copy)]
+pub struct EstimateAdvice<'a> {
+    /// The state that codecs are compared in: after a new search for deltas where there was one.
+    pub state: &'a DeltaState,
+    /// What to do.
+    pub advice: Advice<'a>,
+}
+
+/// What follows from `estimate`.
+pub fn advise_on_estimate(estimate: &RepositoryEstimate) -> EstimateAdvice<'_> {
+    let state = match &estimate.rechosen {
+        Rechosen::Searched { state, .. } => state,
+        _ => &estimate.as_found,
+    };
+    let others = state.specs.iter().enumerate().skip(1);
+    let gains: Vec<CodecGain<'_>> = others.map(|(at, spec)| gain(state, at, spec)).collect();
+    EstimateAdvice { state, advice: Advice::of(&gains) }
+}
+
+/// The gain of the codec at `at` in `state`. Sizes are compared with the repository itself.
+fn gain<'a>(state: &'a DeltaState, at: usize, spec: &'a SpecPrediction) -> CodecGain<'a> {
+    let ratios = state.workloads.iter().filter_map(|workload| workload.ratios.get(at));
+    let ratios: Vec<BoundedRatio> = ratios.map(|ratio| bounded(ratio, 1.0)).collect();
+    let speed = spec.encode_bytes_per_second;
+    CodecGain {
+        spec: &spec.spec,
+        readers: Some(spec.readers),
+        size: bounded(&spec.total_bytes, state.total_bytes.max(1) as f64),
+        cpu: BoundedRatio::mean(&ratios),
+        elapsed: None,
+        writing_seconds: (speed > 0.0).then(|| state.payload_bytes as f64 / speed),
+    }
+}
+
+/// `predicted` as a multiple of `of`.
+fn bounded(predicted: &Predicted, of: f64) -> BoundedRatio {
+    let (low, high) =
+        predicted.interval.map_or((predicted.value, predicted.value), |interval| (interval.low, interval.high));
+    BoundedRatio { ratio: predicted.value / of, low: low / of, high: high / of }
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::{
+        RatioInterval, Readers, RepositoryState, SCHEMA_VERSION, SpecText, WorkloadLabel, WorkloadPrediction,
+    };
+
+    use super::*;
+    use crate::advice::CodecVerdict;
+
+    fn estimate(codecs: &[(&str, f64, f64, bool)]) -> RepositoryEstimate {
+        let spec = |(name, bytes, _, is_read_by_stock): &(&str, f64, f64, bool)| SpecPrediction {
+            spec: SpecText { typed: (*name).to_owned(), canonical: (*name).to_owned() },
+            total_bytes: Predicted::exact(*bytes),
+            dictionary_bytes: 0,
+            sampled_chunks: 1,
+            encode_bytes_per_second: 1.0,
+            decode_bytes_per_second: 1.0,
+            readers: if *is_read_by_stock { Readers::Stock } else { Readers::Exec },
+        };
+        let workload = WorkloadPrediction {
+            workload: WorkloadLabel { name: "traverse".to_owned(), parameters: Default::default() },
+            commits: None,
+            is_cut: false,
+            seconds: 1.0,
+            decode_share: Predicted::exact(0.5),
+            decodes: 1,
+            ratios: codecs.iter().map(|(_, _, time, _)| Predicted::exact(*time)).collect(),
+        };
+        let state = DeltaState {
+            total_bytes: 1000,
+            chunk_bytes: 900,
+            payload_bytes: 2000,
+            chunks: 1,
+            commits: 1,
+            sampled_chunks: 1,
+            specs: codecs.iter().map(spec).collect(),
+            workloads: vec![workload],
+        };
+        RepositoryEstimate {
+            schema: SCHEMA_VERSION,
+            program_version: String::new(),
+            command: None,
+            repository: RepositoryState::default(),
+            seed: 1,
+            seconds: 1.0,
+            missing_objects: 0,
+            as_found: state,
+            rechosen: Rechosen::TooLong { predicted_seconds: 9.0 },
+        }
+    }
+
+    #[test]
+    fn best_codec_has_least_bytes_times_cpu_time() {
+        let estimate = estimate(&[
+            ("zlib:6", 1000.0, 1.0, true),
+            ("libdeflate:9", 980.0, 0.8, true),
+            ("lz4", 1300.0, 0.5, false),
+            ("balanced", 800.0, 0.6, false),
+        ]);
+        let advice = advise_on_estimate(&estimate).advice;
+        assert_eq!(advice.best.unwrap().spec.typed, "balanced");
+        assert_eq!(advice.stock.unwrap().spec.typed, "libdeflate:9");
+        assert_eq!(advice.verdict, CodecVerdict::Change);
+    }
+
+    #[test]
+    fn larger_repository_is_no_gain() {
+        let estimate = estimate(&[("zlib:6", 1000.0, 1.0, true), ("lz4", 1300.0, 0.3, false)]);
+        let advice = advise_on_estimate(&estimate).advice;
+        assert!(advice.best.is_none() && advice.verdict == CodecVerdict::Stay);
+    }
+
+    #[test]
+    fn uncertain_gain_decides_nothing() {
+        let mut estimate = estimate(&[("zlib:6", 1000.0, 1.0, true), ("zstd:3", 930.0, 1.0, false)]);
+        let mut advice = |half_width: f64| {
+            let interval = RatioInterval { low: 930.0 - half_width, high: 930.0 + half_width, coverage: 0.95 };
+            estimate.as_found.specs[1].total_bytes = Predicted { value: 930.0, interval: Some(interval) };
+            advise_on_estimate(&estimate).advice.verdict
+        };
+        assert_eq!(advice(10.0), CodecVerdict::Change);
+        assert_eq!(advice(30.0), CodecVerdict::Open);
+        assert_eq!(advice(80.0), CodecVerdict::Open);
+    }
+
+    #[test]
+    fn small_gains_are_no_reason_to_change() {
+        let advice = |bytes, time| {
+            let estimate = estimate(&[("zlib:6", 1000.0, 1.0, true), ("zstd:3", bytes, time, false)]);
+            advise_on_estimate(&estimate).advice.verdict
+        };
+        assert_eq!(advice(960.0, 0.95), CodecVerdict::TooSmall);
+        assert_eq!(advice(950.0, 1.0), CodecVerdict::Change);
+        assert_eq!(advice(999.0, 0.9), CodecVerdict::Change);
+        assert_eq!(advice(1100.0, 1.0), CodecVerdict::Stay);
+    }
+}
