@@ -22,7 +22,7 @@ impl From<ClientError> for WriterError {
 
 impl GitDeltas for GitProgram {
     fn identity(&self) -> &str {
-        self.version()
+        self.search_identity()
     }
 
     fn recompute(
@@ -34,6 +34,7 @@ impl GitDeltas for GitProgram {
         let threads = threads.to_string();
         let mut command = self.command([("pack.threads", threads.as_str()), ("repack.writeBitmaps", "false")]);
         command.arg("--git-dir").arg(git_dir).args(["repack", "-a", "-d", "-F", "-k", "-q"]);
+        command.args(self.window().map(|window| format!("--window={window}")));
         Ok(run(command, "git repack -adFk", is_cancelled)?)
     }
 }

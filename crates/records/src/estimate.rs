@@ -59,6 +59,9 @@ pub enum Rechosen {
     Searched {
         /// Its elapsed time in seconds.
         seconds: f64,
+        /// The number of objects that git compared each with; `None`, and omitted from JSON, for its default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<u32>,
         /// The repository after it.
         state: Box<DeltaState>,
     },

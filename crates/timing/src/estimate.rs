@@ -70,6 +70,8 @@ pub struct EstimatePlan {
     pub is_exact: bool,
     /// How deltas are searched for anew, or why they are not.
     pub recomputer: Result<DeltaRecomputer, String>,
+    /// The window of git's search, for its predicted time and the record; `None` for git's default.
+    pub window: Option<u32>,
     /// The seed of the sample.
     pub seed: u64,
     /// Threads for encoding, and for the search for deltas.
@@ -277,7 +279,7 @@ impl Job<'_> {
             _ => return left_out("only git searches once for all codecs"),
         };
         let session = Session::new(self.clock, self.progress);
-        let predicted = predicted_search_time(as_found.chunks, self.plan.threads);
+        let predicted = predicted_search_time(as_found.chunks, self.plan.window, self.plan.threads);
         // The result is predicted for in what is left: half of the time of the first state still gives good sizes.
         if session.now()?.saturating_add(predicted).saturating_add(took / 2) > end {
             return Ok(Rechosen::TooLong { predicted_seconds: predicted.as_secs_f64() });
@@ -288,13 +290,14 @@ impl Job<'_> {
         searched.notes.iter().for_each(|note| self.progress.note(note));
         let repository = Repository::open(scratch.path()).map_err(WorkloadError::from)?;
         let (state, _) = self.state(&repository, (session.now()?, end))?;
-        Ok(Rechosen::Searched { seconds: searched.took.as_secs_f64(), state: Box::new(state) })
+        let (seconds, window) = (searched.took.as_secs_f64(), self.plan.window);
+        Ok(Rechosen::Searched { seconds, window, state: Box::new(state) })
     }
 }
 
-/// The predicted elapsed time of `git repack -adF` on this many objects.
-pub(crate) fn predicted_search_time(objects: u64, threads: usize) -> Duration {
-    Duration::from_secs_f64(predicted_search_seconds(objects) / threads.max(1) as f64)
+/// The predicted elapsed time of `git repack -adF` on this many objects, with `--window` if there is one.
+pub(crate) fn predicted_search_time(objects: u64, window: Option<u32>, threads: usize) -> Duration {
+    Duration::from_secs_f64(predicted_search_seconds(objects, window) / threads.max(1) as f64)
 }
 
 /// Whether the dictionaries for `made` serve `spec` as well.

@@ -19,7 +19,7 @@ use crate::{
     failure::{FAILED, Failure, USAGE},
     options::{
         CodecsArguments, Effort, HOW_LONG, MemoryArguments, ProgramArguments, RangeArguments, RecordArguments,
-        SeedArgument, TimeLimit, WHAT, located,
+        SeedArgument, TimeLimit, WHAT, WindowArgument, located,
     },
     output::{
         command_line,
@@ -86,6 +86,9 @@ pub(crate) struct EstimateArguments {
     #[arg(long, help_heading = WHAT)]
     as_found: bool,
 
+    #[command(flatten)]
+    window: WindowArgument,
+
     /// Time for everything, such as 20s or 5m.
     ///
     /// What would take longer is cut or left out, and the output says so.
@@ -149,6 +152,7 @@ impl EstimateArguments {
             time: self.time.0.unwrap_or(NO_LIMIT),
             is_exact: self.exact,
             recomputer: self.recomputer(source),
+            window: self.window.window,
             seed: self.seed.given_or(None),
             threads: self.effort.threads(),
             command: command_line(),
@@ -159,7 +163,10 @@ impl EstimateArguments {
     fn recomputer(&self, source: &Repository) -> Result<DeltaRecomputer, String> {
         match source {
             _ if self.as_found => Err("it was not asked for".to_owned()),
-            Repository::Git(_) => self.programs.recomputer(source).map_err(|error| error.to_string()),
+            Repository::Git(_) => match self.programs.git() {
+                Ok(git) => Ok(DeltaRecomputer::git(self.window.applied_to(git))),
+                Err(error) => Err(error.to_string()),
+            },
             Repository::Hg(_) => Err("hg searches again for each codec: bench --rechosen measures that".to_owned()),
         }
     }

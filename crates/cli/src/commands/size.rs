@@ -1,23 +1,30 @@
 //! `repackbench size`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{num::NonZero, path::PathBuf, process::ExitCode};
 
 use clap::Args;
-use repackbench_analysis::Results;
-use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine};
+use repackbench_analysis::{Results, predicted_search_seconds};
+use repackbench_client::GitProgram;
+use repackbench_reader::{Repository, git::GitRepository};
+use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, SizeRecord};
 use repackbench_report::{articles_text, sections};
 use repackbench_timing::sizes::measure;
+use repackbench_writer::{JobControl, Progress, cache::Cache, git::recompute::search_anew};
 
 use crate::{
-    failure::Failure,
-    options::{Completeness, MemoryArguments, QuietArgument, RecordArguments, located},
+    failure::{Failure, print_note},
+    options::{Completeness, EXPERT, MemoryArguments, QuietArgument, RecordArguments, WHAT, WindowArgument, located},
     output::{
         command_line,
         record_file::RecordFile,
         result_output::{OutputArguments, ResultOutput},
     },
+    progress::Bar,
     repository::{name_of, open_whole, print_notes},
 };
+
+/// CPU seconds of a search that is not worth a note, as the repository is small.
+const SHORT_SEARCH: f64 = 1.0;
 
 /// Show where the bytes of repositories go, and compare them.
 ///
@@ -31,6 +38,19 @@ pub(crate) struct SizeArguments {
     /// Repositories; ratios are to the first one.
     #[arg(required = true, value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
+
+    /// Show each Git repository with deltas that git searches for anew (repack -adF), too.
+    ///
+    /// In a copy, which is thrown away. A variant is searched as zlib:6.
+    #[arg(long, help_heading = WHAT)]
+    rechosen: bool,
+
+    #[command(flatten)]
+    window: WindowArgument,
+
+    /// git program, for --rechosen.
+    #[arg(long, value_name = "PROGRAM", default_value = "git", help_heading = EXPERT)]
+    git: PathBuf,
 
     #[command(flatten)]
     pub(crate) completeness: Completeness,
@@ -48,6 +68,34 @@ pub(crate) struct SizeArguments {
     quiet: QuietArgument,
 }
 
+impl SizeArguments {
+    /// The size of `repository`, which is called `name`, with deltas that git searched for anew.
+    fn searched(&self, repository: &GitRepository, name: &str) -> Result<SizeRecord, Failure> {
+        let git = self.window.applied_to(GitProgram::new(&self.git)?);
+        let (bar, threads) = (Bar::new(self.quiet.quiet), std::thread::available_parallelism().map_or(1, NonZero::get));
+        let scratch = Cache::open(None)?.scratch()?;
+        let control = JobControl { threads, progress: &bar };
+        let searched = search_anew(repository, scratch.path(), &git, control)?;
+        bar.finish();
+        if !self.quiet.quiet {
+            searched.notes.iter().for_each(print_note);
+        }
+        let window = self.window.window.map(|window| format!(" with window {window}")).unwrap_or_default();
+        Ok(measure(&Repository::open(scratch.path())?, &format!("{name}, rechosen{window}"))?)
+    }
+
+    /// Says what a search for deltas would take.
+    fn note_search(&self, size: &SizeRecord) {
+        let seconds = predicted_search_seconds(size.objects.sum().entries, None);
+        if !self.quiet.quiet && seconds >= SHORT_SEARCH {
+            let name = &size.label;
+            print_note(format!(
+                "{name}: --rechosen shows it after git repack -adF, which takes about {seconds:.0} s of CPU time"
+            ));
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
     arguments.records.check(false)?;
     arguments.memory.ceiling(1).set();
@@ -57,14 +105,25 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
     for path in &arguments.repositories {
         let repository = open_whole(path, arguments.completeness.allow_missing, arguments.quiet.quiet)?;
         print_notes(&repository, arguments.quiet.quiet);
-        let line = SizeLine {
-            schema: SCHEMA_VERSION,
-            program_version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: command_line(),
-            size: measure(&repository, &name_of(path))?,
+        let size = measure(&repository, &name_of(path))?;
+        let searched = match &repository {
+            Repository::Git(repository) if arguments.rechosen => Some(arguments.searched(repository, &size.label)?),
+            Repository::Git(_) => {
+                arguments.note_search(&size);
+                None
+            }
+            Repository::Hg(_) => None,
         };
-        json.append(&ResultLine::Size(Box::new(line.clone())))?;
-        results.sizes.push(line);
+        for size in std::iter::once(size).chain(searched) {
+            let line = SizeLine {
+                schema: SCHEMA_VERSION,
+                program_version: env!("CARGO_PKG_VERSION").to_owned(),
+                command: command_line(),
+                size,
+            };
+            json.append(&ResultLine::Size(Box::new(line.clone())))?;
+            results.sizes.push(line);
+        }
     }
     let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
     let text = articles_text(&[sections::sizes(&sizes)], output.style());

@@ -40,7 +40,7 @@ pub(crate) use self::{
     layout::{LayoutArguments, LayoutAxes, Written},
     measure::MeasureArguments,
     pace::{MinRunTimeArgument, PaceArguments, Percent, SeedArgument, TimeLimit},
-    programs::{ProgramArguments, meter},
+    programs::{ProgramArguments, WindowArgument, meter},
     records::{RecordArguments, RecordWriter, refuse_existing},
     repository_path::{enclosing_repository, located},
     session::SessionArguments,

@@ -44,6 +44,26 @@ impl ProgramArguments {
     }
 }
 
+/// How hard git searches for deltas.
+#[derive(Debug, Args)]
+pub(crate) struct WindowArgument {
+    /// Let git compare each object with N others when it searches for deltas [default: 10].
+    ///
+    /// As in git repack --window; git gc --aggressive has 250.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = super::WHAT)]
+    pub(crate) window: Option<u32>,
+}
+
+impl WindowArgument {
+    /// `git` with this window.
+    pub(crate) fn applied_to(&self, git: GitProgram) -> GitProgram {
+        match self.window {
+            Some(window) => git.with_window(window),
+            None => git,
+        }
+    }
+}
+
 /// The program that runs `peak-memory`, which is this one.
 pub(crate) fn meter() -> Option<PathBuf> {
     env::current_exe().ok().filter(|program| program.is_file())

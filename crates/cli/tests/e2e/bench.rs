@@ -217,6 +217,26 @@ fn kept_and_rechosen_deltas_share_a_table() {
 }
 
 #[test]
+fn short_search_for_deltas_is_made_unasked() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let rows = |options: &[&str]| {
+        let options = [&["--codec", "zstd:3", "--workload", "traverse", "--max-blocks", "1"], options].concat();
+        let (table, records) = measured(&scratch, &repo, &options);
+        let names = records.iter().map(|record| record["variant"]["deltas"].as_str().expect("an origin").to_owned());
+        (table, names.collect::<BTreeSet<_>>().len())
+    };
+    let (table, origins) = rows(&[]);
+    assert_eq!(origins, 2);
+    assert_contains(&table, &["zstd:3, rechosen", "\nDeltas: `git repack -adF` makes ", "\nMeasured in 1 block"]);
+    let (table, origins) = rows(&["--as-found"]);
+    assert_eq!(origins, 1);
+    assert_contains(&table, &["; --rechosen tries it.\n"]);
+    let (_, origins) = rows(&["--time", "1ms"]);
+    assert_eq!(origins, 1, "the search takes longer than the time");
+}
+
+#[test]
 fn floor_has_its_own_row() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let options = words("--blocks 1 --codec lz4 --workload traverse --workload floor:traverse");

@@ -186,3 +186,25 @@ fn counts_dictionaries_and_bases_separately_and_once() {
     let table = program::run(command().arg("size").arg(&variant)).exits(exit::OK).text();
     assert!(table.contains("\ndictionaries "), "{table}");
 }
+
+#[test]
+fn deltas_that_git_searched_for_anew_are_a_second_size() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let before = snapshot::content(&repo);
+    let file = scratch.join("sizes.jsonl");
+    let sizes = |options: &[&str]| {
+        let mut command = program::cached(&scratch);
+        command.args(["size", "--quiet", "--force", "--rechosen"]).args(options).args(["--json"]).args([&file, &repo]);
+        program::run(&mut command).exits(exit::OK);
+        let records = records::read(&file);
+        records.iter().map(|record| record["size"].clone()).collect::<Vec<_>>()
+    };
+    let found = sizes(&[]);
+    let label = |of: usize| found[of]["label"].as_str().expect("a name").to_owned();
+    assert_eq!((found.len(), label(1)), (2, format!("{}, rechosen", label(0))));
+    assert!(number(&found[1]["total_bytes"]) < number(&found[0]["total_bytes"]), "{found:?}");
+    let wide = sizes(&["--window", "250"]);
+    assert!(wide[1]["label"].as_str().expect("a name").ends_with(", rechosen with window 250"), "{wide:?}");
+    assert_eq!(snapshot::content(&repo), before, "the source");
+}

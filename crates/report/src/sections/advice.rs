@@ -34,7 +34,7 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Strin
             Some(format!("Deltas: {program} makes {}.", searched_words(bytes, "")))
         }
         (None, Some(objects)) if is_git => {
-            let takes = seconds(predicted_search_seconds(objects));
+            let takes = seconds(predicted_search_seconds(objects, None));
             Some(format!("Deltas: `git repack -adF` takes about {takes} of CPU time; --rechosen tries it."))
         }
         _ => None,

@@ -109,10 +109,11 @@ fn answer(estimate: &RepositoryEstimate) -> Vec<String> {
 /// What a new search for deltas makes of the repository.
 fn deltas(estimate: &RepositoryEstimate) -> String {
     match &estimate.rechosen {
-        Rechosen::Searched { seconds: took, state } => {
+        Rechosen::Searched { seconds: took, window, state } => {
             let bytes = (estimate.as_found.total_bytes, state.total_bytes);
             let words = advice::searched_words(bytes, &format!(" in {}", seconds(*took)));
-            format!("Deltas: `git repack -adF` makes {words}.")
+            let window = window.map(|window| format!(" --window={window}")).unwrap_or_default();
+            format!("Deltas: `git repack -adF{window}` makes {words}.")
         }
         Rechosen::TooLong { predicted_seconds } => {
             format!("Deltas: `git repack -adF` takes about {}; a longer --time tries it.", seconds(*predicted_seconds))
@@ -230,7 +231,11 @@ mod tests {
     #[test]
     fn searched_deltas_are_an_article_of_their_own() {
         let searched = DeltaState { total_bytes: 7_000_000, ..state() };
-        let text = plain(&estimates(&[estimate(Rechosen::Searched { seconds: 3.0, state: Box::new(searched) })]));
+        let text = plain(&estimates(&[estimate(Rechosen::Searched {
+            seconds: 3.0,
+            window: None,
+            state: Box::new(searched),
+        })]));
         assert!(text.contains("makes 7.00 of 10.0 MB in 3.00 s (30 % less): do this first."), "{text}");
         assert!(text.contains("repo with deltas that git searched for anew, 9,000 objects, 7.00 MB"), "{text}");
     }

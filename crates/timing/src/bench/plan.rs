@@ -163,7 +163,7 @@ impl BenchPlan {
 
     /// The plan for a source of this many objects, without a search for deltas that would take too long.
     pub(super) fn fitted_to(&self, objects: u64) -> BenchPlan {
-        let takes = predicted_search_time(objects, self.threads);
+        let takes = predicted_search_time(objects, None, self.threads);
         let fits = self.longest_search.is_none_or(|longest| takes <= longest);
         BenchPlan { recomputer: self.recomputer.clone().filter(|_| fits), ..self.clone() }
     }

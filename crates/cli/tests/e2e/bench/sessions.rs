@@ -29,7 +29,8 @@ fn order(records: &[Value]) -> Vec<(u64, u64, u64)> {
 fn ends_when_precise_and_gives_verdicts() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("records.jsonl");
-    let options = ["--codec", "store", "--precision", "100%", "--max-blocks", "30", "--details", "--json", text(&file)];
+    let options = words("--as-found --codec store --precision 100% --max-blocks 30 --details --json");
+    let options = [&options[..], &[text(&file)]].concat();
     let table = run(&scratch, &repo, &options).exits(exit::OK).text();
     let blocks = order(&records::read(&file)).last().expect("a run").0 + 1;
     // Two ratios, as found and store: a difference needs at least seven blocks. On a busy machine even a precision of
@@ -44,7 +45,7 @@ fn ends_when_precise_and_gives_verdicts() {
         "{table}"
     );
 
-    let short = ["--codec", "store", "--time", "100ms", "--min-blocks", "9000", "--max-blocks", "50000"];
+    let short = ["--as-found", "--codec", "store", "--time", "100ms", "--min-blocks", "9000", "--max-blocks", "50000"];
     run(&scratch, &repo, &[&short[..], &["--json", text(&file), "--force"]].concat()).exits(exit::OK);
     let records = records::read(&file);
     assert!(!records.is_empty() && records.len() < 4 * 9000, "the time was up, not the blocks");
@@ -305,7 +306,7 @@ fn interrupt_ends_the_making_of_a_variant() {
     git::output(&work, ["add", "large"]);
     git::output(&work, ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "large"]);
     let mut bench = cached(&scratch);
-    bench.args(words("bench --codec brotli:11 --baseline store --workload traverse")).arg(&work);
+    bench.args(words("bench --as-found --codec brotli:11 --baseline store --workload traverse")).arg(&work);
     let mut running = bench.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
     // Files come and go meanwhile, which find reports as an error.
     let names = || {
