@@ -419,6 +419,7 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
         size: last.size.clone(),
         reads: most_modelled(runs).cloned(),
         conversion: last.conversion,
+        decode_share: last.decode_share,
     })
 }
 

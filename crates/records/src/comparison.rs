@@ -118,6 +118,9 @@ pub struct VariantComparison {
     pub size: SizeRecord,
     /// What the workload reads from the variant's files; `None` without an access trace.
     pub reads: Option<TracedReads>,
+    /// [`decode_share`](crate::Record::decode_share) of its runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decode_share: Option<f64>,
     /// What the conversion cost; `None` for the repository as found, and if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversion: Option<ConversionCost>,

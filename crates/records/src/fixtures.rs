@@ -52,6 +52,7 @@ pub fn record(workload: &str, role: Role, row: u32, block: u32, user_ns: u64) ->
         digest: ContentDigest { algorithm: "none".into(), hex: String::new() },
         size: SizeRecord { total_bytes: u64::from(row), ..SizeRecord::default() },
         conversion: None,
+        decode_share: None,
         command: None,
         reads: None,
     }
@@ -85,6 +86,7 @@ pub fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, by
         size: SizeRecord { total_bytes: bytes, ..SizeRecord::default() },
         reads: None,
         conversion: None,
+        decode_share: None,
     }
 }
 

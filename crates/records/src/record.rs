@@ -20,7 +20,7 @@ pub const SCHEMA_VERSION: u32 = 3;
 pub const OLDEST_SCHEMA_VERSION: u32 = 1;
 
 /// One run of one workload on one variant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// The schema version; [`SCHEMA_VERSION`] for new records.
     pub schema: u32,
@@ -79,6 +79,10 @@ pub struct Record {
     /// The command that measured, quoted for a shell. Omitted from JSON if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The share of the CPU time that decoding takes, measured by replays with every payload remembered. Only the baseline
+    /// in sessions that are fitted to a time has one. Omitted from JSON if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decode_share: Option<f64>,
     /// What the workload reads from the variant's files. `None`, and omitted from JSON, without an access trace and in
     /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]

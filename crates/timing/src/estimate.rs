@@ -137,7 +137,10 @@ impl Job<'_> {
         cache: &Cache,
         (began, end): (Duration, Duration),
     ) -> Result<(DeltaState, u64, Rechosen), BenchError> {
-        let (as_found, missing_objects) = self.state(source, (began, end))?;
+        // Without a second state the first has its time too.
+        let whole = end.saturating_sub(began);
+        let own = if self.plan.recomputer.is_ok() { whole } else { whole.saturating_mul(2) };
+        let (as_found, missing_objects) = self.state(source, (began, began.saturating_add(own)))?;
         let took = Session::new(self.clock, self.progress).now()?.saturating_sub(began);
         let rechosen = self.rechosen(source, &as_found, cache, (took, end))?;
         Ok((as_found, missing_objects, rechosen))
@@ -343,23 +346,23 @@ fn workload_prediction(share: WorkloadShare, costs: &DecodeCosts, codecs: usize)
         codec => cost_ratio(&CostRatio {
             members: &costs.members(codec, 0),
             decoded_x: &share.decoded,
-            share: share.share,
-            share_error: share.share_error,
+            share: share.decoding.share,
+            share_error: share.decoding.error,
         }),
     };
     let ratios = (0..codecs).map(ratio).collect();
-    let half_width = 2.0 * share.share_error;
+    let half_width = 2.0 * share.decoding.error;
     let interval = repackbench_records::RatioInterval {
-        low: (share.share - half_width).max(0.0),
-        high: (share.share + half_width).min(1.0),
+        low: (share.decoding.share - half_width).max(0.0),
+        high: (share.decoding.share + half_width).min(1.0),
         coverage: repackbench_analysis::COVERAGE,
     };
     WorkloadPrediction {
         workload: share.label,
         commits: share.commits,
         is_cut: share.is_cut,
-        seconds: share.seconds,
-        decode_share: Predicted { value: share.share, interval: Some(interval) },
+        seconds: share.decoding.seconds,
+        decode_share: Predicted { value: share.decoding.share, interval: Some(interval) },
         decodes: share.decodes,
         ratios,
     }

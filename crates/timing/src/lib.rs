@@ -16,6 +16,7 @@
 pub mod arms;
 pub mod bench;
 pub mod clock;
+mod decode_share;
 mod error;
 pub mod estimate;
 pub mod explain;

@@ -71,7 +71,11 @@ fn gain<'a>(
         size: BoundedRatio::exact(first.size.total_bytes as f64 / reference.size.total_bytes.max(1) as f64),
         cpu: times(cpu),
         elapsed: times(elapsed),
-        writing_seconds: first.conversion.map(|cost| cost.cpu_ns as f64 / 1e9),
+        // A conversion after a search includes what the baseline's did.
+        writing_seconds: first.conversion.map(|cost| {
+            let before = searched.and(reference.conversion).map_or(0, |cost| cost.cpu_ns);
+            cost.cpu_ns.saturating_sub(before) as f64 / 1e9
+        }),
     })
 }
 

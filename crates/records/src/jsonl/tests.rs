@@ -66,6 +66,7 @@ fn record(block: u32) -> Record {
         digest: ContentDigest { algorithm: "sha256".into(), hex: "00ff".into() },
         size,
         conversion: Some(ConversionCost { cpu_ns: 17, wall_ns: 9 }),
+        decode_share: None,
         command: Some("repackbench bench 'a b'".into()),
         reads: None,
     }

@@ -64,6 +64,7 @@ fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
         peak_resident_median: None,
         counts: BTreeMap::new(),
         conversion: None,
+        decode_share: None,
     });
     WorkloadComparison {
         host: Host::default(),
@@ -121,6 +122,7 @@ fn runs(names: &Names<'_>, comparison: &WorkloadComparison, blocks: u32) -> Vec<
         size: size("x", 1),
         reads: None,
         conversion: (variant.role == Role::Candidate).then_some(ConversionCost { cpu_ns: 9_000_000_000, wall_ns: 1 }),
+        decode_share: None,
         command: None,
     };
     let blocks =

@@ -17,6 +17,8 @@ pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     let Some(found) = advise_on_bench(comparisons) else { return Vec::new() };
     let mut lines: Vec<String> = deltas(repository, &found).into_iter().collect();
     lines.extend(gains(&found.advice));
+    let baselines = comparisons.iter().filter_map(|comparison| comparison.baseline());
+    lines.extend(decoding(baselines.filter_map(|baseline| baseline.decode_share)));
     lines.extend(price(&found.advice, repository.vcs));
     lines.extend(writing(&found.advice));
     lines.push(verdict(&found.advice));
@@ -72,6 +74,14 @@ fn effect(gain: &CodecGain<'_>) -> String {
         }
     };
     format!("{}: {size}{times}", plain_text(&gain.spec.typed))
+}
+
+/// The most that any codec can save, by the shares of decoding in the workloads.
+pub(super) fn decoding(shares: impl Iterator<Item = f64> + Clone) -> Option<String> {
+    let least = shares.clone().reduce(f64::min)?;
+    let most = shares.reduce(f64::max)?;
+    let range = if percent(least, 0) == percent(most, 0) { String::new() } else { format!("{:.0} to ", 100.0 * least) };
+    Some(format!("Decoding: {range}{} of a replay's CPU time; no codec saves more.", percent(most, 0)))
 }
 
 /// Who cannot read the best codec.

@@ -98,7 +98,7 @@ fn answer(estimate: &RepositoryEstimate) -> Vec<String> {
     let found = advise_on_estimate(estimate);
     let mut lines = vec![deltas(estimate)];
     lines.extend(advice::gains(&found.advice));
-    lines.extend(decoding(found.state));
+    lines.extend(advice::decoding(found.state.workloads.iter().map(|workload| workload.decode_share.value)));
     lines.extend(advice::price(&found.advice, estimate.repository.vcs));
     lines.extend(advice::writing(&found.advice));
     lines.push(advice::verdict(&found.advice));
@@ -120,15 +120,6 @@ fn deltas(estimate: &RepositoryEstimate) -> String {
         }
         Rechosen::Left { why } => format!("Deltas: not searched for anew: {}.", plain_text(why)),
     }
-}
-
-/// The most that any codec can save.
-fn decoding(state: &DeltaState) -> Option<String> {
-    let shares = state.workloads.iter().map(|workload| workload.decode_share.value);
-    let least = shares.clone().reduce(f64::min)?;
-    let most = shares.reduce(f64::max)?;
-    let range = if state.workloads.len() > 1 { format!("{:.0} to ", 100.0 * least) } else { String::new() };
-    Some(format!("Decoding: {range}{} of a replay's CPU time; no codec saves more.", percent(most, 0)))
 }
 
 fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> String {

@@ -1,5 +1,6 @@
 //! The untimed pass: each job runs once on every row, and what the rows see has to be the same.
 
+use repackbench_codec::DecodeMemo;
 use repackbench_reader::Repository;
 use repackbench_records::{ContentDigest, TracedReads, WorkloadLabel};
 
@@ -10,9 +11,14 @@ use super::{
 };
 use crate::{
     BenchError,
-    arms::stock::{Caches, StockError, StockJob, StockOutput, output_of},
+    arms::{
+        replay,
+        stock::{Caches, StockError, StockJob, StockOutput, output_of},
+    },
+    decode_share,
+    session::BASELINE,
     trace::{NEW_PAGES, traced_reads},
-    workloads::{Counts, Digester, HistoryRange, VariantPlace},
+    workloads::{Counts, Digester, HistoryRange, VariantPlace, Workload, WorkloadSpec},
 };
 
 /// What every run of a job has to see.
@@ -36,6 +42,8 @@ pub(super) struct Reference {
     pub(super) reads: Vec<Option<TracedReads>>,
     /// The peak memory of each row's command, in bytes, in the order of the schedule; empty for replays.
     pub(super) peaks: Vec<Option<u64>>,
+    /// The share of the baseline's CPU time that decoding takes; `None` if it was not measured.
+    pub(super) decode_share: Option<f64>,
 }
 
 /// The content of the first row that did a job, with its label.
@@ -110,7 +118,35 @@ impl BenchContext<'_> {
         }
         let none = || Content { counts: Counts::new(), digest: Digester::default().digest() };
         let content = first.0.map_or_else(none, |(content, _)| content);
-        Ok(Reference { content, reads, peaks: Vec::new() })
+        let decode_share = match rows.get_mut(BASELINE) {
+            Some(baseline) if self.has_decode_share(spec) => self.decode_share(workload.as_mut(), baseline)?,
+            _ => None,
+        };
+        Ok(Reference { content, reads, peaks: Vec::new(), decode_share })
+    }
+
+    /// Whether the answer has the share of decoding: in sessions for an answer within a time.
+    fn has_decode_share(&self, spec: &WorkloadSpec) -> bool {
+        self.plan.is_fitted
+            && self.plan.time.is_some()
+            && self.plan.jobs <= 1
+            && self.cold.is_none()
+            && spec.is_traced()
+    }
+
+    /// The share of the CPU time of `workload` on the baseline that decoding takes; `None` if there is too much of it to
+    /// remember.
+    fn decode_share(&self, workload: &mut dyn Workload, baseline: &mut Row) -> Result<Option<f64>, BenchError> {
+        let Some(history) = baseline.histories.first_mut() else { return Ok(None) };
+        let mut replay = |memo: Option<Box<DecodeMemo>>| {
+            self.session().go_on()?;
+            history.set_memo(memo);
+            let run = replay::run(workload, history.as_mut(), &baseline.place, self.clock)?;
+            let memo = history.set_memo(None).unwrap_or_default();
+            Ok((run.sample.user.saturating_add(run.sample.sys).as_secs_f64(), memo))
+        };
+        let share = decode_share::measure(&mut replay, &|| Ok(true))?;
+        Ok((!share.is_cut && share.seconds > 0.0).then_some(share.share))
     }
 
     /// Runs the command on every row without a clock, and checks that all print or make the same.
@@ -138,7 +174,7 @@ impl BenchContext<'_> {
             digest: ContentDigest { algorithm: "none".to_owned(), hex: String::new() },
         };
         let content = first.0.map_or_else(none, |(content, _)| content);
-        Ok(Reference { content, reads: Vec::new(), peaks })
+        Ok(Reference { content, reads: Vec::new(), peaks, decode_share: None })
     }
 
     /// Checks that the replay of the same name would print what the command did, where the replay sees just that.

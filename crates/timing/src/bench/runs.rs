@@ -16,7 +16,7 @@ use crate::{
     arms::{JobRun, replay, stock::StockJob},
     clock::{Sample, unix_ms},
     probe::{JobUsage, Machine, Memory},
-    session::{RunLength, Slot, Turn},
+    session::{BASELINE, RunLength, Slot, Turn},
     workloads::{Counts, WorkloadError},
 };
 
@@ -193,6 +193,7 @@ impl BenchContext<'_> {
             conversion: row.conversion,
             command: self.plan.command.clone(),
             reads: reference.reads.get(turn.slot.variant()).cloned().flatten(),
+            decode_share: reference.decode_share.filter(|_| turn.slot.variant() == BASELINE),
         })
     }
 }

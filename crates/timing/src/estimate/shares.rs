@@ -3,7 +3,6 @@
 
 use std::{cell::Cell, time::Duration};
 
-use repackbench_analysis::median;
 use repackbench_codec::{DecodeMemo, Decoders};
 use repackbench_reader::{History, Recording, Repository};
 use repackbench_records::WorkloadLabel;
@@ -13,20 +12,11 @@ use super::population::Population;
 use crate::{
     BenchError,
     clock::{Clock, measure},
+    decode_share::{self, DecodeShare, FEWEST_PAIRS},
     newest_commits::newest_that_fit,
     session::Session,
     workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadError, WorkloadSpec, record_accesses},
 };
-
-/// The largest and the smallest number of pairs of timed replays of a workload.
-const MOST_REPLAYS: usize = 9;
-const FEWEST_REPLAYS: usize = 3;
-
-/// A standard error of the share that a few replays cannot undercut.
-const LEAST_ERROR: f64 = 0.005;
-
-/// The limit of payload bytes that are remembered.
-const MOST_REMEMBERED: usize = 2 << 30;
 
 /// What was measured of one workload.
 #[derive(Debug)]
@@ -36,12 +26,7 @@ pub(super) struct WorkloadShare {
     pub(super) commits: Option<u64>,
     /// Whether older commits were left out.
     pub(super) is_cut: bool,
-    /// CPU time of a replay, in seconds.
-    pub(super) seconds: f64,
-    /// The share of the CPU time that is saved where nothing is decoded.
-    pub(super) share: f64,
-    /// Its standard error.
-    pub(super) share_error: f64,
+    pub(super) decoding: DecodeShare,
     /// The number of chunks that are decoded.
     pub(super) decodes: u64,
     /// Their stored bytes by stratum, and at the end those of chunks that belong to none.
@@ -67,12 +52,6 @@ struct Replay {
     /// CPU time in seconds.
     cpu: f64,
     counts: Counts,
-}
-
-/// The CPU times of a replay with all payloads decoded, and one with all of them remembered.
-struct Pair {
-    decoded: f64,
-    remembered: f64,
 }
 
 impl Replays<'_> {
@@ -112,30 +91,16 @@ impl Replays<'_> {
                 false => Err(self.differs(spec, &counts, &replay.counts)),
             }
         };
-        let (_, mut memo) = replay(Some(Box::new(DecodeMemo::recording(MOST_REMEMBERED))))?;
-        memo.give_back();
-        if memo.left_out() > 0 {
+        let decoding = decode_share::measure(&mut replay, &|| Ok(session.now()? >= end))?;
+        if decoding.is_cut {
             let name = spec.build(&range, None).label().name;
             self.progress.note(&format!("{name}: decodes too much to remember, so its times change more than is said"));
         }
-        let mut pairs = Vec::new();
-        let is_enough = |pairs: &[Pair]| pairs.len() >= FEWEST_REPLAYS && share_of(pairs).1 <= LEAST_ERROR;
-        while pairs.len() < MOST_REPLAYS && !is_enough(&pairs) && (pairs.len() < FEWEST_REPLAYS || session.now()? < end)
-        {
-            let (decoded, _) = replay(None)?;
-            let (remembered, kept) = replay(Some(memo))?;
-            memo = kept;
-            pairs.push(Pair { decoded, remembered });
-        }
-        let mut seconds: Vec<f64> = pairs.iter().map(|pair| pair.decoded).collect();
-        let (share, share_error) = share_of(&pairs);
         Ok(WorkloadShare {
             label: spec.build(&range, None).label(),
             commits: spec.reads_commits().then(|| counts.get("commits").copied().unwrap_or(0)),
             is_cut: typed.is_none() && range.commits.is_some(),
-            seconds: median(&mut seconds).unwrap_or_default(),
-            share,
-            share_error: share_error.max(LEAST_ERROR),
+            decoding,
             decodes: trace.decodes.len() as u64,
             decoded,
         })
@@ -165,7 +130,7 @@ impl Replays<'_> {
             return Ok(range.clone());
         }
         // Two recordings, three pairs of replays, and the trials.
-        let fits = available / (2 * u32::try_from(FEWEST_REPLAYS).unwrap_or(u32::MAX) + 3);
+        let fits = available / (2 * u32::try_from(FEWEST_PAIRS).unwrap_or(u32::MAX) + 3);
         let newest = newest_that_fit(self.commits, fits, |commits| {
             let mut workload = spec.build(&HistoryRange { commits, ..range.clone() }, None);
             let replay = self.replay(workload.as_mut(), history, place)?;
@@ -193,14 +158,4 @@ impl Replays<'_> {
         let cpu = sample.user.saturating_add(sample.sys).as_secs_f64();
         Ok(Replay { wall: sample.wall, cpu, counts: counter.counts() })
     }
-}
-
-/// The share that is saved where nothing is decoded, and its standard error.
-fn share_of(pairs: &[Pair]) -> (f64, f64) {
-    let of_pair = |pair: &Pair| (1.0 - pair.remembered / pair.decoded.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-    let mut shares: Vec<f64> = pairs.iter().map(of_pair).collect();
-    let share = median(&mut shares).unwrap_or_default();
-    let squares: f64 = shares.iter().map(|of| (of - share).powi(2)).sum();
-    let count = shares.len().max(2) as f64;
-    (share, (squares / (count - 1.0) / count).sqrt())
 }
