@@ -143,7 +143,7 @@ pub enum CodecVerdict {
 pub struct Advice<'a> {
     /// The best codec that stock programs read, if it saves something.
     pub stock: Option<CodecGain<'a>>,
-    /// The best codec of all, if it saves something, or might save enough.
+    /// The best codec that stock programs read at least under `exec`, if it saves something, or might save enough.
     pub best: Option<CodecGain<'a>>,
     /// Whether to change to it.
     pub verdict: CodecVerdict,
@@ -153,7 +153,13 @@ impl<'a> Advice<'a> {
     /// What follows from `gains`.
     fn of(gains: &[CodecGain<'a>]) -> Self {
         let best_of = |is_stock: bool| {
-            let some = gains.iter().filter(|gain| !is_stock || gain.readers == Some(Readers::Stock));
+            let is_read = |gain: &&CodecGain<'_>| match gain.readers {
+                Some(Readers::Stock) => true,
+                // Nobody works on a variant that only this program reads.
+                Some(Readers::Repackbench) => false,
+                Some(Readers::Exec) | None => !is_stock,
+            };
+            let some = gains.iter().filter(is_read);
             // More bytes are no gain, however fast they are read. But a faster zlib costs nothing else.
             let most = if is_stock { 1.0 + STOCK_TOLERANCE } else { 1.0 };
             some.filter(|gain| gain.size.low <= most).min_by(|a, b| a.product().total_cmp(&b.product())).copied()

@@ -107,7 +107,8 @@ impl StratifiedTotal {
 }
 
 /// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of all others together. Its
-/// spread is its own and that of all strata, weighted by the members that each is known from. `None` if nothing is sampled.
+/// spread is its own, or if that is larger, a mean with that of all strata, weighted by the members that each is known
+/// from. `None` if nothing is sampled.
 pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
     let (sum_x, sum_y) = strata.iter().fold((0.0, 0.0), |(x, y), stratum| (x + stratum.sum_x, y + stratum.sum_y));
     let common_rate = (sum_x > 0.0).then(|| sum_y / sum_x);
@@ -127,7 +128,10 @@ pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
         let sampled = (stratum.sampled as f64).max(1.0);
         let mean_x = stratum.total_x / members;
         let common_squares = COMMON_MEMBERS * (common_spread * mean_x).powi(2);
-        let spread = ((stratum.squared_residuals(rate) + common_squares) / (sampled - 1.0 + COMMON_MEMBERS)).sqrt();
+        let own_squares = stratum.squared_residuals(rate);
+        let blended = (own_squares + common_squares) / (sampled - 1.0 + COMMON_MEMBERS);
+        let own = if stratum.sampled > 1 { own_squares / (sampled - 1.0) } else { 0.0 };
+        let spread = blended.max(own).sqrt();
         // What the whole sample covers has no error.
         let left_out = (1.0 - stratum.sampled as f64 / members).max(0.0);
         let sampled_mean_x = if stratum.sampled > 0 { stratum.sum_x / sampled } else { mean_x };

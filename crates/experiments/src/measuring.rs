@@ -211,7 +211,7 @@ impl<'a> Measuring<'a> {
             baseline: self.baseline.clone(),
             layouts: Vec::new(),
             recomputer: None,
-            longest_search: None,
+            searches_if_fits: false,
             decoders: Vec::new(),
             workloads,
             stock,

@@ -19,7 +19,7 @@ mod steps;
 use std::{cell::Cell, time::Duration};
 
 use rand::{SeedableRng, rngs::SmallRng};
-use repackbench_analysis::{CostRatio, cost_ratio, predicted_search_seconds};
+use repackbench_analysis::{CostRatio, cost_ratio};
 use repackbench_codec::{Algorithm, CodecSpec, Decoders, DictionarySource};
 use repackbench_reader::Repository;
 use repackbench_records::{
@@ -42,6 +42,7 @@ use self::{
 use crate::{
     BenchError,
     clock::Clock,
+    delta_search,
     record_names::{readers_of, vcs_of},
     session::Session,
     sizes::examine_each,
@@ -51,9 +52,18 @@ use crate::{
 /// The half-width of the interval of a size, as a share of the size, that is precise enough.
 pub const PRECISION: f64 = 0.005;
 
-/// Until when parts of the work may take time, as shares of the whole.
-const ENCODING_ENDS: f64 = 0.25;
-const REPLAYS_END: f64 = 0.4;
+/// Until when parts of the work on one state of the deltas may take time, as shares of the whole.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    encoding_ends: f64,
+    replays_end: f64,
+}
+
+/// The parts of a state that is the last one.
+const LAST: Parts = Parts { encoding_ends: 0.45, replays_end: 0.9 };
+
+/// The parts of a state that a search for deltas and another state follow.
+const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.25, replays_end: 0.4 };
 
 /// What to predict.
 #[derive(Debug, Clone)]
@@ -137,36 +147,48 @@ impl Job<'_> {
         cache: &Cache,
         (began, end): (Duration, Duration),
     ) -> Result<(DeltaState, u64, Rechosen), BenchError> {
-        // Without a second state the first has its time too.
-        let whole = end.saturating_sub(began);
-        let own = if self.plan.recomputer.is_ok() { whole } else { whole.saturating_mul(2) };
-        let (as_found, missing_objects) = self.state(source, (began, began.saturating_add(own)))?;
-        let took = Session::new(self.clock, self.progress).now()?.saturating_sub(began);
-        let rechosen = self.rechosen(source, &as_found, cache, (took, end))?;
+        let parts = |chunks: u64| match self.plan.recomputer {
+            Ok(_) if self.has_time_to_search(chunks) => FIRST_OF_TWO,
+            _ => LAST,
+        };
+        let (as_found, missing_objects) = self.state(source, (began, end), &parts)?;
+        let rechosen = self.rechosen(source, as_found.chunks, cache, end)?;
         Ok((as_found, missing_objects, rechosen))
+    }
+
+    /// Whether a search for the deltas of this many objects fits.
+    fn has_time_to_search(&self, objects: u64) -> bool {
+        delta_search::fits(self.search_time(objects), self.plan.time)
+    }
+
+    fn search_time(&self, objects: u64) -> Duration {
+        delta_search::predicted_time(objects, self.plan.window, self.plan.threads)
     }
 
     fn step(&self, name: &str) {
         self.progress.start(name, 1, ProgressUnit::Items);
     }
 
-    /// Predicts for `repository` with the deltas that it has, from `began` to `end`. Also counts missing objects.
+    /// Predicts for `repository` with the deltas that it has, from `began` to `end`, in the parts for its number of chunks.
+    /// Also counts missing objects.
     fn state(
         &self,
         repository: &Repository,
         (began, end): (Duration, Duration),
+        parts: &dyn Fn(u64) -> Parts,
     ) -> Result<(DeltaState, u64), BenchError> {
-        let part_ends = |part: f64| began.saturating_add(end.saturating_sub(began).mul_f64(part));
         let mut random = SmallRng::seed_from_u64(self.plan.seed);
         self.step("reading the framing of all chunks");
         let mut population = Population::default();
         let examined = examine_each(repository, "", &mut |chunk| population.add(chunk, &mut random));
         let (size, _) = examined.map_err(WorkloadError::from)?;
+        let parts = parts(size.objects.sum().entries);
+        let part_ends = |part: f64| began.saturating_add(end.saturating_sub(began).mul_f64(part));
         let specs = self.specs(repository);
         let with_bases = specs.iter().any(CodecSpec::uses_bases);
         self.step("reading a sample of chunks");
         let held = HeldChunks::read(repository, &population.sample(&mut random), with_bases, self.progress)?;
-        let encoded = self.encode(repository, &population, &held, &specs, part_ends(ENCODING_ENDS))?;
+        let encoded = self.encode(repository, &population, &held, &specs, part_ends(parts.encoding_ends))?;
         self.step("decoding the sample");
         let recorded = repository.recorded_spec();
         let decoders = recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec);
@@ -180,7 +202,7 @@ impl Job<'_> {
             progress: self.progress,
             missing: Cell::new(0),
         };
-        let shares = self.shares(&replays, part_ends(REPLAYS_END))?;
+        let shares = self.shares(&replays, part_ends(parts.replays_end))?;
         let sum = size.objects.sum();
         let other_bytes = size.total_bytes.saturating_sub(sum.stored_bytes);
         let predictions = specs.iter().zip(&encoded).enumerate().map(|(at, (spec, encoded))| {
@@ -267,13 +289,13 @@ impl Job<'_> {
         Ok(shares)
     }
 
-    /// Searches for deltas anew if that fits until `end`, and predicts for the result. The first state `took` this long.
+    /// Searches for the deltas of all `objects` anew if that fits, and predicts for the result until `end`.
     fn rechosen(
         &self,
         source: &Repository,
-        as_found: &DeltaState,
+        objects: u64,
         cache: &Cache,
-        (took, end): (Duration, Duration),
+        end: Duration,
     ) -> Result<Rechosen, BenchError> {
         let left_out = |why: &str| Ok(Rechosen::Left { why: why.to_owned() });
         let (git_source, git) = match (source, &self.plan.recomputer) {
@@ -281,26 +303,19 @@ impl Job<'_> {
             (_, Err(why)) => return left_out(why),
             _ => return left_out("only git searches once for all codecs"),
         };
-        let session = Session::new(self.clock, self.progress);
-        let predicted = predicted_search_time(as_found.chunks, self.plan.window, self.plan.threads);
-        // The result is predicted for in what is left: half of the time of the first state still gives good sizes.
-        if session.now()?.saturating_add(predicted).saturating_add(took / 2) > end {
-            return Ok(Rechosen::TooLong { predicted_seconds: predicted.as_secs_f64() });
+        if !self.has_time_to_search(objects) {
+            return Ok(Rechosen::TooLong { predicted_seconds: self.search_time(objects).as_secs_f64() });
         }
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
         let scratch = cache.scratch().map_err(|error| BenchError::Variant(error.into()))?;
         let searched = search_anew(git_source, scratch.path(), &**git, control)?;
         searched.notes.iter().for_each(|note| self.progress.note(note));
         let repository = Repository::open(scratch.path()).map_err(WorkloadError::from)?;
-        let (state, _) = self.state(&repository, (session.now()?, end))?;
+        let now = Session::new(self.clock, self.progress).now()?;
+        let (state, _) = self.state(&repository, (now, end), &|_| LAST)?;
         let (seconds, window) = (searched.took.as_secs_f64(), self.plan.window);
         Ok(Rechosen::Searched { seconds, window, state: Box::new(state) })
     }
-}
-
-/// The predicted elapsed time of `git repack -adF` on this many objects, with `--window` if there is one.
-pub(crate) fn predicted_search_time(objects: u64, window: Option<u32>, threads: usize) -> Duration {
-    Duration::from_secs_f64(predicted_search_seconds(objects, window) / threads.max(1) as f64)
 }
 
 /// Whether the dictionaries for `made` serve `spec` as well.

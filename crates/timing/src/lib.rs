@@ -17,6 +17,7 @@ pub mod arms;
 pub mod bench;
 pub mod clock;
 mod decode_share;
+mod delta_search;
 mod error;
 pub mod estimate;
 pub mod explain;

@@ -27,9 +27,6 @@ use crate::{
     repository::print_orders_without_effect,
 };
 
-/// Which part of the time a search for deltas may take that nobody asked for.
-const SEARCH_SHARE: u32 = 3;
-
 /// Replay workloads under several codecs and compare them
 ///
 /// Makes a variant for each codec (kept in the cache), runs each workload on each variant in random
@@ -145,8 +142,9 @@ impl BenchArguments {
         let (workloads, stock) = self.client.plans(&self.workloads, vcs_of(source), &self.programs)?;
         let session = self.session.plan(source, &self.baseline)?;
         let layouts = self.layouts.layouts();
-        let longest_search = session.time.map(|time| time / SEARCH_SHARE).filter(|_| !self.rechosen);
-        let is_tried = matches!(source, Repository::Git(_))
+        let searches_if_fits = !self.rechosen
+            && session.time.is_some()
+            && matches!(source, Repository::Git(_))
             && source.recorded_spec().is_none()
             && !(self.as_found || self.self_test || session.is_cold)
             && (layouts.iter().all(Layout::is_default) && self.decoders.is_empty())
@@ -154,11 +152,12 @@ impl BenchArguments {
         let recomputer = match self.rechosen {
             true => Some(self.programs.recomputer(source)?),
             // Without git there is one answer less.
-            false => longest_search.filter(|_| is_tried).and_then(|_| self.programs.recomputer(source).ok()),
+            false if searches_if_fits => self.programs.recomputer(source).ok(),
+            false => None,
         };
         Ok(BenchPlan {
             recomputer,
-            longest_search,
+            searches_if_fits,
             workloads,
             stock,
             codecs: self.codecs.specs()?,

@@ -64,7 +64,7 @@ impl SessionArguments {
             baseline: baseline.clone(),
             layouts: Vec::new(),
             recomputer: None,
-            longest_search: None,
+            searches_if_fits: false,
             decoders: Vec::new(),
             workloads: Vec::new(),
             stock: None,

@@ -89,10 +89,7 @@ pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>) -> Option<String> {
     let program = if vcs == Some(Vcs::Mercurial) { "hg" } else { "git" };
     Some(match advice.best?.readers? {
         Readers::Stock => format!("Price: none; stock {program} reads it."),
-        Readers::Exec => {
-            format!("Price: {program} reads it only under `exec`; other clients get it encoded again.")
-        }
-        Readers::Repackbench => format!("Price: only repackbench reads it, and no {program}."),
+        _ => format!("Price: {program} reads it only under `exec`; other clients get it encoded again."),
     })
 }
 

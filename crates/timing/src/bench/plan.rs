@@ -13,7 +13,7 @@ use repackbench_writer::{DeltaRecomputer, Layout, StoreKind};
 use crate::{
     BenchError,
     arms::stock::StockPlan,
-    estimate::predicted_search_time,
+    delta_search,
     session::StopRule,
     trace::Device,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
@@ -70,9 +70,8 @@ pub struct BenchPlan {
     pub layouts: Vec<Layout>,
     /// Who computes the deltas of a second variant of each codec; `None` for the source's deltas only.
     pub recomputer: Option<DeltaRecomputer>,
-    /// How long [`Self::recomputer`] may take, by prediction: if it would take longer, it is left out. `None` for any
-    /// time.
-    pub longest_search: Option<Duration>,
+    /// Whether [`Self::recomputer`] is left out where it is predicted to take too much of [`Self::time`].
+    pub searches_if_fits: bool,
     /// Other implementations that read variants once more: a row for each variant with chunks that they can read.
     pub decoders: Vec<DecoderChoice>,
     /// The jobs that are replayed in-process. Empty if the user's own client does them all.
@@ -163,8 +162,8 @@ impl BenchPlan {
 
     /// The plan for a source of this many objects, without a search for deltas that would take too long.
     pub(super) fn fitted_to(&self, objects: u64) -> BenchPlan {
-        let takes = predicted_search_time(objects, None, self.threads);
-        let fits = self.longest_search.is_none_or(|longest| takes <= longest);
+        let takes = delta_search::predicted_time(objects, None, self.threads);
+        let fits = !self.searches_if_fits || self.time.is_none_or(|time| delta_search::fits(takes, time));
         BenchPlan { recomputer: self.recomputer.clone().filter(|_| fits), ..self.clone() }
     }
 
