@@ -35,13 +35,16 @@ struct Pair {
     remembered: f64,
 }
 
-/// Measures a share. `replay` replays the workload with a memo, or without, and returns the CPU seconds and the memo.
+/// Replays a workload with a memo, or without, and returns the CPU seconds and the memo.
+type Replay<'a> = dyn FnMut(Option<Box<DecodeMemo>>) -> Result<(f64, Box<DecodeMemo>), BenchError> + 'a;
+
+/// Measures a share of what `replay` replays.
 /// There are enough pairs when the error is small, or `is_over` says that the time is up.
 ///
 /// # Errors
 /// The first of `replay` or `is_over`.
 pub(crate) fn measure(
-    replay: &mut dyn FnMut(Option<Box<DecodeMemo>>) -> Result<(f64, Box<DecodeMemo>), BenchError>,
+    replay: &mut Replay<'_>,
     is_over: &dyn Fn() -> Result<bool, BenchError>,
 ) -> Result<DecodeShare, BenchError> {
     let (_, mut memo) = replay(Some(Box::new(DecodeMemo::recording(MOST_REMEMBERED))))?;

@@ -228,7 +228,10 @@ fn short_search_for_deltas_is_made_unasked() {
     };
     let (table, origins) = rows(&[]);
     assert_eq!(origins, 2);
-    assert_contains(&table, &["zstd:3, rechosen", "\nDeltas: `git repack -adF` makes ", "\nMeasured in 1 block"]);
+    assert_contains(
+        &table,
+        &["zstd:3, rechosen", "\nDeltas: `git repack -adF` makes ", "\nDecoding: ", "\nMeasured in 1 block"],
+    );
     let (table, origins) = rows(&["--as-found"]);
     assert_eq!(origins, 1);
     assert_contains(&table, &["; --rechosen tries it.\n"]);
