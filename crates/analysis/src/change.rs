@@ -24,6 +24,7 @@ fn machines(records: &[Record]) -> BTreeMap<String, &Host> {
 
 /// One cell of one set of results.
 struct Cell {
+    compared_time: ComparedTime,
     time: Option<RatioEstimate>,
     size: u64,
 }
@@ -96,6 +97,7 @@ pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> Resu
 fn change(id: &CellId, before: &Cell, after: &Cell) -> CellChange {
     CellChange {
         id: id.clone(),
+        compared_time: after.compared_time,
         time: before.time.zip(after.time).map(|(before, after)| quotient(&after, &before)),
         size: after.size as f64 / before.size.max(1) as f64,
     }
@@ -128,7 +130,11 @@ fn cells(records: &[Record], measure: Measure, several: &Several<'_>) -> BTreeMa
             };
             // Times are over all comparisons that have the variant.
             let size = row.size.total_bytes;
-            cells.entry(CellId { variant, ..id.clone() }).or_insert(Cell { time, size });
+            cells.entry(CellId { variant, ..id.clone() }).or_insert(Cell {
+                compared_time: comparison.compared_time,
+                time,
+                size,
+            });
         }
     }
     cells
@@ -301,7 +307,7 @@ mod tests {
 
     #[test]
     fn gate_requires_whole_interval_beyond_it() {
-        let cell = |time, size| CellChange { id: id("zstd:5"), time, size };
+        let cell = |time, size| CellChange { id: id("zstd:5"), compared_time: ComparedTime::Cpu, time, size };
         let slower = cell(Some(estimate(1.1, 1.04, 1.2)), 1.0);
         assert!(slower.is_slower(0.03) && !slower.is_slower(0.05) && !slower.is_larger(0.0));
         let unclear = cell(Some(estimate(1.1, 0.99, 1.2)), 1.04);

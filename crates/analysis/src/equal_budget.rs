@@ -133,6 +133,7 @@ fn view(comparison: &WorkloadComparison, codec: &str, levels: &[Level], budget: 
         repository: comparison.repository.clone(),
         host: comparison.host.clone(),
         workload: comparison.workload.clone(),
+        compared_time: comparison.compared_time,
         codec: codec.to_owned(),
         budget,
         of,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Host, RepositoryState, WorkloadLabel};
+use crate::{ComparedTime, Host, RepositoryState, WorkloadLabel};
 
 /// What a codec reaches at the same size or time as the baseline, interpolated between two of its levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,6 +13,8 @@ pub struct EqualBudget {
     pub host: Host,
     /// The workload whose time is compared.
     pub workload: WorkloadLabel,
+    /// The time of the workload that is compared.
+    pub compared_time: ComparedTime,
     /// The codec without a level.
     pub codec: String,
     /// The quantity that equals the baseline's.

@@ -54,6 +54,8 @@ pub struct CellId {
 pub struct CellChange {
     /// The cell.
     pub id: CellId,
+    /// The time that is compared.
+    pub compared_time: ComparedTime,
     /// The new time as a multiple of the old one, both by the measure; `None` if either is unknown. The coverage of its
     /// interval is at least the probability that both of the intervals it is made from contain their true values.
     pub time: Option<RatioEstimate>,

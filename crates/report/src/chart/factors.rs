@@ -80,7 +80,7 @@ fn step(explanation: &Explanation, factor: &Factor, reached: f64) -> Row {
     let tip = vec![
         format!("{}: {} → {}", factor_name(factor.kind), factor.from, factor.to),
         format!("factor {}", ratio_cell(&factor.ratio)),
-        format!("time ratio so far {}", time_ratio(reached * ratio)),
+        format!("{} ratio so far {}", explanation.compared_time.name(), time_ratio(reached * ratio)),
     ];
     Row {
         label: format!("{} → {}", factor_name(factor.kind), factor.to),
@@ -107,7 +107,7 @@ fn measured(explanation: &Explanation) -> Row {
             variant: explanation.codec.clone(),
             tip: vec![
                 format!("{} to {}, as measured", explanation.codec, explanation.baseline),
-                format!("time ratio {}", ratio_cell(&explanation.measured)),
+                format!("{} ratio {}", explanation.compared_time.name(), ratio_cell(&explanation.measured)),
             ],
             class: look.class(),
             shapes: whisker.into_iter().chain([Shape::Point { at: ratio, look }]).collect(),
@@ -142,7 +142,7 @@ fn table(explanation: &Explanation) -> Table {
         Column::words("step"),
         Column::words("from"),
         Column::words("to"),
-        Column::numbers("time ratio"),
+        Column::numbers(format!("{} ratio", explanation.compared_time.name())),
         Column::numbers("low"),
         Column::numbers("high"),
         Column::numbers("blocks"),

@@ -197,7 +197,7 @@ fn table(comparisons: &[&WorkloadComparison]) -> Table {
     let mut table = Table::new([
         Column::words("workload"),
         Column::words("variant"),
-        Column::numbers("time ratio"),
+        Column::numbers(format!("{} ratio", compared_time(comparisons))),
         Column::numbers("low"),
         Column::numbers("high"),
         Column::numbers("blocks"),

@@ -146,13 +146,15 @@ fn description(scatter: &Scatter) -> String {
 }
 
 fn table(shown: &[Shown<'_>]) -> Table {
+    let comparisons: Vec<&WorkloadComparison> = shown.iter().map(|shown| shown.comparison).collect();
+    let time = compared_time(&comparisons);
     let mut table = Table::new([
         Column::words("workload"),
         Column::words("variant"),
         Column::numbers("size MB"),
         Column::numbers("size ratio"),
-        Column::numbers("time"),
-        Column::numbers("time ratio"),
+        Column::numbers(time),
+        Column::numbers(format!("{time} ratio")),
         Column::numbers("low"),
         Column::numbers("high"),
         Column::words("verdict"),
@@ -245,12 +247,14 @@ impl<'a> MeanJob<'a> {
 }
 
 fn mean_table(shown: &[MeanJob<'_>]) -> Table {
+    let comparisons: Vec<&WorkloadComparison> = shown.iter().flat_map(|job| job.comparisons.iter().copied()).collect();
+    let time = compared_time(&comparisons);
     let mut table = Table::new([
         Column::words("workload"),
         Column::words("variant"),
         Column::numbers("size ratio (geometric mean)"),
         Column::numbers("size ratio (all bytes)"),
-        Column::numbers("time ratio (geometric mean)"),
+        Column::numbers(format!("{time} ratio (geometric mean)")),
         Column::numbers("repositories"),
     ]);
     for job in shown {
@@ -299,7 +303,12 @@ fn mean(row: &VariantComparison, group: &[&WorkloadComparison]) -> Option<Mean> 
     let (count, last) = (group.len() as f64, last?);
     let (size, time) = ((log_size / count).exp(), (log_time / count).exp());
     if let Some(first) = tip.first_mut() {
-        *first = format!("{}: mean size ratio {size:.3}, mean time ratio {}", last.name, time_ratio(time));
+        *first = format!(
+            "{}: mean size ratio {size:.3}, mean {} ratio {}",
+            last.name,
+            compared_time(group),
+            time_ratio(time)
+        );
     }
     Some(Mean { point: Point { size, time, tip, interval: None, ..last }, of_bytes: bytes / of })
 }

@@ -9,7 +9,7 @@ use crate::{
     number::three_decimals,
 };
 
-/// For each repository and machine, the cost of each codec at the baseline's size, read time or encode time, and the
+/// For each repository and machine, the cost of each codec at the baseline's size, time or encoding time, and the
 /// codecs that cannot match it; empty if no codec was measured at several levels.
 pub fn budgets(budgets: &[EqualBudget]) -> Vec<Article> {
     let sources = sources(budgets.iter().map(|budget| (&budget.repository, &budget.host)));
@@ -62,8 +62,8 @@ fn between_levels(budgets: &[&EqualBudget]) -> Table {
         table.row([
             &*workload_name(&budget.workload),
             &budget.codec,
-            name(budget.budget),
-            name(budget.of),
+            &name(budget, budget.budget),
+            &name(budget, budget.of),
             &ratio,
             &levels,
         ]);
@@ -78,8 +78,8 @@ fn out_of_reach(budgets: &[&EqualBudget]) -> Vec<String> {
     for budget in budgets.iter().filter(|budget| budget.ratio.is_none()) {
         let nearest = plain_text(&budget.levels.join(" and "));
         let codec = format!("{} (nearest: {nearest})", plain_text(&budget.codec));
-        let (workload, quantity) = (plain_text(&workload_name(&budget.workload)), name(budget.budget));
-        let line = format!("{workload}: no level reaches the baseline's {quantity}");
+        let (workload, quantity) = (plain_text(&workload_name(&budget.workload)), name(budget, budget.budget));
+        let line = format!("{workload}: no level reaches the {quantity} of the baseline");
         match lines.iter_mut().find(|(known, _)| *known == line) {
             // A budget is out of reach whatever quantity is compared.
             Some((_, codecs)) if codecs.contains(&codec) => {}
@@ -90,11 +90,12 @@ fn out_of_reach(budgets: &[&EqualBudget]) -> Vec<String> {
     lines.into_iter().map(|(line, codecs)| format!("{line}: {}.", codecs.join(", "))).collect()
 }
 
-fn name(quantity: Quantity) -> &'static str {
+/// `size`, `CPU time`, `encoding CPU time`.
+fn name(budget: &EqualBudget, quantity: Quantity) -> String {
     match quantity {
-        Quantity::Size => "size",
-        Quantity::ReadTime => "read time",
-        Quantity::EncodeTime => "encode time",
+        Quantity::Size => "size".to_owned(),
+        Quantity::ReadTime => budget.compared_time.name().to_owned(),
+        Quantity::EncodeTime => "encoding CPU time".to_owned(),
     }
 }
 
@@ -102,7 +103,7 @@ fn name(quantity: Quantity) -> &'static str {
 mod tests {
     use std::collections::BTreeMap;
 
-    use repackbench_records::{Host, RepositoryState, WorkloadLabel};
+    use repackbench_records::{ComparedTime, Host, RepositoryState, WorkloadLabel};
 
     use super::*;
     use crate::fixtures::plain;
@@ -114,6 +115,7 @@ mod tests {
             repository: RepositoryState::default(),
             host: Host::default(),
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
+            compared_time: ComparedTime::Cpu,
             codec: "zstd".into(),
             budget: Quantity::Size,
             of: Quantity::ReadTime,
@@ -133,10 +135,9 @@ mod tests {
         let text = plain(&budgets(&[budget.clone(), none.clone(), of_size, of_time, other]));
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let lines: Vec<String> = text.lines().map(words).collect();
-        assert_eq!(lines[4], "traverse zstd size read time 0.512 zstd:1 and zstd:3");
-        let time =
-            "traverse: no level reaches the baseline's read time: zstd (nearest: zstd:19), lz4hc (nearest: lz4hc:12).";
-        let encode_time = "traverse: no level reaches the baseline's encode time: zstd (nearest: zstd:19).";
+        assert_eq!(lines[4], "traverse zstd size CPU time 0.512 zstd:1 and zstd:3");
+        let time = "traverse: no level reaches the CPU time of the baseline: zstd (nearest: zstd:19), lz4hc (nearest: lz4hc:12).";
+        let encode_time = "traverse: no level reaches the encoding CPU time of the baseline: zstd (nearest: zstd:19).";
         assert_eq!(lines[5..], ["", time, encode_time]);
         let elsewhere = EqualBudget { host: Host { cores: Some(4), ..Host::default() }, ..budget.clone() };
         let text = plain(&budgets(&[budget, elsewhere, none]));

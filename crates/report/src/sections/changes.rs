@@ -15,7 +15,7 @@ pub fn changes(change: &ResultChange, gate: f64) -> Article {
         Column::words("repository"),
         Column::words("workload"),
         Column::words("variant"),
-        Column::words("time new/old"),
+        Column::words(format!("{} new/old", compared_time(change))),
         Column::numbers("size new/old"),
         Column::words(""),
     ]);
@@ -33,6 +33,13 @@ pub fn changes(change: &ResultChange, gate: f64) -> Article {
         table.variant_row(&*cell.id.variant, cells.map(Cell::from).into_iter().chain([verdict(cell, gate)]));
     }
     Article::of([Block::Table(table), Block::Notes(notes(change, gate))])
+}
+
+/// The time that all cells compare; `time` if they differ.
+fn compared_time(change: &ResultChange) -> &'static str {
+    let mut times = change.cells.iter().map(|cell| cell.compared_time.name());
+    let first = times.next().unwrap_or("time");
+    if times.all(|time| time == first) { first } else { "time" }
 }
 
 /// The repository, and the machine if there are several.
@@ -117,6 +124,7 @@ mod tests {
         };
         let cell = |variant: &str, ratio: f64, size| CellChange {
             id: id(variant),
+            compared_time: ComparedTime::Cpu,
             time: Some(RatioEstimate {
                 ratio,
                 interval: Some(RatioInterval { low: ratio - 0.01, high: ratio + 0.01, coverage: 0.9 }),

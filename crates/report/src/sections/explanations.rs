@@ -23,7 +23,7 @@ fn article(explanation: &Explanation) -> Article {
         blocks: vec![
             Block::note(summary(explanation)),
             Block::Table(steps(explanation).captioned(title.clone())),
-            Block::Notes(vec![STEP_NOTE.to_owned(), product_note(explanation), SHARE_NOTE.to_owned()]),
+            Block::Notes(vec![step_note(explanation), product_note(explanation), SHARE_NOTE.to_owned()]),
         ],
         title,
     }
@@ -35,7 +35,7 @@ fn steps(explanation: &Explanation) -> Table {
         Column::words("step"),
         Column::words("from"),
         Column::words("to"),
-        Column::words("time ratio"),
+        Column::words(format!("{} ratio", explanation.compared_time.name())),
         Column::numbers("share"),
     ]);
     let whole = explanation.product.ln();
@@ -52,8 +52,12 @@ fn steps(explanation: &Explanation) -> Table {
     table
 }
 
-const STEP_NOTE: &str = "Each step is a time ratio of two rows that differ in one thing. A step below 1 saves time.";
 const SHARE_NOTE: &str = "share: the step's part of the whole ratio, both as logarithms.";
+
+fn step_note(explanation: &Explanation) -> String {
+    let time = explanation.compared_time.name();
+    format!("Each step is a ratio of the {time} of two rows that differ in one thing. A step below 1 saves {time}.")
+}
 
 fn product_note(explanation: &Explanation) -> String {
     let apart = percent((explanation.product / explanation.measured.ratio - 1.0).abs(), 1);

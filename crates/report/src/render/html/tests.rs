@@ -135,6 +135,7 @@ fn hostile_results() -> Results {
             host: Host::default(),
             repository: repository.clone(),
             workload: workload.clone(),
+            compared_time: ComparedTime::Cpu,
             codec: text(),
             budget: Quantity::Size,
             of: Quantity::ReadTime,
