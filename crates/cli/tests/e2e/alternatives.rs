@@ -72,7 +72,7 @@ fn without_repack_leaves_out_rechosen_and_hg_is_rejected() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let options = ["--without-repack", "--workload", "traverse", "--blocks", "1"];
     let table = run(&scratch, &repo, &options).exits(exit::OK).text();
-    assert!(table.contains("balanced · git + library") && !table.contains("rechosen"), "{table}");
+    assert!(table.contains("balanced · git + library") && !table.contains(", rechosen"), "{table}");
     let refused = run(&scratch, &Fixture::hg("default").repo(), &[]).exits(exit::USAGE).error_line();
     assert!(refused.contains("alternatives measures git"), "{refused}");
 }

@@ -234,7 +234,7 @@ fn short_search_for_deltas_is_made_unasked() {
     );
     let (table, origins) = rows(&["--as-found"]);
     assert_eq!(origins, 1);
-    assert_contains(&table, &["; --rechosen tries it.\n"]);
+    assert_contains(&table, &["; `bench --rechosen` tries it.\n"]);
     let (_, origins) = rows(&["--time", "1ms"]);
     assert_eq!(origins, 1, "the search takes longer than the time");
 }

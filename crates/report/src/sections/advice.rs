@@ -37,7 +37,7 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Strin
         }
         (None, Some(objects)) if is_git => {
             let takes = seconds(predicted_search_seconds(objects, None));
-            Some(format!("Deltas: `git repack -adF` takes about {takes} of CPU time; --rechosen tries it."))
+            Some(format!("Deltas: `git repack -adF` takes about {takes} of CPU time; `bench --rechosen` tries it."))
         }
         _ => None,
     }
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn search_that_was_not_made_has_a_price() {
         let lines = lines(DeltaOrigin::Kept);
-        assert_eq!(lines[0], "Deltas: `git repack -adF` takes about 2.25 s of CPU time; --rechosen tries it.");
+        assert_eq!(lines[0], "Deltas: `git repack -adF` takes about 2.25 s of CPU time; `bench --rechosen` tries it.");
         assert!(lines[2].starts_with("Best codec: zstd:9: 40.5 % smaller, 40 % less CPU time"), "{lines:?}");
     }
 }

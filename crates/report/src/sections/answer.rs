@@ -6,6 +6,7 @@ use repackbench_analysis::{ResultSource, Results, by_source, without_floors};
 use repackbench_records::{RepositoryState, Role, SizeRecord, VariantComparison, WorkloadComparison};
 
 use super::{
+    advice,
     comparisons::verdict,
     effects::{Clock, SizeDifference, compared_time, job_name},
     names::variant_name,
@@ -36,6 +37,8 @@ pub(crate) struct Answer {
     pub(crate) note: Option<String>,
     /// Best and worst in words.
     pub(crate) points: Vec<Point>,
+    /// What to do, a sentence each.
+    pub(crate) advice: Vec<String>,
     /// The columns: one for each workload.
     pub(crate) workloads: Vec<AnswerColumn>,
     /// The rows: one for each variant.
@@ -150,6 +153,7 @@ fn answer(of: ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Answer {
         time: compared_time(comparisons),
         note: open_note(comparisons),
         points: points::points(comparisons, &variants, baseline),
+        advice: advice::measured(of.repository, comparisons),
         workloads: comparisons.iter().map(|comparison| AnswerColumn::of(comparison)).collect(),
         rows: rows.collect(),
     }
@@ -240,6 +244,7 @@ fn answer_of_sizes(sizes: &[&SizeRecord]) -> Option<Answer> {
         time: "",
         note: None,
         points: points::of_sizes(sizes),
+        advice: Vec::new(),
         workloads: Vec::new(),
         rows: rows.collect(),
     })
