@@ -130,6 +130,10 @@ pub struct WorkloadPrediction {
     pub seconds: f64,
     /// The share of that time in which chunks are decoded, measured in place.
     pub decode_share: Predicted,
+    /// The share of the CPU time of the user's own git that decoding the same chunks takes. `None`, and omitted from JSON,
+    /// if git has no command for it, or does not read the repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_share: Option<f64>,
     /// The number of chunks that are decoded.
     pub decodes: u64,
     /// The CPU time under each codec as a multiple of the time under the baseline, in the order of

@@ -5,6 +5,7 @@
 //! - `encoded`: their bytes and times under each codec;
 //! - `decoding`: what decoding them costs under each codec;
 //! - `shares`: how much of a workload's time is decoding, measured in place;
+//! - `own_git`: what the user's git takes for the same;
 //! - `steps`: progress.
 //!
 //! The statistics are in `repackbench_analysis`. `METHODOLOGY.md` justifies the method.
@@ -12,11 +13,12 @@
 mod decoding;
 mod encoded;
 mod held;
+mod own_git;
 mod population;
 mod shares;
 mod steps;
 
-use std::{cell::Cell, time::Duration};
+use std::{cell::Cell, ffi::OsString, time::Duration};
 
 use rand::{SeedableRng, rngs::SmallRng};
 use repackbench_analysis::{CostRatio, cost_ratio};
@@ -35,6 +37,7 @@ use self::{
     decoding::DecodeCosts,
     encoded::{Encoded, Limit, encode_all, encode_every},
     held::HeldChunks,
+    own_git::OwnGit,
     population::Population,
     shares::{Replays, WorkloadShare},
     steps::Steps,
@@ -82,6 +85,8 @@ pub struct EstimatePlan {
     pub recomputer: Result<DeltaRecomputer, String>,
     /// The window of git's search, for its predicted time and the record; `None` for git's default.
     pub window: Option<u32>,
+    /// The user's own git, by name or path, whose CPU time decoding is compared with; `None` for no comparison.
+    pub git: Option<OsString>,
     /// The seed of the sample.
     pub seed: u64,
     /// Threads for encoding, and for the search for deltas.
@@ -151,7 +156,7 @@ impl Job<'_> {
             Ok(_) if self.has_time_to_search(chunks) => FIRST_OF_TWO,
             _ => LAST,
         };
-        let (as_found, missing_objects) = self.state(source, (began, end), &parts)?;
+        let (as_found, missing_objects) = self.state(source, cache, (began, end), &parts)?;
         let rechosen = self.rechosen(source, as_found.chunks, cache, end)?;
         Ok((as_found, missing_objects, rechosen))
     }
@@ -174,6 +179,7 @@ impl Job<'_> {
     fn state(
         &self,
         repository: &Repository,
+        cache: &Cache,
         (began, end): (Duration, Duration),
         parts: &dyn Fn(u64) -> Parts,
     ) -> Result<(DeltaState, u64), BenchError> {
@@ -201,6 +207,7 @@ impl Job<'_> {
             clock: self.clock,
             progress: self.progress,
             missing: Cell::new(0),
+            own_git: self.own_git(repository, cache)?,
         };
         let shares = self.shares(&replays, part_ends(parts.replays_end))?;
         let sum = size.objects.sum();
@@ -274,6 +281,19 @@ impl Job<'_> {
         Ok(encodings)
     }
 
+    /// The user's git on `repository`, if it reads it.
+    fn own_git(&self, repository: &Repository, cache: &Cache) -> Result<Option<OwnGit>, BenchError> {
+        let Some(git) = &self.plan.git else { return Ok(None) };
+        match OwnGit::new(git, repository, cache) {
+            Err(BenchError::Interrupted) => Err(BenchError::Interrupted),
+            Err(error) => {
+                self.progress.note(&format!("no comparison with your own git: {error}"));
+                Ok(None)
+            }
+            own => own,
+        }
+    }
+
     /// Replays each workload until its share of the time is over.
     fn shares(&self, replays: &Replays<'_>, end: Duration) -> Result<Vec<WorkloadShare>, BenchError> {
         let session = Session::new(self.clock, self.progress);
@@ -312,7 +332,7 @@ impl Job<'_> {
         searched.notes.iter().for_each(|note| self.progress.note(note));
         let repository = Repository::open(scratch.path()).map_err(WorkloadError::from)?;
         let now = Session::new(self.clock, self.progress).now()?;
-        let (state, _) = self.state(&repository, (now, end), &|_| LAST)?;
+        let (state, _) = self.state(&repository, cache, (now, end), &|_| LAST)?;
         let (seconds, window) = (searched.took.as_secs_f64(), self.plan.window);
         Ok(Rechosen::Searched { seconds, window, state: Box::new(state) })
     }
@@ -378,6 +398,7 @@ fn workload_prediction(share: WorkloadShare, costs: &DecodeCosts, codecs: usize)
         is_cut: share.is_cut,
         seconds: share.decoding.seconds,
         decode_share: Predicted { value: share.decoding.share, interval: Some(interval) },
+        own_share: share.own_share,
         decodes: share.decodes,
         ratios,
     }

@@ -76,7 +76,9 @@ fn git_recomputed(
     control: JobControl<'_>,
 ) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
     let readable = git::recompute::readable_spec().map_err(GetOrMakeError::Make)?;
-    let encoder = format!("{}, {}", encoder(), git.identity());
+    let settings = git::recompute::search_settings(source).into_iter();
+    let settings: String = settings.map(|(name, value)| format!(", {name} {value}")).collect();
+    let encoder = format!("{}, {}{settings}", encoder(), git.identity());
     let first = Request {
         key: &|| git::variant::key(source, &recomputed(&readable), &encoder),
         convert: &|target| {

@@ -71,6 +71,7 @@ mod tests {
             is_cut: false,
             seconds: 1.0,
             decode_share: Predicted::exact(0.5),
+            own_share: None,
             decodes: 1,
             ratios: codecs.iter().map(|(_, _, time, _)| Predicted::exact(*time)).collect(),
         };

@@ -153,6 +153,7 @@ impl EstimateArguments {
             is_exact: self.exact,
             recomputer: self.recomputer(source),
             window: self.window.window,
+            git: matches!(source, Repository::Git(_)).then(|| self.programs.git.clone().into()),
             seed: self.seed.given_or(None),
             threads: self.effort.threads(),
             command: command_line(),

@@ -18,7 +18,7 @@ pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     let mut lines: Vec<String> = deltas(repository, &found).into_iter().collect();
     lines.extend(gains(&found.advice));
     let baselines = comparisons.iter().filter_map(|comparison| comparison.baseline());
-    lines.extend(decoding(baselines.filter_map(|baseline| baseline.decode_share)));
+    lines.extend(decoding(baselines.filter_map(|baseline| baseline.decode_share), std::iter::empty()));
     lines.extend(price(&found.advice, repository.vcs));
     lines.extend(writing(&found.advice));
     lines.push(verdict(&found.advice));
@@ -76,12 +76,21 @@ fn effect(gain: &CodecGain<'_>) -> String {
     format!("{}: {size}{times}", plain_text(&gain.spec.typed))
 }
 
-/// The most that any codec can save, by the shares of decoding in the workloads.
-pub(super) fn decoding(shares: impl Iterator<Item = f64> + Clone) -> Option<String> {
+/// The most that any codec can save, by the shares of decoding in the workloads, replayed and by the user's own git.
+pub(super) fn decoding(
+    replayed: impl Iterator<Item = f64> + Clone,
+    own: impl Iterator<Item = f64> + Clone,
+) -> Option<String> {
+    let replayed = range(replayed)?;
+    let own = range(own).map(|own| format!(", {own} of your git's")).unwrap_or_default();
+    Some(format!("Decoding: {replayed} of replays' CPU time{own}: the limit."))
+}
+
+/// `16 to 93 %`; `None` of none.
+fn range(shares: impl Iterator<Item = f64> + Clone) -> Option<String> {
     let least = shares.clone().reduce(f64::min)?;
-    let most = shares.reduce(f64::max)?;
-    let range = if percent(least, 0) == percent(most, 0) { String::new() } else { format!("{:.0} to ", 100.0 * least) };
-    Some(format!("Decoding: {range}{} of a replay's CPU time; no codec saves more.", percent(most, 0)))
+    let most = percent(shares.reduce(f64::max)?, 0);
+    Some(if percent(least, 0) == most { most } else { format!("{:.0} to {most}", 100.0 * least) })
 }
 
 /// Who cannot read the best codec.

@@ -8,9 +8,10 @@ use repackbench_reader::{History, Recording, Repository};
 use repackbench_records::WorkloadLabel;
 use repackbench_writer::Progress;
 
-use super::population::Population;
+use super::{own_git::OwnGit, population::Population};
 use crate::{
     BenchError,
+    arms::stock::StockRunner,
     clock::{Clock, measure},
     decode_share::{self, DecodeShare, FEWEST_PAIRS},
     newest_commits::newest_that_fit,
@@ -27,6 +28,8 @@ pub(super) struct WorkloadShare {
     /// Whether older commits were left out.
     pub(super) is_cut: bool,
     pub(super) decoding: DecodeShare,
+    /// The share of the CPU time of the user's own git that decoding the same chunks takes; `None` if that is unknown.
+    pub(super) own_share: Option<f64>,
     /// The number of chunks that are decoded.
     pub(super) decodes: u64,
     /// Their stored bytes by stratum, and at the end those of chunks that belong to none.
@@ -44,6 +47,8 @@ pub(super) struct Replays<'a> {
     pub(super) progress: &'a dyn Progress,
     /// The largest number of objects that a replay missed.
     pub(super) missing: Cell<u64>,
+    /// The user's own git.
+    pub(super) own_git: Option<OwnGit>,
 }
 
 /// One replay.
@@ -96,14 +101,35 @@ impl Replays<'_> {
             let name = spec.build(&range, None).label().name;
             self.progress.note(&format!("{name}: decodes too much to remember, so its times change more than is said"));
         }
+        let own_seconds = self.own_seconds(spec, &range, history.as_mut())?;
+        let own_share =
+            own_seconds.map(|own| (decoding.share * decoding.seconds / own.max(f64::MIN_POSITIVE)).min(1.0));
         Ok(WorkloadShare {
             label: spec.build(&range, None).label(),
             commits: spec.reads_commits().then(|| counts.get("commits").copied().unwrap_or(0)),
             is_cut: typed.is_none() && range.commits.is_some(),
             decoding,
+            own_share,
             decodes: trace.decodes.len() as u64,
             decoded,
         })
+    }
+
+    /// CPU seconds of the user's own git; `None` if it has no command for it, or fails.
+    fn own_seconds(
+        &self,
+        spec: &WorkloadSpec,
+        range: &HistoryRange,
+        history: &mut dyn History,
+    ) -> Result<Option<f64>, BenchError> {
+        let Some(git) = &self.own_git else { return Ok(None) };
+        let runner = StockRunner::new(self.clock, self.progress, None);
+        let seconds = git.seconds(spec, range, history, runner);
+        Session::new(self.clock, self.progress).go_on()?;
+        Ok(seconds.unwrap_or_else(|error| {
+            self.progress.note(&format!("your own git: {error}"));
+            None
+        }))
     }
 
     /// The error of a replay that sees something else than the recording.
@@ -129,8 +155,8 @@ impl Replays<'_> {
         if range.commits.is_some() || !spec.reads_commits() {
             return Ok(range.clone());
         }
-        // Two recordings, three pairs of replays, and the trials.
-        let fits = available / (2 * u32::try_from(FEWEST_PAIRS).unwrap_or(u32::MAX) + 3);
+        // Two recordings, three pairs of replays, the trials, and the user's own git.
+        let fits = available / (2 * u32::try_from(FEWEST_PAIRS).unwrap_or(u32::MAX) + 4);
         let newest = newest_that_fit(self.commits, fits, |commits| {
             let mut workload = spec.build(&HistoryRange { commits, ..range.clone() }, None);
             let replay = self.replay(workload.as_mut(), history, place)?;

@@ -51,6 +51,7 @@ pub fn convert_recomputed(
     build_beside(job, &folders(source), |out| {
         let conversion = in_scratch_folder(out, |scratch| {
             let first = convert_into(source, &Encoding::plain(&readable), scratch, control)?;
+            keep_settings(source, scratch)?;
             let mut notes = recompute(scratch, git, control)?;
             let (encoding, of_encoding) = encoding_for(&Repository::open(scratch)?, spec, control)?;
             let second = convert_into(&GitRepository::open(scratch)?, &encoding, out, control)?;
@@ -90,9 +91,35 @@ pub fn search_anew(
         None => link_objects(source, &begin(source, &encoding, StoreKind::AsFound, out)?.0)?,
         Some(_) => convert_into(source, &encoding, out, control).map(drop)?,
     }
+    keep_settings(source, out)?;
     let start = Instant::now();
     let notes = recompute(out, git, control)?;
     Ok(Searched { took: start.elapsed(), notes })
+}
+
+/// The settings of `source` that decide which deltas its own `git repack` would find. They are numbers, and too large
+/// ones are left out: a search should not take for ever because a stranger's repository says so.
+pub(crate) fn search_settings(source: &GitRepository) -> Vec<(&'static str, i64)> {
+    let number = |(name, most): (&'static str, i64)| {
+        let value = source.config().integer(format!("pack.{name}")).ok().flatten()?;
+        (0..=most).contains(&value).then_some((name, value))
+    };
+    [("window", 1000), ("depth", 4095)].into_iter().filter_map(number).collect()
+}
+
+/// Adds [`search_settings`] to the configuration of the copy in `out`, which is repacked.
+fn keep_settings(source: &GitRepository, out: &Path) -> Result<()> {
+    let settings = search_settings(source);
+    if settings.is_empty() {
+        return Ok(());
+    }
+    let path = out.join("config");
+    let mut config = fs::read(&path).map_err(|error| ReaderError::io("read", &path, error))?;
+    config.extend_from_slice(b"[pack]\n");
+    for (name, value) in settings {
+        config.extend_from_slice(format!("\t{name} = {value}\n").as_bytes());
+    }
+    fs::write(&path, config).map_err(|error| WriterError::io("write", &path, error))
 }
 
 /// Links or copies all packs and loose objects of `source` into the object directory `objects`.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::support::fixture::Fixture;
 use crate::support::git;
-use crate::support::program::{self, Scratch, exit, repackbench};
+use crate::support::program::{self, Scratch, exit, repackbench, text};
 use crate::support::snapshot;
 
 /// `convert --rechosen` with further options.
@@ -30,6 +30,27 @@ fn keeps_all_objects_reachable_or_not() {
         git::assert_refuses_plainly(&out);
     }
     assert_eq!(scratch.names().len(), 8, "no other files remain");
+}
+
+#[test]
+fn settings_of_the_source_decide_the_search() {
+    let scratch = Scratch::new();
+    let deltas = |name: &str, settings: &[(&str, &str)]| {
+        let source = scratch.join(name);
+        git::output(&scratch, ["clone", "-q", "--bare", text(&Fixture::get("history").repo()), text(&source)]);
+        for (setting, value) in settings {
+            git::output(&source, ["config", setting, value]);
+        }
+        let out = scratch.join(&format!("{name}-out"));
+        convert(&source, "zstd:3", &[], &out).exits(exit::OK);
+        let config = std::fs::read_to_string(out.join("config")).expect("a configuration");
+        assert!(!config.contains("pack"), "{config}");
+        git::packed(&out).iter().filter(|entry| entry.is_delta()).count()
+    };
+    let default = deltas("default", &[]);
+    assert!(default > 0);
+    assert_eq!(deltas("none", &[("pack.window", "0")]), 0);
+    assert_eq!(deltas("endless", &[("pack.window", "2000000000"), ("pack.depth", "-1")]), default, "not a sane number");
 }
 
 #[test]
