@@ -101,7 +101,7 @@ pub fn search_anew(
 /// ones are left out: a search should not take for ever because a stranger's repository says so.
 pub(crate) fn search_settings(source: &GitRepository) -> Vec<(&'static str, i64)> {
     let number = |(name, most): (&'static str, i64)| {
-        let value = source.config().integer(format!("pack.{name}")).ok().flatten()?;
+        let value = source.config().integer(&format!("pack.{name}")).ok().flatten()?;
         (0..=most).contains(&value).then_some((name, value))
     };
     [("window", 1000), ("depth", 4095)].into_iter().filter_map(number).collect()

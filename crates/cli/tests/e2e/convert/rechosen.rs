@@ -37,7 +37,7 @@ fn settings_of_the_source_decide_the_search() {
     let scratch = Scratch::new();
     let deltas = |name: &str, settings: &[(&str, &str)]| {
         let source = scratch.join(name);
-        git::output(&scratch, ["clone", "-q", "--bare", text(&Fixture::get("history").repo()), text(&source)]);
+        git::output(scratch.path(), ["clone", "-q", "--bare", text(&Fixture::get("history").repo()), text(&source)]);
         for (setting, value) in settings {
             git::output(&source, ["config", setting, value]);
         }
