@@ -44,7 +44,7 @@ fn settings_of_the_source_decide_the_search() {
         let out = scratch.join(&format!("{name}-out"));
         convert(&source, "zstd:3", &[], &out).exits(exit::OK);
         let config = std::fs::read_to_string(out.join("config")).expect("a configuration");
-        assert!(!config.contains("pack"), "{config}");
+        assert!(!config.contains("[pack]"), "{config}");
         git::packed(&out).iter().filter(|entry| entry.is_delta()).count()
     };
     let default = deltas("default", &[]);

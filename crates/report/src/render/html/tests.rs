@@ -301,11 +301,7 @@ fn filter_selects_repository_on_all_machines() {
     assert_eq!(values(&page, "data-repository").into_iter().collect::<Vec<_>>(), ["/srv/some/sample"]);
     assert!(page.contains("<h1>sample under other codecs</h1>"), "as charts name it");
     assert!(page.contains("<h3>/srv/some/sample on 4 cores</h3>"));
-    assert_eq!(
-        page.matches("no level reaches the baseline").count(),
-        2,
-        "budgets that no level reaches, of each machine"
-    );
+    assert_eq!(page.matches("no level reaches the ").count(), 2, "budgets that no level reaches, of each machine");
     assert!(page.contains("<h2 id=\"budgets\">"));
 }
 
