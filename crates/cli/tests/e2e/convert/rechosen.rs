@@ -42,7 +42,7 @@ fn settings_of_the_source_decide_the_search() {
             git::output(&source, ["config", setting, value]);
         }
         let out = scratch.join(&format!("{name}-out"));
-        convert(&source, "zstd:3", &[], &out).exits(exit::OK);
+        convert(&source, "zlib:6", &[], &out).exits(exit::OK);
         let config = std::fs::read_to_string(out.join("config")).expect("a configuration");
         assert!(!config.contains("[pack]"), "{config}");
         git::packed(&out).iter().filter(|entry| entry.is_delta()).count()
