@@ -16,7 +16,8 @@ use crate::{
 pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let Some(found) = advise_on_bench(comparisons) else { return Vec::new() };
     let mut lines: Vec<String> = deltas(repository, &found).into_iter().collect();
-    lines.extend(gains(&found.advice));
+    let is_replayed = comparisons.iter().all(|comparison| comparison.workload.client().is_none());
+    lines.extend(gains(&found.advice, repository.vcs.filter(|_| is_replayed)));
     let baselines = comparisons.iter().filter_map(|comparison| comparison.baseline());
     lines.extend(decoding(baselines.filter_map(|baseline| baseline.decode_share), std::iter::empty()));
     lines.extend(price(&found.advice, repository.vcs));
@@ -50,15 +51,20 @@ pub(super) fn searched_words((found, searched): (u64, u64), took: &str) -> Strin
     format!("{} of {} MB{took} ({}){advice}", megabytes(searched), megabytes(found), change_words(ratio))
 }
 
-/// What is gained without a new format, and by the best codec.
-pub(super) fn gains(advice: &Advice<'_>) -> impl Iterator<Item = String> {
-    let stock = advice.stock.map(|gain| format!("No new format: {}.", effect(&gain)));
-    let best = advice.best.map(|gain| format!("Best codec: {}.", effect(&gain)));
+/// What is gained without a new format, and by the best codec. `replayed` is the system if replays of this program were
+/// measured, which decodes zlib streams with the library that wrote them.
+pub(super) fn gains(advice: &Advice<'_>, replayed: Option<Vcs>) -> impl Iterator<Item = String> {
+    let decoder = |gain: &CodecGain<'_>| match replayed {
+        Some(Vcs::Git) if !gain.spec.canonical.starts_with("zlib:") => ", decoded by it too",
+        _ => "",
+    };
+    let stock = advice.stock.map(|gain| format!("No new format: {}.", effect(&gain, decoder(&gain))));
+    let best = advice.best.map(|gain| format!("Best codec: {}.", effect(&gain, "")));
     stock.into_iter().chain(best)
 }
 
 /// `balanced: 17.0 % smaller, 38 % less CPU time`. Only what is certain counts as a difference.
-fn effect(gain: &CodecGain<'_>) -> String {
+fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
     let differs = |of: &BoundedRatio| of.is_less() || of.is_more();
     let size = SizeDifference::of_ratio(gain.size.ratio).filter(|_| differs(&gain.size));
     let size = size.map_or_else(|| "about the same size".to_owned(), |size| plain_spaces(&size.words()));
@@ -73,7 +79,7 @@ fn effect(gain: &CodecGain<'_>) -> String {
             time(cpu, "CPU") + &time(elapsed, "elapsed")
         }
     };
-    format!("{}: {size}{times}", plain_text(&gain.spec.typed))
+    format!("{}{decoder}: {size}{times}", plain_text(&gain.spec.typed))
 }
 
 /// The most that any codec can save, by the shares of decoding in the workloads, replayed and by the user's own git.
@@ -171,7 +177,7 @@ mod tests {
             lines(DeltaOrigin::Recomputed),
             [
                 "Deltas: `git repack -adF` makes 7.00 of 10.0 MB (30 % less): do this first.",
-                "No new format: libdeflate:9: 1.0 % smaller, 11 % less CPU time.",
+                "No new format: libdeflate:9, decoded by it too: 1.0 % smaller, 11 % less CPU time.",
                 "Best codec: zstd:9: 15.0 % smaller, 33 % less CPU time.",
                 "Price: git reads it only under `exec`; other clients get it encoded again.",
                 "Writing: `convert --codec zlib:6` leads back.",

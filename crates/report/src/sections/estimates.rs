@@ -97,7 +97,7 @@ fn with_error(predicted: &Predicted, of: f64, show: fn(f64) -> String) -> String
 fn answer(estimate: &RepositoryEstimate) -> Vec<String> {
     let found = advise_on_estimate(estimate);
     let mut lines = vec![deltas(estimate)];
-    lines.extend(advice::gains(&found.advice));
+    lines.extend(advice::gains(&found.advice, estimate.repository.vcs));
     let workloads = || found.state.workloads.iter();
     let replayed = workloads().map(|workload| workload.decode_share.value);
     lines.extend(advice::decoding(replayed, workloads().filter_map(|workload| workload.own_share)));
