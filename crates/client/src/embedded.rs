@@ -27,7 +27,10 @@ use repackbench_codec::{ChunkDecoder, Decoders};
 use repackbench_writer::cache::Cache;
 use sha2::{Digest, Sha256};
 
-use crate::{ClientError, library::FILES, name_of, private_folder};
+use crate::{ClientError, name_of, private_folder};
+
+/// The stand-in, and the library with the codecs that it loads from the same folder.
+pub(crate) const FILES: [&str; 2] = ["librepackbench_preload.so", "librepackbench_preload_codecs.so"];
 
 /// The bytes in the program. They belong to the program, like its code, so all clients of the process share them.
 static BYTES: OnceLock<&'static [u8]> = OnceLock::new();

@@ -12,13 +12,14 @@ use std::{
 
 use nix::unistd::geteuid;
 
-use crate::{ClientError, absolute, embedded, name_of, private_folder};
+use crate::{
+    ClientError, absolute,
+    embedded::{self, FILES},
+    name_of, private_folder,
+};
 
 /// The variable with the path of the library, if it is not beside the program.
 const VARIABLE: &str = "REPACKBENCH_PRELOAD";
-
-/// The stand-in, and the library with the codecs that it loads from the same folder.
-pub(crate) const FILES: [&str; 2] = ["librepackbench_preload.so", "librepackbench_preload_codecs.so"];
 
 /// The variable from which the dynamic linker takes libraries to preload.
 const PRELOAD: &str = "LD_PRELOAD";

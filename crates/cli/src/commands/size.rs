@@ -39,9 +39,9 @@ pub(crate) struct SizeArguments {
     #[arg(required = true, value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
 
-    /// Show each Git repository with deltas that git searches for anew (repack -adF), too.
+    /// Show each Git repository with new deltas, too, which git searches for (repack -adF).
     ///
-    /// In a copy, which is thrown away. A variant is searched as zlib:6.
+    /// In a copy, which is thrown away. A variant is searched as zlib:6. --window implies this.
     #[arg(long, help_heading = WHAT)]
     rechosen: bool,
 
@@ -69,6 +69,11 @@ pub(crate) struct SizeArguments {
 }
 
 impl SizeArguments {
+    /// A window is for a search.
+    fn is_rechosen(&self) -> bool {
+        self.rechosen || self.window.window.is_some()
+    }
+
     /// The size of `repository`, which is called `name`, with deltas that git searched for anew.
     fn searched(&self, repository: &GitRepository, name: &str) -> Result<SizeRecord, Failure> {
         let git = self.window.applied_to(GitProgram::new(&self.git)?);
@@ -107,7 +112,9 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
         print_notes(&repository, arguments.quiet.quiet);
         let size = measure(&repository, &name_of(path))?;
         let searched = match &repository {
-            Repository::Git(repository) if arguments.rechosen => Some(arguments.searched(repository, &size.label)?),
+            Repository::Git(repository) if arguments.is_rechosen() => {
+                Some(arguments.searched(repository, &size.label)?)
+            }
             Repository::Git(_) => {
                 arguments.note_search(&size);
                 None
