@@ -1,5 +1,7 @@
 //! The answer in a few lines that fit 80 columns: what to do about deltas, what codecs gain, their price, and a verdict.
 
+use std::fmt;
+
 use repackbench_analysis::{
     Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, SIZE_THRESHOLD, TIME_THRESHOLD, advise_on_bench,
     predicted_search_seconds,
@@ -8,14 +10,41 @@ use repackbench_records::{Readers, RepositoryState, Vcs, WorkloadComparison};
 
 use super::effects::{SizeDifference, change_words, plain_spaces};
 use crate::{
-    document::plain_text,
+    document::{Block, plain_text},
     number::{counted, megabytes, percent, seconds},
 };
 
+/// A line of the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AdviceLine {
+    /// Its subject: `Deltas`, `Verdict`.
+    pub(crate) name: &'static str,
+    /// What is said about it. Plain.
+    pub(crate) text: String,
+}
+
+impl AdviceLine {
+    /// A line.
+    pub(super) fn new(name: &'static str, text: impl Into<String>) -> Self {
+        AdviceLine { name, text: text.into() }
+    }
+}
+
+impl fmt::Display for AdviceLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.text)
+    }
+}
+
+/// The lines as notes below a table.
+pub(super) fn notes(lines: &[AdviceLine]) -> Block {
+    Block::Notes(lines.iter().map(AdviceLine::to_string).collect())
+}
+
 /// The answer that the workloads of one repository give. Empty without a candidate.
-pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> Vec<String> {
+pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> Vec<AdviceLine> {
     let Some(found) = advise_on_bench(comparisons) else { return Vec::new() };
-    let mut lines: Vec<String> = deltas(repository, &found).into_iter().collect();
+    let mut lines: Vec<AdviceLine> = deltas(repository, &found).into_iter().collect();
     let is_replayed = comparisons.iter().all(|comparison| comparison.workload.client().is_none());
     lines.extend(gains(&found.advice, repository.vcs.filter(|_| is_replayed)));
     let baselines = comparisons.iter().filter_map(|comparison| comparison.baseline());
@@ -28,17 +57,18 @@ pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
 }
 
 /// What a new search for deltas makes of the repository.
-fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<String> {
+fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<AdviceLine> {
     let is_git = repository.vcs != Some(Vcs::Mercurial);
     match (found.searched, repository.objects) {
         (Some(searched), _) => {
             let program = if is_git { "`git repack -adF`" } else { "hg's new search" };
             let bytes = (found.baseline.size.total_bytes, searched.size.total_bytes);
-            Some(format!("Deltas: {program} makes {}.", searched_words(bytes, "")))
+            Some(AdviceLine::new("Deltas", format!("{program} makes {}.", searched_words(bytes, ""))))
         }
         (None, Some(objects)) if is_git => {
             let takes = seconds(predicted_search_seconds(objects, None));
-            Some(format!("Deltas: `git repack -adF` takes about {takes} of CPU time; `bench --rechosen` tries it."))
+            let text = format!("`git repack -adF` takes about {takes} of CPU time; `bench --rechosen` tries it.");
+            Some(AdviceLine::new("Deltas", text))
         }
         _ => None,
     }
@@ -53,17 +83,17 @@ pub(super) fn searched_words((found, searched): (u64, u64), took: &str) -> Strin
 
 /// What is gained without a new format, and by the best codec. `replayed` is the system if replays of this program were
 /// measured, which decodes zlib streams with the library that wrote them.
-pub(super) fn gains(advice: &Advice<'_>, replayed: Option<Vcs>) -> impl Iterator<Item = String> {
+pub(super) fn gains(advice: &Advice<'_>, replayed: Option<Vcs>) -> impl Iterator<Item = AdviceLine> {
     let decoder = |gain: &CodecGain<'_>| match replayed {
         Some(Vcs::Git) if !gain.spec.canonical.starts_with("zlib:") => ", decoded by it too",
         _ => "",
     };
-    let stock = advice.stock.map(|gain| format!("No new format: {}.", effect(&gain, decoder(&gain))));
-    let best = advice.best.map(|gain| format!("Best codec: {}.", effect(&gain, "")));
+    let stock = advice.stock.map(|gain| AdviceLine::new("No new format", effect(&gain, decoder(&gain))));
+    let best = advice.best.map(|gain| AdviceLine::new("Best codec", effect(&gain, "")));
     stock.into_iter().chain(best)
 }
 
-/// `balanced: 17.0 % smaller, 38 % less CPU time`. Only what is certain counts as a difference.
+/// `balanced: 17.0 % smaller, 38 % less CPU time.` Only what is certain counts as a difference.
 fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
     let differs = |of: &BoundedRatio| of.is_less() || of.is_more();
     let size = SizeDifference::of_ratio(gain.size.ratio).filter(|_| differs(&gain.size));
@@ -79,17 +109,17 @@ fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
             time(cpu, "CPU") + &time(elapsed, "elapsed")
         }
     };
-    format!("{}{decoder}: {size}{times}", plain_text(&gain.spec.typed))
+    format!("{}{decoder}: {size}{times}.", plain_text(&gain.spec.typed))
 }
 
 /// The most that any codec can save, by the shares of decoding in the workloads, replayed and by the user's own git.
 pub(super) fn decoding(
     replayed: impl Iterator<Item = f64> + Clone,
     own: impl Iterator<Item = f64> + Clone,
-) -> Option<String> {
+) -> Option<AdviceLine> {
     let replayed = range(replayed)?;
     let own = range(own).map(|own| format!(", {own} of your git's")).unwrap_or_default();
-    Some(format!("Decoding: {replayed} of replays' CPU time{own}: the limit."))
+    Some(AdviceLine::new("Decoding", format!("{replayed} of replays' CPU time{own}: the limit.")))
 }
 
 /// `16 to 93 %`; `None` of none.
@@ -100,38 +130,40 @@ fn range(shares: impl Iterator<Item = f64> + Clone) -> Option<String> {
 }
 
 /// Who cannot read the best codec.
-pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>) -> Option<String> {
+pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>) -> Option<AdviceLine> {
     let program = if vcs == Some(Vcs::Mercurial) { "hg" } else { "git" };
-    Some(match advice.best?.readers? {
-        Readers::Stock => format!("Price: none; stock {program} reads it."),
-        _ => format!("Price: {program} reads it only under `exec`; other clients get it encoded again."),
-    })
+    let text = match advice.best?.readers? {
+        Readers::Stock => format!("none; stock {program} reads it."),
+        _ => format!("{program} reads it only under `exec`; other clients get it encoded again."),
+    };
+    Some(AdviceLine::new("Price", text))
 }
 
 /// What writing under the best codec costs.
-pub(super) fn writing(advice: &Advice<'_>) -> Option<String> {
+pub(super) fn writing(advice: &Advice<'_>) -> Option<AdviceLine> {
     let took = advice.best?.writing_seconds.map(|took| format!("{} of CPU time to write all; ", seconds(took)));
-    Some(format!("Writing: {}`convert --codec zlib:6` leads back.", took.unwrap_or_default()))
+    Some(AdviceLine::new("Writing", format!("{}`convert --codec zlib:6` leads back.", took.unwrap_or_default())))
 }
 
 /// Whether to change.
-pub(super) fn verdict(advice: &Advice<'_>) -> String {
+pub(super) fn verdict(advice: &Advice<'_>) -> AdviceLine {
     let time = if advice.best.is_some_and(|best| best.cpu.is_none()) { "elapsed time" } else { "CPU time" };
     let thresholds = format!("{} of size or {} of {time}", percent(SIZE_THRESHOLD, 0), percent(TIME_THRESHOLD, 0));
-    match (advice.verdict, advice.best) {
+    let text = match (advice.verdict, advice.best) {
         (CodecVerdict::Change, Some(best)) => {
-            format!("Verdict: change to {}: it saves {thresholds}, or more.", plain_text(&best.spec.typed))
+            format!("change to {}: it saves {thresholds}, or more.", plain_text(&best.spec.typed))
         }
         (CodecVerdict::Open, Some(best)) => {
-            format!("Verdict: open: {} may save {thresholds}; a longer --time decides.", plain_text(&best.spec.typed))
+            format!("open: {} may save {thresholds}; a longer --time decides.", plain_text(&best.spec.typed))
         }
-        (CodecVerdict::TooSmall, _) => format!("Verdict: too small to matter: no codec saves {thresholds}."),
-        _ => "Verdict: stay: no codec is certain to save more than it costs.".to_owned(),
-    }
+        (CodecVerdict::TooSmall, _) => format!("too small to matter: no codec saves {thresholds}."),
+        _ => "stay: no codec is certain to save more than it costs.".to_owned(),
+    };
+    AdviceLine::new("Verdict", text)
 }
 
 /// How it was measured, and what confirms it.
-fn method(advice: &Advice<'_>, comparisons: &[&WorkloadComparison]) -> String {
+fn method(advice: &Advice<'_>, comparisons: &[&WorkloadComparison]) -> AdviceLine {
     let pairs = || comparisons.iter().flat_map(|comparison| &comparison.rows).filter_map(|row| Some(row.ratio?.pairs));
     let blocks = match (pairs().min(), pairs().max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most} blocks"),
@@ -144,7 +176,8 @@ fn method(advice: &Advice<'_>, comparisons: &[&WorkloadComparison]) -> String {
         let spec = plain_text(&best.spec.typed);
         format!("; `bench --precise --codec {spec}` confirms it")
     });
-    format!("Measured in {blocks}{}{}.", missing.unwrap_or_default(), confirm.unwrap_or_default())
+    let text = format!("{blocks}{}{}.", missing.unwrap_or_default(), confirm.unwrap_or_default());
+    AdviceLine::new("Measured", text)
 }
 
 #[cfg(test)]
@@ -168,7 +201,7 @@ mod tests {
         ];
         let mut workload = comparison("traverse", rows, Some(estimate(1.0, 0.995, 1.005)));
         (workload.repository.vcs, workload.repository.objects) = (Some(Vcs::Git), Some(9000));
-        measured(&workload.repository.clone(), &[&workload])
+        measured(&workload.repository.clone(), &[&workload]).iter().map(AdviceLine::to_string).collect()
     }
 
     #[test]
@@ -182,7 +215,7 @@ mod tests {
                 "Price: git reads it only under `exec`; other clients get it encoded again.",
                 "Writing: `convert --codec zlib:6` leads back.",
                 "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
-                "Measured in 10 blocks; `bench --precise --codec zstd:9` confirms it.",
+                "Measured: 10 blocks; `bench --precise --codec zstd:9` confirms it.",
             ]
         );
     }

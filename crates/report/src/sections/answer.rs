@@ -6,7 +6,7 @@ use repackbench_analysis::{ResultSource, Results, by_source, without_floors};
 use repackbench_records::{RepositoryState, Role, SizeRecord, VariantComparison, WorkloadComparison};
 
 use super::{
-    advice,
+    advice::{self, AdviceLine},
     comparisons::verdict,
     effects::{Clock, SizeDifference, compared_time, job_name},
     names::variant_name,
@@ -38,7 +38,7 @@ pub(crate) struct Answer {
     /// Best and worst in words.
     pub(crate) points: Vec<Point>,
     /// What to do, a sentence each.
-    pub(crate) advice: Vec<String>,
+    pub(crate) advice: Vec<AdviceLine>,
     /// The columns: one for each workload.
     pub(crate) workloads: Vec<AnswerColumn>,
     /// The rows: one for each variant.

@@ -3,7 +3,7 @@
 use repackbench_analysis::{EstimateAdvice, advise_on_estimate};
 use repackbench_records::{DeltaState, Predicted, Rechosen, RepositoryEstimate, Vcs, WorkloadPrediction};
 
-use super::advice;
+use super::advice::{self, AdviceLine};
 use crate::{
     document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
     number::{counted, megabytes, percent, rate, seconds, thousands, three_decimals, time_ratio},
@@ -20,7 +20,7 @@ fn articles(estimate: &RepositoryEstimate) -> Vec<Article> {
     if let Rechosen::Searched { state, .. } = &estimate.rechosen {
         articles.push(article(estimate, state, "with deltas that git searched for anew"));
     }
-    let answer = Article { heading: "Answer".to_owned(), ..Article::of([Block::Notes(answer(estimate))]) };
+    let answer = Article { heading: "Answer".to_owned(), ..Article::of([advice::notes(&answer(estimate))]) };
     articles.push(named(estimate, "Answer", answer));
     articles
 }
@@ -94,7 +94,7 @@ fn with_error(predicted: &Predicted, of: f64, show: fn(f64) -> String) -> String
 }
 
 /// The answer, in eight lines at most, which fit 80 columns.
-fn answer(estimate: &RepositoryEstimate) -> Vec<String> {
+fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
     let found = advise_on_estimate(estimate);
     let mut lines = vec![deltas(estimate)];
     lines.extend(advice::gains(&found.advice, estimate.repository.vcs));
@@ -109,22 +109,23 @@ fn answer(estimate: &RepositoryEstimate) -> Vec<String> {
 }
 
 /// What a new search for deltas makes of the repository.
-fn deltas(estimate: &RepositoryEstimate) -> String {
-    match &estimate.rechosen {
+fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
+    let text = match &estimate.rechosen {
         Rechosen::Searched { seconds: took, window, state } => {
             let bytes = (estimate.as_found.total_bytes, state.total_bytes);
             let words = advice::searched_words(bytes, &format!(" in {}", seconds(*took)));
             let window = window.map(|window| format!(" --window={window}")).unwrap_or_default();
-            format!("Deltas: `git repack -adF{window}` makes {words}.")
+            format!("`git repack -adF{window}` makes {words}.")
         }
         Rechosen::TooLong { predicted_seconds } => {
-            format!("Deltas: `git repack -adF` takes about {}; a longer --time tries it.", seconds(*predicted_seconds))
+            format!("`git repack -adF` takes about {}; a longer --time tries it.", seconds(*predicted_seconds))
         }
-        Rechosen::Left { why } => format!("Deltas: not searched for anew: {}.", plain_text(why)),
-    }
+        Rechosen::Left { why } => format!("not searched for anew: {}.", plain_text(why)),
+    };
+    AdviceLine::new("Deltas", text)
 }
 
-fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> String {
+fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> AdviceLine {
     let error = found.state.specs.iter().map(|spec| spec.total_bytes.relative_error()).fold(0.0, f64::max);
     let error = if error > 0.0 { format!("within {}", percent(error, 1)) } else { "exact".to_owned() };
     let missing = match estimate.missing_objects {
@@ -136,7 +137,7 @@ fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> String {
         format!("; `bench --codec {spec}` measures it")
     });
     let took = seconds(estimate.seconds);
-    format!("Predicted in {took}: sizes {error}{missing}{}.", measure.unwrap_or_default())
+    AdviceLine::new("Predicted", format!("in {took}, sizes {error}{missing}{}.", measure.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -215,7 +216,7 @@ mod tests {
             "Price: git reads it only under `exec`; other clients get it encoded again.",
             "Writing: 400 ms of CPU time to write all; `convert --codec zlib:6` leads back.",
             "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
-            "Predicted in 12.0 s: sizes within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
+            "Predicted: in 12.0 s, sizes within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
         ]) {
             assert_eq!(*line, expected);
         }

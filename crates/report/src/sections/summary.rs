@@ -36,9 +36,9 @@ fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Option
     if !sentences.is_empty() {
         blocks.push(Block::Details(vec![sentences]));
     }
-    let advice = advice::measured(of.repository, comparisons);
-    if !advice.is_empty() {
-        blocks.push(Block::Notes(advice));
+    let lines = advice::measured(of.repository, comparisons);
+    if !lines.is_empty() {
+        blocks.push(advice::notes(&lines));
     }
     Some(Article {
         repository: Some(of.repository.name.clone()),
@@ -253,7 +253,7 @@ least as small and takes less CPU time in every workload).
 Best codec: zstd:5: 16.0 % smaller, 16 % less CPU time.
 Writing: `convert --codec zlib:6` leads back.
 Verdict: change to zstd:5: it saves 5 % of size or 10 % of CPU time, or more.
-Measured in 10 blocks; `bench --precise --codec zstd:5` confirms it.
+Measured: 10 blocks; `bench --precise --codec zstd:5` confirms it.
 ";
         let text = plain(&summary(&two_workloads()));
         assert_eq!(text, expected, "\n{text}");
