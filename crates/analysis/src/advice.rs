@@ -103,6 +103,16 @@ impl CodecGain<'_> {
         self.size.ratio * self.time().map_or(1.0, |time| time.ratio)
     }
 
+    /// How sure a gain is: the lowest class is the surest. `None` for no gain.
+    fn class(&self) -> Option<CodecVerdict> {
+        match self {
+            _ if self.product() >= 1.0 => None,
+            _ if self.saves_enough() => Some(CodecVerdict::Change),
+            _ if self.may_save_enough() => Some(CodecVerdict::Open),
+            _ => self.saves().then_some(CodecVerdict::TooSmall),
+        }
+    }
+
     /// Whether it certainly saves something.
     fn saves(&self) -> bool {
         self.size.is_less() || self.time().is_some_and(|time| time.is_less())
@@ -126,16 +136,16 @@ impl CodecGain<'_> {
 }
 
 /// Whether to change the codec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CodecVerdict {
     /// The codec saves enough bytes or CPU time.
     Change,
+    /// A codec may save enough, and the intervals are too wide to tell.
+    Open,
     /// It saves something, but less than both thresholds.
     TooSmall,
     /// No codec is better than the baseline.
     Stay,
-    /// A codec may save enough, and the intervals are too wide to tell.
-    Open,
 }
 
 /// What follows from the gains of some codecs.
@@ -152,27 +162,23 @@ pub struct Advice<'a> {
 impl<'a> Advice<'a> {
     /// What follows from `gains`.
     fn of(gains: &[CodecGain<'a>]) -> Self {
-        let best_of = |is_stock: bool| {
-            let is_read = |gain: &&CodecGain<'_>| match gain.readers {
+        let read_by = |is_stock: bool| {
+            let is_read = move |gain: &&CodecGain<'_>| match gain.readers {
                 Some(Readers::Stock) => true,
                 // Nobody works on a variant that only this program reads.
                 Some(Readers::Repackbench) => false,
                 Some(Readers::Exec) | None => !is_stock,
             };
-            let some = gains.iter().filter(is_read);
             // More bytes are no gain, however fast they are read. But a faster zlib costs nothing else.
             let most = if is_stock { 1.0 + STOCK_TOLERANCE } else { 1.0 };
-            some.filter(|gain| gain.size.low <= most).min_by(|a, b| a.product().total_cmp(&b.product())).copied()
+            gains.iter().filter(is_read).filter(move |gain| gain.size.low <= most)
         };
-        let stock = best_of(true).filter(CodecGain::saves);
-        let is_gain = |best: &CodecGain<'_>| best.product() < 1.0 && (best.saves() || best.may_save_enough());
-        let best = best_of(false).filter(is_gain);
-        let verdict = match best {
-            Some(best) if best.saves_enough() => CodecVerdict::Change,
-            Some(best) if best.may_save_enough() => CodecVerdict::Open,
-            Some(_) => CodecVerdict::TooSmall,
-            None => CodecVerdict::Stay,
-        };
+        let least = |a: &&CodecGain<'_>, b: &&CodecGain<'_>| a.product().total_cmp(&b.product());
+        let stock = read_by(true).filter(|gain| gain.saves()).min_by(least).copied();
+        let best = read_by(false).filter_map(|gain| Some((gain.class()?, gain)));
+        let best = best.min_by(|(class, a), (other, b)| class.cmp(other).then(least(a, b)));
+        let verdict = best.map_or(CodecVerdict::Stay, |(class, _)| class);
+        let best = best.map(|(_, gain)| *gain);
         Advice { stock, best, verdict }
     }
 }

@@ -418,8 +418,9 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
         counts: last.counts.clone(),
         size: last.size.clone(),
         reads: most_modelled(runs).cloned(),
-        conversion: last.conversion,
-        decode_share: last.decode_share,
+        // Not every session measures them.
+        conversion: runs.iter().rev().find_map(|run| run.conversion),
+        decode_share: runs.iter().rev().find_map(|run| run.decode_share),
     })
 }
 

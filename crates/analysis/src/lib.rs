@@ -54,7 +54,7 @@ pub use hierarchical::{
     CopyRatio, Hierarchical, estimate_of_copies, hierarchical, hierarchical_interval, ratio_of_copies,
 };
 pub use joined::{JoinedJob, JoinedVariant, joined_jobs};
-pub use outcome::{Outcome, outcomes, without_floors};
+pub use outcome::{Outcome, is_reading, outcomes, without_floors};
 pub use results::Results;
 pub use self_test::self_test;
 pub use source::{ResultSource, by_source, is_same_state, sources};

@@ -74,6 +74,11 @@ pub fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcome<'a>> 
     outcomes
 }
 
+/// Whether the workload reads a repository rather than writing one.
+pub fn is_reading(comparison: &WorkloadComparison) -> bool {
+    !matches!(comparison.workload.name.as_str(), "encode" | "ingest")
+}
+
 /// The comparisons without floors, which only show the codec's share of a workload.
 pub fn without_floors<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<&'a WorkloadComparison> {
     comparisons.iter().copied().filter(|comparison| comparison.workload.floor_of().is_none()).collect()

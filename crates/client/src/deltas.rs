@@ -21,8 +21,13 @@ impl From<ClientError> for WriterError {
 }
 
 impl GitDeltas for GitProgram {
-    fn identity(&self) -> &str {
-        self.search_identity()
+    fn identity(&self) -> String {
+        let window = self.window.map(|window| format!(", window {window}"));
+        self.version().to_owned() + &window.unwrap_or_default()
+    }
+
+    fn window(&self) -> Option<u32> {
+        self.window
     }
 
     fn recompute(
@@ -34,7 +39,7 @@ impl GitDeltas for GitProgram {
         let threads = threads.to_string();
         let mut command = self.command([("pack.threads", threads.as_str()), ("repack.writeBitmaps", "false")]);
         command.arg("--git-dir").arg(git_dir).args(["repack", "-a", "-d", "-F", "-k", "-q"]);
-        command.args(self.window().map(|window| format!("--window={window}")));
+        command.args(self.window.map(|window| format!("--window={window}")));
         Ok(run(command, "git repack -adFk", is_cancelled)?)
     }
 }

@@ -20,16 +20,8 @@ pub struct GitProgram {
     program: PathBuf,
     name: String,
     version: String,
-    search: DeltaSearch,
-}
-
-/// How hard `git repack` searches for deltas.
-#[derive(Debug, Clone, Default)]
-struct DeltaSearch {
-    /// The number of objects that each is compared with; `None` for git's default.
-    window: Option<u32>,
-    /// The version line, and the window unless it is git's default.
-    identity: String,
+    /// The number of objects that a search for deltas compares each with; `None` for git's default.
+    pub(crate) window: Option<u32>,
 }
 
 impl GitProgram {
@@ -40,11 +32,10 @@ impl GitProgram {
     pub fn new(name: impl AsRef<OsStr>) -> Result<Self, ClientError> {
         let program = find_program(name.as_ref())?;
         let name = program.file_name().unwrap_or(OsStr::new("git")).to_string_lossy().into_owned();
-        let mut git = GitProgram { program, name, version: String::new(), search: DeltaSearch::default() };
+        let mut git = GitProgram { program, name, version: String::new(), window: None };
         let mut command = git.command([]);
         command.arg("--version");
         git.version = child::text(command, &format!("{} --version", name_of(&git.program)))?;
-        git.search.identity.clone_from(&git.version);
         match git.version.starts_with(VERSION) {
             true => Ok(git),
             false => {
@@ -72,18 +63,7 @@ impl GitProgram {
     /// The same with a search for deltas that compares each object with `window` others.
     #[must_use]
     pub fn with_window(self, window: u32) -> Self {
-        let identity = format!("{}, window {window}", self.version);
-        GitProgram { search: DeltaSearch { window: Some(window), identity }, ..self }
-    }
-
-    /// The number of objects that a search for deltas compares each with; `None` for git's default.
-    pub(crate) fn window(&self) -> Option<u32> {
-        self.search.window
-    }
-
-    /// What decides the deltas of a search.
-    pub(crate) fn search_identity(&self) -> &str {
-        &self.search.identity
+        GitProgram { window: Some(window), ..self }
     }
 
     /// A git command in isolation, without a repository and with no allowed protocol. `settings` are added to those of

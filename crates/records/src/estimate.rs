@@ -69,6 +69,9 @@ pub enum Rechosen {
     TooLong {
         /// Its predicted elapsed time in seconds.
         predicted_seconds: f64,
+        /// As in `searched`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<u32>,
     },
     /// It was not asked for, or cannot be made.
     Left {

@@ -38,8 +38,8 @@ struct Pair {
 /// Replays a workload with a memo, or without, and returns the CPU seconds and the memo.
 type Replay<'a> = dyn FnMut(Option<Box<DecodeMemo>>) -> Result<(f64, Box<DecodeMemo>), BenchError> + 'a;
 
-/// Measures a share of what `replay` replays.
-/// There are enough pairs when the error is small, or `is_over` says that the time is up.
+/// Measures the share in what `replay` replays. There are enough pairs when the error is small, or `is_over` says that the
+/// time is up.
 ///
 /// # Errors
 /// The first of `replay` or `is_over`.

@@ -83,8 +83,6 @@ pub struct EstimatePlan {
     pub is_exact: bool,
     /// How deltas are searched for anew, or why they are not.
     pub recomputer: Result<DeltaRecomputer, String>,
-    /// The window of git's search, for its predicted time and the record; `None` for git's default.
-    pub window: Option<u32>,
     /// The user's own git, by name or path, whose CPU time decoding is compared with; `None` for no comparison.
     pub git: Option<OsString>,
     /// The seed of the sample.
@@ -152,8 +150,8 @@ impl Job<'_> {
         cache: &Cache,
         (began, end): (Duration, Duration),
     ) -> Result<(DeltaState, u64, Rechosen), BenchError> {
-        let parts = |chunks: u64| match self.plan.recomputer {
-            Ok(_) if self.has_time_to_search(chunks) => FIRST_OF_TWO,
+        let parts = |chunks: u64| match &self.plan.recomputer {
+            Ok(recomputer) if self.has_time_for(self.search_time(chunks, recomputer.window(source))) => FIRST_OF_TWO,
             _ => LAST,
         };
         let (as_found, missing_objects) = self.state(source, cache, (began, end), &parts)?;
@@ -161,13 +159,12 @@ impl Job<'_> {
         Ok((as_found, missing_objects, rechosen))
     }
 
-    /// Whether a search for the deltas of this many objects fits.
-    fn has_time_to_search(&self, objects: u64) -> bool {
-        delta_search::fits(self.search_time(objects), self.plan.time)
+    fn has_time_for(&self, search: Duration) -> bool {
+        delta_search::fits(search, self.plan.time)
     }
 
-    fn search_time(&self, objects: u64) -> Duration {
-        delta_search::predicted_time(objects, self.plan.window, self.plan.threads)
+    fn search_time(&self, objects: u64, window: Option<u32>) -> Duration {
+        delta_search::predicted_time(objects, window, self.plan.threads)
     }
 
     fn step(&self, name: &str) {
@@ -318,13 +315,14 @@ impl Job<'_> {
         end: Duration,
     ) -> Result<Rechosen, BenchError> {
         let left_out = |why: &str| Ok(Rechosen::Left { why: why.to_owned() });
-        let (git_source, git) = match (source, &self.plan.recomputer) {
-            (Repository::Git(source), Ok(DeltaRecomputer::Git(git))) => (source, git),
+        let (git_source, git, window) = match (source, &self.plan.recomputer) {
+            (Repository::Git(of), Ok(recomputer @ DeltaRecomputer::Git(git))) => (of, git, recomputer.window(source)),
             (_, Err(why)) => return left_out(why),
             _ => return left_out("only git searches once for all codecs"),
         };
-        if !self.has_time_to_search(objects) {
-            return Ok(Rechosen::TooLong { predicted_seconds: self.search_time(objects).as_secs_f64() });
+        let predicted = self.search_time(objects, window);
+        if !self.has_time_for(predicted) {
+            return Ok(Rechosen::TooLong { predicted_seconds: predicted.as_secs_f64(), window });
         }
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
         let scratch = cache.scratch().map_err(|error| BenchError::Variant(error.into()))?;
@@ -333,8 +331,7 @@ impl Job<'_> {
         let repository = Repository::open(scratch.path()).map_err(WorkloadError::from)?;
         let now = Session::new(self.clock, self.progress).now()?;
         let (state, _) = self.state(&repository, cache, (now, end), &|_| LAST)?;
-        let (seconds, window) = (searched.took.as_secs_f64(), self.plan.window);
-        Ok(Rechosen::Searched { seconds, window, state: Box::new(state) })
+        Ok(Rechosen::Searched { seconds: searched.took.as_secs_f64(), window, state: Box::new(state) })
     }
 }
 

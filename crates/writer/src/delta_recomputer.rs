@@ -4,8 +4,9 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use repackbench_codec::CodecSpec;
+use repackbench_reader::Repository;
 
-use crate::Result;
+use crate::{Result, git::recompute::search_window};
 
 /// A program that searches for all deltas of a repository again.
 #[derive(Debug, Clone)]
@@ -22,6 +23,14 @@ impl DeltaRecomputer {
         DeltaRecomputer::Git(Arc::new(git))
     }
 
+    /// The number of objects that a search in `source` compares each with; `None` for git's default, and for hg.
+    pub fn window(&self, source: &Repository) -> Option<u32> {
+        match (self, source) {
+            (DeltaRecomputer::Git(git), Repository::Git(source)) => git.window().or_else(|| search_window(source)),
+            _ => None,
+        }
+    }
+
     /// `hg` for Mercurial repositories.
     pub fn hg(hg: impl HgDeltas + 'static) -> Self {
         DeltaRecomputer::Hg(Arc::new(hg))
@@ -30,8 +39,13 @@ impl DeltaRecomputer {
 
 /// Recomputes the deltas of Git packs.
 pub trait GitDeltas: fmt::Debug + Send + Sync {
-    /// What decides the resulting deltas: the name and version of the program.
-    fn identity(&self) -> &str;
+    /// What decides the resulting deltas: the name and version of the program, and its window.
+    fn identity(&self) -> String;
+
+    /// The number of objects that each is compared with, if it is not left to git and its settings.
+    fn window(&self) -> Option<u32> {
+        None
+    }
 
     /// Replaces all packs of the bare repository `git_dir`, which holds zlib streams, by one pack whose deltas are
     /// searched for from scratch on `threads` threads. Keeps objects that nothing refers to.

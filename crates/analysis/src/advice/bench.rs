@@ -1,9 +1,11 @@
 //! Advice from measurements.
 
-use repackbench_records::{DeltaOrigin, RatioEstimate, Role, Variant, VariantComparison, WorkloadComparison};
+use repackbench_records::{
+    ComparedTime, DeltaOrigin, RatioEstimate, Role, Variant, VariantComparison, Verdict, WorkloadComparison,
+};
 
 use super::{Advice, BoundedRatio, CodecGain};
-use crate::{Outcome, outcomes};
+use crate::{Outcome, is_reading, outcomes};
 
 /// What follows from the workloads of one repository.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +56,7 @@ fn gain<'a>(
 ) -> Option<CodecGain<'a>> {
     let first = outcome.rows.iter().copied().flatten().next()?;
     let reference = searched.and_then(|searched| searched.rows.iter().copied().flatten().next()).unwrap_or(baseline);
+    // Means over different workloads cannot be compared, so each has to have a ratio.
     let times = |ratio_of: fn(&WorkloadComparison, &VariantComparison) -> Option<BoundedRatio>| {
         let of_workload = |(at, comparison): (usize, &&WorkloadComparison)| {
             let row = |outcome: &Outcome<'_>| ratio_of(comparison, outcome.rows.get(at).copied().flatten()?);
@@ -62,8 +65,8 @@ fn gain<'a>(
                 None => row(outcome)?,
             })
         };
-        let ratios: Vec<BoundedRatio> = comparisons.iter().enumerate().filter_map(of_workload).collect();
-        BoundedRatio::mean(&ratios)
+        let reading = comparisons.iter().enumerate().filter(|(_, comparison)| is_reading(comparison));
+        BoundedRatio::mean(&reading.map(of_workload).collect::<Option<Vec<_>>>()?)
     };
     Some(CodecGain {
         spec: first.variant.spec.as_ref()?,
@@ -81,28 +84,29 @@ fn gain<'a>(
 
 /// The ratio of CPU times, with an interval that the noise floor widens. `None` where elapsed time is compared.
 fn cpu(comparison: &WorkloadComparison, row: &VariantComparison) -> Option<BoundedRatio> {
-    let is_cpu = comparison.compared_time != repackbench_records::ComparedTime::Wall;
-    let floor = comparison.noise_floor.unwrap_or_default();
-    row.ratio.filter(|_| is_cpu).map(|ratio| bounded(&ratio, floor))
+    let ratio = row.ratio.filter(|_| comparison.compared_time != ComparedTime::Wall)?;
+    Some(bounded(&ratio, comparison.noise_floor, row.verdict))
 }
 
 /// The same for elapsed time.
 fn elapsed(comparison: &WorkloadComparison, row: &VariantComparison) -> Option<BoundedRatio> {
-    match (comparison.compared_time, row.elapsed) {
-        (repackbench_records::ComparedTime::Wall, _) => {
-            row.ratio.map(|ratio| bounded(&ratio, comparison.noise_floor.unwrap_or_default()))
-        }
-        (_, elapsed) => {
-            let noise = comparison.elapsed_noise.and_then(|noise| noise.interval);
-            elapsed.map(|elapsed| bounded(&elapsed.ratio, noise.as_ref().map_or(0.0, crate::noise_floor)))
-        }
+    if comparison.compared_time == ComparedTime::Wall {
+        return Some(bounded(&row.ratio?, comparison.noise_floor, row.verdict));
     }
+    let noise = comparison.elapsed_noise.and_then(|noise| noise.interval);
+    row.elapsed.map(|elapsed| bounded(&elapsed.ratio, noise.as_ref().map(crate::noise_floor), elapsed.verdict))
 }
 
-/// A ratio without an interval may be anything.
-fn bounded(estimate: &RatioEstimate, floor: f64) -> BoundedRatio {
-    let (low, high) = estimate.interval.map_or((0.0, f64::INFINITY), |interval| (interval.low, interval.high));
-    BoundedRatio { ratio: estimate.ratio, low: low / (1.0 + floor), high: high * (1.0 + floor) }
+/// A ratio without a verdict may be anything, and one that is not decided may be 1.
+fn bounded(estimate: &RatioEstimate, floor: Option<f64>, verdict: Option<Verdict>) -> BoundedRatio {
+    let interval = estimate.interval.filter(|_| verdict.is_some());
+    let (low, high) = interval.map_or((0.0, f64::INFINITY), |interval| (interval.low, interval.high));
+    let floor = 1.0 + floor.unwrap_or_default();
+    let (low, high) = (low / floor, high * floor);
+    match verdict {
+        Some(Verdict::Inconclusive) => BoundedRatio { ratio: estimate.ratio, low: low.min(1.0), high: high.max(1.0) },
+        _ => BoundedRatio { ratio: estimate.ratio, low, high },
+    }
 }
 
 impl BoundedRatio {
@@ -164,6 +168,28 @@ mod tests {
         assert_eq!(advice(0.80, 1000), CodecVerdict::Change);
         assert_eq!(advice(1.0, 940), CodecVerdict::Change);
         assert_eq!(advice(0.5, 1100), CodecVerdict::Stay);
+    }
+
+    #[test]
+    fn what_no_verdict_decided_is_open() {
+        let mut workload = workload(vec![candidate("zstd:9", 0.6, 1000, DeltaOrigin::Kept, Readers::Exec)]);
+        let mut advice = |verdict| {
+            workload.rows[1].verdict = verdict;
+            advise_on_bench(&[&workload]).unwrap().advice.verdict
+        };
+        assert_eq!(advice(Some(Verdict::Faster)), CodecVerdict::Change);
+        assert_eq!(advice(Some(Verdict::Inconclusive)), CodecVerdict::Open);
+        assert_eq!(advice(None), CodecVerdict::Open, "an invalid workload");
+    }
+
+    #[test]
+    fn certain_gains_come_before_likely_ones() {
+        let mut likely = candidate("zstd:3", 0.5, 1000, DeltaOrigin::Kept, Readers::Exec);
+        likely.verdict = Some(Verdict::Inconclusive);
+        let certain = candidate("zstd:9", 0.6, 1000, DeltaOrigin::Kept, Readers::Exec);
+        let workload = workload(vec![likely, certain]);
+        let advice = advise_on_bench(&[&workload]).unwrap().advice;
+        assert_eq!((advice.best.unwrap().spec.typed.as_str(), advice.verdict), ("zstd:9", CodecVerdict::Change));
     }
 
     #[test]

@@ -94,7 +94,7 @@ mod tests {
             seconds: 1.0,
             missing_objects: 0,
             as_found: state,
-            rechosen: Rechosen::TooLong { predicted_seconds: 9.0 },
+            rechosen: Rechosen::TooLong { predicted_seconds: 9.0, window: None },
         }
     }
 

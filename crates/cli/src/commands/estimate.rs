@@ -152,7 +152,6 @@ impl EstimateArguments {
             time: self.time.0.unwrap_or(NO_LIMIT),
             is_exact: self.exact,
             recomputer: self.recomputer(source),
-            window: self.window.window,
             git: matches!(source, Repository::Git(_)).then(|| self.programs.git.clone().into()),
             seed: self.seed.given_or(None),
             threads: self.effort.threads(),

@@ -1,6 +1,6 @@
 //! `repackbench size`.
 
-use std::{num::NonZero, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use repackbench_analysis::{Results, predicted_search_seconds};
@@ -9,11 +9,11 @@ use repackbench_reader::{Repository, git::GitRepository};
 use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, SizeRecord};
 use repackbench_report::{articles_text, sections};
 use repackbench_timing::sizes::measure;
-use repackbench_writer::{JobControl, Progress, cache::Cache, git::recompute::search_anew};
+use repackbench_writer::{Progress, cache::Cache, git::recompute::search_anew};
 
 use crate::{
     failure::{Failure, print_note},
-    options::{Completeness, EXPERT, MemoryArguments, QuietArgument, RecordArguments, WHAT, WindowArgument, located},
+    options::{Completeness, EXPERT, Effort, MemoryArguments, RecordArguments, WHAT, WindowArgument, located},
     output::{
         command_line,
         record_file::RecordFile,
@@ -65,7 +65,7 @@ pub(crate) struct SizeArguments {
     pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
-    quiet: QuietArgument,
+    effort: Effort,
 }
 
 impl SizeArguments {
@@ -77,12 +77,11 @@ impl SizeArguments {
     /// The size of `repository`, which is called `name`, with deltas that git searched for anew.
     fn searched(&self, repository: &GitRepository, name: &str) -> Result<SizeRecord, Failure> {
         let git = self.window.applied_to(GitProgram::new(&self.git)?);
-        let (bar, threads) = (Bar::new(self.quiet.quiet), std::thread::available_parallelism().map_or(1, NonZero::get));
+        let bar = Bar::new(self.effort.quiet());
         let scratch = Cache::open(None)?.scratch()?;
-        let control = JobControl { threads, progress: &bar };
-        let searched = search_anew(repository, scratch.path(), &git, control)?;
+        let searched = search_anew(repository, scratch.path(), &git, self.effort.control(&bar))?;
         bar.finish();
-        if !self.quiet.quiet {
+        if !self.effort.quiet() {
             searched.notes.iter().for_each(print_note);
         }
         let window = self.window.window.map(|window| format!(" with window {window}")).unwrap_or_default();
@@ -92,7 +91,7 @@ impl SizeArguments {
     /// Says what a search for deltas would take.
     fn note_search(&self, size: &SizeRecord) {
         let seconds = predicted_search_seconds(size.objects.sum().entries, None);
-        if !self.quiet.quiet && seconds >= SHORT_SEARCH {
+        if !self.effort.quiet() && seconds >= SHORT_SEARCH {
             let name = &size.label;
             print_note(format!(
                 "{name}: --rechosen shows it after git repack -adF, which takes about {seconds:.0} s of CPU time"
@@ -103,13 +102,13 @@ impl SizeArguments {
 
 pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
     arguments.records.check(false)?;
-    arguments.memory.ceiling(1).set();
+    arguments.memory.ceiling(arguments.effort.threads()).set();
     let mut output = ResultOutput::create(&arguments.output, arguments.records.json.as_ref())?;
     let mut json = RecordFile::open(&arguments.records)?;
     let mut results = Results::default();
     for path in &arguments.repositories {
-        let repository = open_whole(path, arguments.completeness.allow_missing, arguments.quiet.quiet)?;
-        print_notes(&repository, arguments.quiet.quiet);
+        let repository = open_whole(path, arguments.completeness.allow_missing, arguments.effort.quiet())?;
+        print_notes(&repository, arguments.effort.quiet());
         let size = measure(&repository, &name_of(path))?;
         let searched = match &repository {
             Repository::Git(repository) if arguments.is_rechosen() => {

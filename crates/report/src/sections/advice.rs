@@ -157,7 +157,7 @@ pub(super) fn verdict(advice: &Advice<'_>) -> AdviceLine {
             format!("open: {} may save {thresholds}; a longer --time decides.", plain_text(&best.spec.typed))
         }
         (CodecVerdict::TooSmall, _) => format!("too small to matter: no codec saves {thresholds}."),
-        _ => "stay: no codec is certain to save more than it costs.".to_owned(),
+        _ => "stay: no codec of at most this size is certain to save anything.".to_owned(),
     };
     AdviceLine::new("Verdict", text)
 }

@@ -114,15 +114,21 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
         Rechosen::Searched { seconds: took, window, state } => {
             let bytes = (estimate.as_found.total_bytes, state.total_bytes);
             let words = advice::searched_words(bytes, &format!(" in {}", seconds(*took)));
-            let window = window.map(|window| format!(" --window={window}")).unwrap_or_default();
-            format!("`git repack -adF{window}` makes {words}.")
+            format!("{} makes {words}.", command(*window))
         }
-        Rechosen::TooLong { predicted_seconds } => {
-            format!("`git repack -adF` takes about {}; a longer --time tries it.", seconds(*predicted_seconds))
+        Rechosen::TooLong { predicted_seconds, window } => {
+            let takes = seconds(*predicted_seconds);
+            format!("{} takes about {takes}; a longer --time tries it.", command(*window))
         }
         Rechosen::Left { why } => format!("not searched for anew: {}.", plain_text(why)),
     };
     AdviceLine::new("Deltas", text)
+}
+
+/// The command that searches for deltas.
+fn command(window: Option<u32>) -> String {
+    let window = window.map(|window| format!(" --window={window}"));
+    format!("`git repack -adF{}`", window.unwrap_or_default())
 }
 
 fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> AdviceLine {
@@ -205,7 +211,7 @@ mod tests {
 
     #[test]
     fn answer_has_eight_lines_and_says_what_to_do() {
-        let text = plain(&estimates(&[estimate(Rechosen::TooLong { predicted_seconds: 90.0 })]));
+        let text = plain(&estimates(&[estimate(Rechosen::TooLong { predicted_seconds: 90.0, window: None })]));
         let answer: Vec<&str> = text.split("Answer").nth(1).unwrap().trim().lines().collect();
         assert_eq!(answer.len(), 8, "{text}");
         for (line, expected) in answer.iter().zip([

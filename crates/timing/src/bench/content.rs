@@ -119,7 +119,9 @@ impl BenchContext<'_> {
         let none = || Content { counts: Counts::new(), digest: Digester::default().digest() };
         let content = first.0.map_or_else(none, |(content, _)| content);
         let decode_share = match rows.get_mut(BASELINE) {
-            Some(baseline) if self.has_decode_share(spec) => self.decode_share(workload.as_mut(), baseline)?,
+            Some(baseline) if self.has_decode_share(spec) => {
+                self.decode_share(&label, workload.as_mut(), baseline, &content)?
+            }
             _ => None,
         };
         Ok(Reference { content, reads, peaks: Vec::new(), decode_share })
@@ -136,13 +138,23 @@ impl BenchContext<'_> {
 
     /// The share of the CPU time of `workload` on the baseline that decoding takes; `None` if there is too much of it to
     /// remember.
-    fn decode_share(&self, workload: &mut dyn Workload, baseline: &mut Row) -> Result<Option<f64>, BenchError> {
-        let Some(history) = baseline.histories.first_mut() else { return Ok(None) };
+    fn decode_share(
+        &self,
+        label: &WorkloadLabel,
+        workload: &mut dyn Workload,
+        baseline: &mut Row,
+        expected: &Content,
+    ) -> Result<Option<f64>, BenchError> {
         let mut replay = |memo: Option<Box<DecodeMemo>>| {
             self.session().go_on()?;
+            let Some(history) = baseline.histories.first_mut() else { return Ok((0.0, Box::default())) };
             history.set_memo(memo);
             let run = replay::run(workload, history.as_mut(), &baseline.place, self.clock)?;
             let memo = history.set_memo(None).unwrap_or_default();
+            for counts in run.counts {
+                let seen = Content { counts, digest: expected.digest.clone() };
+                check(label, baseline, "the untimed run", expected, &seen)?;
+            }
             Ok((run.sample.user.saturating_add(run.sample.sys).as_secs_f64(), memo))
         };
         let share = decode_share::measure(&mut replay, &|| Ok(true))?;

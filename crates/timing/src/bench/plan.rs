@@ -161,8 +161,9 @@ impl BenchPlan {
     }
 
     /// The plan for a source of this many objects, without a search for deltas that would take too long.
-    pub(super) fn fitted_to(&self, objects: u64) -> BenchPlan {
-        let takes = delta_search::predicted_time(objects, None, self.threads);
+    pub(super) fn fitted_to(&self, source: &Repository, objects: u64) -> BenchPlan {
+        let window = self.recomputer.as_ref().and_then(|recomputer| recomputer.window(source));
+        let takes = delta_search::predicted_time(objects, window, self.threads);
         let fits = !self.searches_if_fits || self.time.is_none_or(|time| delta_search::fits(takes, time));
         BenchPlan { recomputer: self.recomputer.clone().filter(|_| fits), ..self.clone() }
     }

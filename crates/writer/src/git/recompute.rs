@@ -75,8 +75,9 @@ pub struct Searched {
     pub notes: Vec<String>,
 }
 
-/// Makes a repository in the empty folder `out` with the objects of `source`, whose deltas `git` searches for again. Chunks that stock git reads are linked rather than converted. Nothing is compared:
-/// the result is for an estimate, and thrown away.
+/// Makes a repository in the empty folder `out` with the objects of `source`, whose deltas `git` searches for again.
+/// Chunks that stock git reads are linked rather than converted. Nothing is compared: the result is only looked at, and
+/// thrown away.
 ///
 /// # Errors
 /// As [`convert`](super::convert); [`WriterError::Program`] when git fails.
@@ -105,6 +106,12 @@ pub(crate) fn search_settings(source: &GitRepository) -> Vec<(&'static str, i64)
         (0..=most).contains(&value).then_some((name, value))
     };
     [("window", 1000), ("depth", 4095)].into_iter().filter_map(number).collect()
+}
+
+/// The window among [`search_settings`].
+pub(crate) fn search_window(source: &GitRepository) -> Option<u32> {
+    let settings = search_settings(source).into_iter();
+    settings.filter(|(name, _)| *name == "window").find_map(|(_, window)| u32::try_from(window).ok())
 }
 
 /// Adds [`search_settings`] to the configuration of the copy in `out`, which is repacked.

@@ -1,6 +1,7 @@
 //! The best and worst variants in words. Only verdicts count as differences. Rows without a checksum, and rows that
 //! only differ in the limit of a cache, are never named.
 
+use repackbench_analysis::is_reading;
 use repackbench_records::{Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison};
 
 use super::{Point, row_of};
@@ -31,11 +32,6 @@ impl Cell<'_> {
     fn effect(&self) -> Option<String> {
         time_effect(self.comparison, self.row).map(|effect| effect.replace(" %", "\u{a0}%"))
     }
-}
-
-/// Whether the workload reads a repository rather than writing one.
-fn is_reading(comparison: &WorkloadComparison) -> bool {
-    !matches!(comparison.workload.name.as_str(), "encode" | "ingest")
 }
 
 impl Candidate<'_> {
