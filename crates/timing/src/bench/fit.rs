@@ -273,9 +273,9 @@ mod tests {
         let rule = StopRule { min_blocks: 6, max_blocks: 40, precision: 0.01 };
         let of = |costs: &[BlockCost], seconds| too_little_time(costs, rule, Duration::from_secs(seconds));
         let costs = [cost("traverse", 500), cost("cat-all", 7000)];
-        assert_eq!(of(&costs, 80), None, "5 and 70 seconds");
+        assert_eq!(of(&costs, 100), None, "6 and 84 seconds");
         let expected =
-            "60s may be too short for 6 blocks of cat-all: --time 80s or --precise gives each of them that many";
+            "60s may be too short for 6 blocks of cat-all: --time 100s or --precise gives each of them that many";
         assert_eq!(of(&costs, 60).as_deref(), Some(expected));
         assert_eq!(typed(rounded_up(Duration::from_secs(150))), "3m");
         assert_eq!(typed(Duration::from_millis(1500)), "1500ms");
