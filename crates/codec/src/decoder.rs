@@ -125,7 +125,7 @@ impl ChunkDecoder {
     #[cold]
     fn decode_with_memo(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let key = DecodeMemo::key_of_open(stored, payload.len());
-        if let Some((known, consumed)) = self.memo.as_ref().and_then(|memo| memo.get(key)) {
+        if let Some((known, consumed)) = self.memo.as_mut().and_then(|memo| memo.get(key)) {
             expect_payload_len("memo", known.len() as u64, payload.len() as u64)?;
             payload.copy_from_slice(known);
             return Ok(consumed);

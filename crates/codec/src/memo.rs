@@ -7,14 +7,23 @@
 use std::hash::Hasher;
 
 use rustc_hash::{FxHashMap, FxHasher};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The number of bytes at the start of a chunk that identify it, with its place in memory and the length of its payload.
 const OPENING_LEN: usize = 64;
 
 /// Decoded payloads by chunk.
+///
+/// A replay mostly asks for the chunks in the order in which they were recorded. So that it finds them at a cost that is next
+/// to nothing beside that of decoding, the memo expects them in that order, and looks up only those that come in another.
 #[derive(Debug, Default)]
 pub struct DecodeMemo {
-    known: FxHashMap<u64, Known>,
+    /// The key of each chunk in the order of recording, repetitions included, and its place in `known`.
+    order: Vec<(u64, usize)>,
+    known: Vec<Known>,
+    by_key: FxHashMap<u64, usize>,
+    /// The place in `order` of the chunk that is expected next.
+    next: usize,
     payloads: Vec<u8>,
     /// The limit of their bytes.
     limit: usize,
@@ -26,6 +35,8 @@ pub struct DecodeMemo {
 
 #[derive(Debug, Clone, Copy)]
 struct Known {
+    /// Where it comes first in the order.
+    first: usize,
     start: usize,
     len: usize,
     /// The number of stored bytes that decoding took.
@@ -38,9 +49,10 @@ impl DecodeMemo {
         DecodeMemo { limit, is_recording: true, ..DecodeMemo::default() }
     }
 
-    /// From now on gives back what it remembers, and decodes only the rest.
+    /// From now on gives back what it remembers, and expects it in the order of the recording, from its beginning.
     pub fn give_back(&mut self) {
         self.is_recording = false;
+        self.next = 0;
     }
 
     /// The number of payloads that it does not remember because of its limit.
@@ -59,24 +71,34 @@ impl DecodeMemo {
 
     /// The key of a chunk that is all of `stored`, wherever it is.
     pub(crate) fn key_of(stored: &[u8]) -> u64 {
-        let mut hasher = FxHasher::default();
-        hasher.write_usize(stored.len());
-        hasher.write(stored);
-        hasher.finish()
+        xxh3_64(stored)
     }
 
     /// The payload of a chunk and the number of its stored bytes, if it is known and to be given back.
-    pub(crate) fn get(&self, key: u64) -> Option<(&[u8], usize)> {
+    pub(crate) fn get(&mut self, key: u64) -> Option<(&[u8], usize)> {
         if self.is_recording {
             return None;
         }
-        let known = self.known.get(&key)?;
+        let place = match self.order.get(self.next) {
+            Some((expected, place)) if *expected == key => *place,
+            _ => {
+                let place = *self.by_key.get(&key)?;
+                self.next = self.known.get(place)?.first;
+                place
+            }
+        };
+        self.next += 1;
+        let known = self.known.get(place)?;
         Some((self.payloads.get(known.start..known.start + known.len)?, known.consumed))
     }
 
     /// Remembers a payload, while recording.
     pub(crate) fn put(&mut self, key: u64, payload: &[u8], consumed: usize) {
-        if !self.is_recording || self.known.contains_key(&key) {
+        if !self.is_recording {
+            return;
+        }
+        if let Some(place) = self.by_key.get(&key) {
+            self.order.push((key, *place));
             return;
         }
         let start = self.payloads.len();
@@ -85,7 +107,10 @@ impl DecodeMemo {
             return;
         }
         self.payloads.extend_from_slice(payload);
-        self.known.insert(key, Known { start, len: payload.len(), consumed });
+        self.by_key.insert(key, self.known.len());
+        let first = self.order.len();
+        self.order.push((key, self.known.len()));
+        self.known.push(Known { first, start, len: payload.len(), consumed });
     }
 }
 
@@ -102,7 +127,24 @@ mod tests {
         memo.give_back();
         memo.put(3, b"x", 1);
         assert_eq!(memo.get(1), Some((&b"abc"[..], 7)));
-        assert_eq!((memo.get(2), memo.get(3), memo.left_out()), (None, None, 1));
+        assert_eq!(memo.get(2), None);
+        assert_eq!(memo.get(3), None);
+        assert_eq!(memo.left_out(), 1);
+    }
+
+    #[test]
+    fn payloads_are_found_in_any_order() {
+        let mut memo = DecodeMemo::recording(100);
+        for (key, payload) in [(1, b"one"), (2, b"two"), (1, b"one"), (3, b"six")] {
+            memo.put(key, payload, 5);
+        }
+        for order in [[1, 2, 1, 3], [3, 1, 1, 2], [2, 2, 3, 1]] {
+            memo.give_back();
+            for key in order {
+                let expected: &[u8] = [&b"one"[..], b"two", b"six"][key as usize - 1];
+                assert_eq!(memo.get(key), Some((expected, 5)), "{key} in {order:?}");
+            }
+        }
     }
 
     #[test]

@@ -48,11 +48,11 @@ pub(crate) fn measure(
     is_over: &dyn Fn() -> Result<bool, BenchError>,
 ) -> Result<DecodeShare, BenchError> {
     let (_, mut memo) = replay(Some(Box::new(DecodeMemo::recording(MOST_REMEMBERED))))?;
-    memo.give_back();
     let is_cut = memo.left_out() > 0;
     let mut pairs = Vec::new();
     loop {
         let (decoded, _) = replay(None)?;
+        memo.give_back();
         let (remembered, kept) = replay(Some(memo))?;
         memo = kept;
         pairs.push(Pair { decoded, remembered });

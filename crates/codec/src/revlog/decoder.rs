@@ -81,11 +81,13 @@ impl RevlogDecoder {
         payload: &mut Vec<u8>,
     ) -> Result<usize, CodecError> {
         let start = payload.len();
-        let decoded = match RevlogOpening::of(stored)? {
-            RevlogOpening::Tagged(tag) if tag.needs_base => self.decode_with_base(tag, stored, base, limit, payload),
-            opening => self.decode_opened(opening, stored, limit, payload),
-        };
-        decoded.inspect_err(|_| payload.truncate(start))
+        match RevlogOpening::of(stored)? {
+            RevlogOpening::Tagged(tag) if tag.needs_base => {
+                let decoded = self.decode_with_base(tag, stored, base, limit, payload);
+                decoded.inspect_err(|_| payload.truncate(start))
+            }
+            _ => self.decode(stored, limit, payload),
+        }
     }
 
     fn decode_with_base(
@@ -132,7 +134,7 @@ impl RevlogDecoder {
     #[cold]
     fn decode_with_memo(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
         let (start, key) = (payload.len(), DecodeMemo::key_of(stored));
-        if let Some((known, _)) = self.memo.as_ref().and_then(|memo| memo.get(key)) {
+        if let Some((known, _)) = self.memo.as_mut().and_then(|memo| memo.get(key)) {
             let length = check_limit("memo", known.len() as u64, limit)?;
             payload.extend_from_slice(known);
             return Ok(length);
