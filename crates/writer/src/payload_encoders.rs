@@ -74,12 +74,14 @@ impl PayloadDecoder {
     }
 
     /// Decodes `stored`, the chunk of a delta with this `base` or of anything else, into `payload`. The payload has
-    /// `payload_len` bytes, or as many as `object_len` says if the chunk holds an object that replaces the delta.
+    /// `payload_len` bytes, or as many as `object_len` says if the chunk holds an object that replaces the delta. Chunks
+    /// that are known to decode take as long as in a reader.
     ///
     /// # Errors
     /// The chunk does not decode.
     pub fn decode(
         &mut self,
+        kind: ChunkKind,
         stored: &[u8],
         base: Option<&[u8]>,
         (payload_len, object_len): (usize, usize),
@@ -92,10 +94,14 @@ impl PayloadDecoder {
             }
             DecoderOf::Hg(decoder) => {
                 payload.clear();
-                let length = expected_len(RevlogDecoder::base_use(stored), payload_len, object_len);
+                let limit = match RevlogDecoder::base_use(stored) {
+                    // An index does not say how long deltas are, and zlib is fastest with room to spare.
+                    BaseUse::None | BaseUse::Prefix if kind.is_delta => usize::MAX,
+                    base_use => expected_len(base_use, payload_len, object_len),
+                };
                 match base {
-                    Some(base) => decoder.decode_on_base(stored, base, length, payload)?,
-                    None => decoder.decode(stored, length, payload)?,
+                    Some(base) => decoder.decode_on_base(stored, base, limit, payload)?,
+                    None => decoder.decode(stored, limit, payload)?,
                 };
             }
         }

@@ -42,8 +42,8 @@ pub(super) struct DecodeCosts {
 
 impl DecodeCosts {
     /// Decodes the chunks that every codec has encoded. In each pass the codecs come one after another, in a new random
-    /// order, each with all chunks, kind by kind: a reader has one codec too, and mostly reads chunks of one kind in a
-    /// row, so that it finds tables and dictionary in the processor's caches.
+    /// order, each with all chunks, kind by kind and in the order of the store: a reader has one codec too, and mostly reads
+    /// chunks of one kind in a row, so that it finds tables and dictionary in the processor's caches.
     ///
     /// # Errors
     /// A chunk does not decode, or the user stops the work.
@@ -69,7 +69,7 @@ impl DecodeCosts {
         }
         let own_time = own_time();
         let mut by_kind: Vec<usize> = (0..count).collect();
-        by_kind.sort_by_key(|at| chunks.get(*at).map(|chunk| chunk.kind));
+        by_kind.sort_by_key(|at| chunks.get(*at).map(|chunk| (chunk.kind, chunk.place)));
         let mut order: Vec<usize> = (0..arms.len()).collect();
         // The first pass makes contexts and is not counted.
         for pass in 0..=PASSES {
@@ -149,7 +149,7 @@ impl Arm<'_> {
                 let object_len = base.as_ref().and_then(|base| base.delta.object).map_or(0, <[u8]>::len);
                 let base = base.map(|base| base.delta.content);
                 let start = Instant::now();
-                self.decoder.decode(stored, base, (chunk.payload.len(), object_len), &mut payload)?;
+                self.decoder.decode(chunk.kind, stored, base, (chunk.payload.len(), object_len), &mut payload)?;
                 let time = start.elapsed();
                 let times = self.times.get_mut(*at).zip(pass);
                 if let Some(of_pass) = times.and_then(|(times, pass)| times.get_mut(pass)) {

@@ -28,6 +28,8 @@ pub(super) struct HeldChunk {
     /// Its payload.
     pub(super) payload: Vec<u8>,
     base: Option<HeldBase>,
+    /// Its place among the chunks of the sample in the order of the store.
+    pub(super) place: usize,
     /// See [`Drawn::order`].
     order: f64,
 }
@@ -161,6 +163,7 @@ impl Holder<'_> {
             stored: chunk.stored.get(..stored_len).unwrap_or(chunk.stored).to_vec(),
             payload: payload.to_vec(),
             base,
+            place: self.held.chunks.len(),
             order,
         });
         self.bytes = self.bytes.saturating_add(payload.len());
