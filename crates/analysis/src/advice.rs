@@ -90,6 +90,8 @@ pub struct CodecGain<'a> {
     pub elapsed: Option<BoundedRatio>,
     /// The CPU seconds that writing the whole repository takes; `None` if unknown.
     pub writing_seconds: Option<f64>,
+    /// Bytes of contexts and dictionaries of one thread that writes; `None` if unknown.
+    pub writing_memory: Option<u64>,
 }
 
 impl CodecGain<'_> {

@@ -7,7 +7,7 @@ use repackbench_reader::ReaderError;
 use repackbench_writer::{GitDeltas, HgDeltas, WriterError, cache::KeyHasher, hg::recompute::is_native_to_hg};
 use walkdir::WalkDir;
 
-use crate::{ClientError, GitProgram, HgProgram, run};
+use crate::{ClientError, GitProgram, HgProgram, metered, read_peak, run};
 
 impl From<ClientError> for WriterError {
     fn from(error: ClientError) -> Self {
@@ -19,6 +19,9 @@ impl From<ClientError> for WriterError {
         }
     }
 }
+
+/// The name of the search in messages.
+const NAME: &str = "git repack -adFk";
 
 impl GitDeltas for GitProgram {
     fn identity(&self) -> String {
@@ -35,12 +38,23 @@ impl GitDeltas for GitProgram {
         git_dir: &Path,
         threads: usize,
         is_cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> repackbench_writer::Result<()> {
+    ) -> repackbench_writer::Result<Option<u64>> {
         let threads = threads.to_string();
         let mut command = self.command([("pack.threads", threads.as_str()), ("repack.writeBitmaps", "false")]);
         command.arg("--git-dir").arg(git_dir).args(["repack", "-a", "-d", "-F", "-k", "-q"]);
         command.args(self.window.map(|window| format!("--window={window}")));
-        Ok(run(command, "git repack -adFk", is_cancelled)?)
+        let Some(meter) = &self.meter else {
+            run(command, NAME, is_cancelled)?;
+            return Ok(None);
+        };
+        let peak = git_dir.join("peak-memory");
+        let failed = |error| WriterError::io("write", &peak, error);
+        run(metered(meter, &command, None, &peak).map_err(failed)?, NAME, is_cancelled)?;
+        let bytes = read_peak(&peak);
+        match fs::remove_file(&peak) {
+            Err(error) if bytes.is_some() => Err(failed(error)),
+            _ => Ok(bytes),
+        }
     }
 }
 

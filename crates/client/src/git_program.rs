@@ -22,6 +22,8 @@ pub struct GitProgram {
     version: String,
     /// The number of objects that a search for deltas compares each with; `None` for git's default.
     pub(crate) window: Option<u32>,
+    /// The program that measures the memory of such a search.
+    pub(crate) meter: Option<PathBuf>,
 }
 
 impl GitProgram {
@@ -32,7 +34,7 @@ impl GitProgram {
     pub fn new(name: impl AsRef<OsStr>) -> Result<Self, ClientError> {
         let program = find_program(name.as_ref())?;
         let name = program.file_name().unwrap_or(OsStr::new("git")).to_string_lossy().into_owned();
-        let mut git = GitProgram { program, name, version: String::new(), window: None };
+        let mut git = GitProgram { program, name, version: String::new(), window: None, meter: None };
         let mut command = git.command([]);
         command.arg("--version");
         git.version = child::text(command, &format!("{} --version", name_of(&git.program)))?;
@@ -64,6 +66,12 @@ impl GitProgram {
     #[must_use]
     pub fn with_window(self, window: u32) -> Self {
         GitProgram { window: Some(window), ..self }
+    }
+
+    /// The same with searches for deltas whose memory `meter` measures, if there is one.
+    #[must_use]
+    pub fn with_meter(self, meter: Option<PathBuf>) -> Self {
+        GitProgram { meter, ..self }
     }
 
     /// A git command in isolation, without a repository and with no allowed protocol. `settings` are added to those of

@@ -22,6 +22,7 @@
 //! |---|---|
 //! | `error`, `leb128`, `checksum`, `stored`, `source`, `growing` | bytes and lengths |
 //! | `dictionary`, `kind`, `tag`, `training` | plain facts |
+//! | `heap` | memory, for those who measure |
 //! | `codec`, `codecs` | the trait, and one implementation of it per codec with its descriptor |
 //! | `algorithm`, `catalogue` | the registry of the descriptors |
 //! | `spec` | what the user types |
@@ -55,6 +56,7 @@ mod error;
 mod file;
 mod form;
 mod growing;
+mod heap;
 mod kind;
 mod kind_encoders;
 mod leb128;
@@ -80,6 +82,7 @@ pub use encoder::ChunkEncoder;
 pub use error::{CodecError, FoundLength};
 pub use file::{FileDecoder, FileEncoder, FileForm};
 pub use form::{SharedFormat, StoredForm};
+pub use heap::HeapMark;
 pub use kind::{ChunkKind, ObjectKind};
 pub use kind_encoders::{ChoiceEncoder, KindEncoders};
 pub use memo::DecodeMemo;

@@ -62,6 +62,9 @@ pub enum Rechosen {
         /// The number of objects that git compared each with; `None`, and omitted from JSON, for its default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u32>,
+        /// The most memory that git held, in bytes, mapped files included; `None`, and omitted from JSON, if that is unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peak_resident_bytes: Option<u64>,
         /// The repository after it.
         state: Box<DeltaState>,
     },
@@ -116,6 +119,13 @@ pub struct SpecPrediction {
     pub encode_bytes_per_second: f64,
     /// Payload bytes that one thread decodes in a second, over the whole repository.
     pub decode_bytes_per_second: f64,
+    /// Bytes on the heap of one thread that encodes: contexts, buffers and dictionaries. `None`, and omitted from JSON, if the
+    /// system does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encode_memory_bytes: Option<u64>,
+    /// The same for one thread that decodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decode_memory_bytes: Option<u64>,
     /// Who reads it.
     pub readers: Readers,
 }

@@ -4,6 +4,7 @@
 //! - `held`: the drawn chunks in memory;
 //! - `encoded`: their bytes and times under each codec;
 //! - `decoding`: what decoding them costs under each codec;
+//! - `memory`: the memory of the contexts;
 //! - `shares`: how much of a workload's time is decoding, measured in place;
 //! - `own_git`: what the user's git takes for the same;
 //! - `steps`: progress.
@@ -13,6 +14,7 @@
 mod decoding;
 mod encoded;
 mod held;
+mod memory;
 mod own_git;
 mod population;
 mod shares;
@@ -35,8 +37,9 @@ use repackbench_writer::{
 
 use self::{
     decoding::DecodeCosts,
-    encoded::{Encoded, Limit, encode_all, encode_every},
+    encoded::{Encoded, Limit, MakeEncoders, encode_all, encode_every},
     held::HeldChunks,
+    memory::ContextMemory,
     own_git::OwnGit,
     population::Population,
     shares::{Replays, WorkloadShare},
@@ -207,11 +210,13 @@ impl Job<'_> {
             own_git: self.own_git(repository, cache)?,
         };
         let shares = self.shares(&replays, part_ends(parts.replays_end))?;
+        let memory = memory::measure(repository, encoders_of(repository), &held, &encoded)?;
         let sum = size.objects.sum();
         let other_bytes = size.total_bytes.saturating_sub(sum.stored_bytes);
-        let predictions = specs.iter().zip(&encoded).enumerate().map(|(at, (spec, encoded))| {
-            let whole = Whole { other_bytes, payload_bytes: sum.payload_bytes };
-            spec_prediction(repository, spec, encoded, whole, costs.seconds(&population, at))
+        let whole = Whole { other_bytes, payload_bytes: sum.payload_bytes };
+        let sampled = specs.iter().zip(&encoded).zip(memory).enumerate();
+        let predictions = sampled.map(|(at, ((spec, encoded), memory))| {
+            spec_prediction(repository, spec, encoded, &whole, (costs.seconds(&population, at), memory))
         });
         let state = DeltaState {
             total_bytes: size.total_bytes,
@@ -237,10 +242,7 @@ impl Job<'_> {
     ) -> Result<Vec<Encoded>, BenchError> {
         let encodings = self.encodings(repository, specs)?;
         self.step("encoding the sample");
-        let make = match repository {
-            Repository::Git(_) => PayloadEncoders::for_packs,
-            Repository::Hg(_) => PayloadEncoders::for_revlogs,
-        };
+        let make = encoders_of(repository);
         let (limit, io) = (Limit { precision: PRECISION, end }, (self.clock, self.progress));
         let mut encoded = encode_all(make, population, held, &encodings, limit, io, self.plan.threads)?;
         if self.plan.is_exact {
@@ -331,7 +333,20 @@ impl Job<'_> {
         let repository = Repository::open(scratch.path()).map_err(WorkloadError::from)?;
         let now = Session::new(self.clock, self.progress).now()?;
         let (state, _) = self.state(&repository, cache, (now, end), &|_| LAST)?;
-        Ok(Rechosen::Searched { seconds: searched.took.as_secs_f64(), window, state: Box::new(state) })
+        Ok(Rechosen::Searched {
+            seconds: searched.took.as_secs_f64(),
+            window,
+            peak_resident_bytes: searched.peak_resident_bytes,
+            state: Box::new(state),
+        })
+    }
+}
+
+/// What makes the encoders for the chunks of `repository`.
+fn encoders_of(repository: &Repository) -> MakeEncoders {
+    match repository {
+        Repository::Git(_) => PayloadEncoders::for_packs,
+        Repository::Hg(_) => PayloadEncoders::for_revlogs,
     }
 }
 
@@ -356,8 +371,8 @@ fn spec_prediction(
     repository: &Repository,
     spec: &CodecSpec,
     encoded: &Encoded,
-    Whole { other_bytes, payload_bytes }: Whole,
-    decode_seconds: f64,
+    &Whole { other_bytes, payload_bytes }: &Whole,
+    (decode_seconds, memory): (f64, ContextMemory),
 ) -> Result<SpecPrediction, BenchError> {
     let dictionary_bytes = encoded.encoding.dictionary_bytes()?;
     let rate = |seconds: f64| if seconds > 0.0 { payload_bytes as f64 / seconds } else { 0.0 };
@@ -368,6 +383,8 @@ fn spec_prediction(
         sampled_chunks: encoded.stored.len() as u64,
         encode_bytes_per_second: rate(encoded.seconds()),
         decode_bytes_per_second: rate(decode_seconds),
+        encode_memory_bytes: memory.encode,
+        decode_memory_bytes: memory.decode,
         readers: readers_of(repository, spec, StoreKind::AsFound),
     })
 }

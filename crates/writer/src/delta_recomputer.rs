@@ -48,12 +48,18 @@ pub trait GitDeltas: fmt::Debug + Send + Sync {
     }
 
     /// Replaces all packs of the bare repository `git_dir`, which holds zlib streams, by one pack whose deltas are
-    /// searched for from scratch on `threads` threads. Keeps objects that nothing refers to.
+    /// searched for from scratch on `threads` threads. Keeps objects that nothing refers to. Returns the most memory that the
+    /// program held, in bytes, if it was measured.
     ///
     /// # Errors
     /// [`WriterError::Program`](crate::WriterError::Program) when the program fails,
     /// [`WriterError::Interrupted`](crate::WriterError::Interrupted) when `is_cancelled` returns true.
-    fn recompute(&self, git_dir: &Path, threads: usize, is_cancelled: &(dyn Fn() -> bool + Sync)) -> Result<()>;
+    fn recompute(
+        &self,
+        git_dir: &Path,
+        threads: usize,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<u64>>;
 }
 
 /// Recomputes the deltas of Mercurial revlogs.

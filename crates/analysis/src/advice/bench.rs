@@ -79,6 +79,7 @@ fn gain<'a>(
             let before = searched.and(reference.conversion).map_or(0, |cost| cost.cpu_ns);
             cost.cpu_ns.saturating_sub(before) as f64 / 1e9
         }),
+        writing_memory: None,
     })
 }
 

@@ -36,6 +36,7 @@ fn gain<'a>(state: &'a DeltaState, at: usize, spec: &'a SpecPrediction) -> Codec
         cpu: BoundedRatio::mean(&ratios),
         elapsed: None,
         writing_seconds: (speed > 0.0).then(|| state.payload_bytes as f64 / speed),
+        writing_memory: spec.encode_memory_bytes,
     }
 }
 
@@ -63,6 +64,8 @@ mod tests {
             sampled_chunks: 1,
             encode_bytes_per_second: 1.0,
             decode_bytes_per_second: 1.0,
+            encode_memory_bytes: None,
+            decode_memory_bytes: None,
             readers: if *is_read_by_stock { Readers::Stock } else { Readers::Exec },
         };
         let workload = WorkloadPrediction {

@@ -19,7 +19,7 @@ use crate::{
     failure::{FAILED, Failure, USAGE},
     options::{
         CodecsArguments, Effort, HOW_LONG, MemoryArguments, ProgramArguments, RangeArguments, RecordArguments,
-        SeedArgument, TimeLimit, WHAT, WindowArgument, located,
+        SeedArgument, TimeLimit, WHAT, WindowArgument, located, meter,
     },
     output::{
         command_line,
@@ -164,7 +164,7 @@ impl EstimateArguments {
         match source {
             _ if self.as_found => Err("it was not asked for".to_owned()),
             Repository::Git(_) => match self.programs.git() {
-                Ok(git) => Ok(DeltaRecomputer::git(self.window.applied_to(git))),
+                Ok(git) => Ok(DeltaRecomputer::git(self.window.applied_to(git).with_meter(meter()))),
                 Err(error) => Err(error.to_string()),
             },
             Repository::Hg(_) => Err("hg searches again for each codec: bench --rechosen measures that".to_owned()),

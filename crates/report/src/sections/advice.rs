@@ -141,8 +141,12 @@ pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>) -> Option<AdviceLine>
 
 /// What writing under the best codec costs.
 pub(super) fn writing(advice: &Advice<'_>) -> Option<AdviceLine> {
-    let took = advice.best?.writing_seconds.map(|took| format!("{} of CPU time to write all; ", seconds(took)));
-    Some(AdviceLine::new("Writing", format!("{}`convert --codec zlib:6` leads back.", took.unwrap_or_default())))
+    let best = advice.best?;
+    let took = best.writing_seconds.map(|took| format!("{} of CPU time", seconds(took)));
+    let memory = best.writing_memory.map(|bytes| format!("{} MB a thread", megabytes(bytes)));
+    let costs: Vec<String> = took.into_iter().chain(memory).collect();
+    let costs = if costs.is_empty() { String::new() } else { costs.join(", ") + "; " };
+    Some(AdviceLine::new("Writing", format!("{costs}`convert --codec zlib:6` leads back.")))
 }
 
 /// Whether to change.

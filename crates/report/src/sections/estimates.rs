@@ -6,7 +6,7 @@ use repackbench_records::{DeltaState, Predicted, Rechosen, RepositoryEstimate, V
 use super::advice::{self, AdviceLine};
 use crate::{
     document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
-    number::{counted, megabytes, percent, rate, seconds, thousands, three_decimals, time_ratio},
+    number::{counted, megabytes, or_dash, percent, rate, seconds, thousands, three_decimals, time_ratio},
 };
 
 /// For each repository an article for each state of its deltas, and one with the answer in a few lines.
@@ -37,11 +37,12 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
     let heading = format!(
         "{name} {deltas}, {chunks}, {size} MB: predicted size, and CPU time as multiples of that of {baseline}; less is better"
     );
-    let mut blocks = vec![Block::Table(table(state))];
-    let cut = cut_workloads(state);
-    if !cut.is_empty() {
-        blocks.push(Block::Notes(cut));
-    }
+    let mut notes = cut_workloads(state);
+    notes.push(
+        "The last four columns are of one thread: its speed, and the memory of its contexts and dictionaries."
+            .to_owned(),
+    );
+    let blocks = vec![Block::Table(table(state)), Block::Notes(notes)];
     named(estimate, deltas, Article { heading, ..Article::of(blocks) })
 }
 
@@ -55,15 +56,17 @@ fn named(estimate: &RepositoryEstimate, part: &str, article: Article) -> Article
 fn table(state: &DeltaState) -> Table {
     let columns = [Column::words("codec"), Column::numbers("MB"), Column::words("size")];
     let workloads = state.workloads.iter().map(|workload| Column::words(workload.workload.name.clone()));
-    let rates = [Column::numbers("enc MB/s"), Column::numbers("dec MB/s")];
-    let mut table = Table::new(columns.into_iter().chain(workloads).chain(rates));
+    let last = ["enc MB/s", "dec MB/s", "enc MB", "dec MB"].map(Column::numbers);
+    let mut table = Table::new(columns.into_iter().chain(workloads).chain(last));
     table.split = Some(ColumnSplit { fixed: 3, together: 1 });
     for (at, spec) in state.specs.iter().enumerate() {
         let size = with_error(&spec.total_bytes, state.total_bytes as f64, three_decimals);
         let head = [plain_text(&spec.spec.typed), megabytes(spec.total_bytes.value.max(0.0) as u64), size];
         let times = state.workloads.iter().map(|workload| time_cell(workload, at));
         let rates = [spec.encode_bytes_per_second, spec.decode_bytes_per_second].map(|speed| rate(speed / 1e6));
-        let cells = head.into_iter().chain(times).chain(rates);
+        let memory = [spec.encode_memory_bytes, spec.decode_memory_bytes];
+        let memory = memory.map(|bytes| or_dash(bytes, megabytes));
+        let cells = head.into_iter().chain(times).chain(rates).chain(memory);
         table.variant_row(spec.spec.typed.clone(), cells.map(Cell::from));
     }
     table
@@ -111,9 +114,10 @@ fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
 /// What a new search for deltas makes of the repository.
 fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
     let text = match &estimate.rechosen {
-        Rechosen::Searched { seconds: took, window, state } => {
+        Rechosen::Searched { seconds: took, window, peak_resident_bytes, state } => {
             let bytes = (estimate.as_found.total_bytes, state.total_bytes);
-            let words = advice::searched_words(bytes, &format!(" in {}", seconds(*took)));
+            let memory = peak_resident_bytes.map(|bytes| format!(" and {} MB of memory", megabytes(bytes)));
+            let words = advice::searched_words(bytes, &format!(" in {}{}", seconds(*took), memory.unwrap_or_default()));
             format!("{} makes {words}.", command(*window))
         }
         Rechosen::TooLong { predicted_seconds, window } => {
@@ -164,6 +168,8 @@ mod tests {
             sampled_chunks: 500,
             encode_bytes_per_second: 50e6,
             decode_bytes_per_second: 500e6,
+            encode_memory_bytes: Some(1_200_000),
+            decode_memory_bytes: Some(130_000),
             readers,
         }
     }
@@ -220,7 +226,7 @@ mod tests {
             "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time.",
             "Decoding: 50 % of replays' CPU time, 25 % of your git's: the limit.",
             "Price: git reads it only under `exec`; other clients get it encoded again.",
-            "Writing: 400 ms of CPU time to write all; `convert --codec zlib:6` leads back.",
+            "Writing: 400 ms of CPU time, 1.20 MB a thread; `convert --codec zlib:6` leads back.",
             "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
             "Predicted: in 12.0 s, sizes within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
         ]) {
@@ -235,9 +241,13 @@ mod tests {
         let text = plain(&estimates(&[estimate(Rechosen::Searched {
             seconds: 3.0,
             window: None,
+            peak_resident_bytes: Some(20_000_000),
             state: Box::new(searched),
         })]));
-        assert!(text.contains("makes 7.00 of 10.0 MB in 3.00 s (30 % less): do this first."), "{text}");
+        assert!(
+            text.contains("makes 7.00 of 10.0 MB in 3.00 s and 20.0 MB of memory (30 % less): do this first."),
+            "{text}"
+        );
         assert!(text.contains("repo with deltas that git searched for anew, 9,000 objects, 7.00 MB"), "{text}");
     }
 }

@@ -52,7 +52,7 @@ pub fn convert_recomputed(
         let conversion = in_scratch_folder(out, |scratch| {
             let first = convert_into(source, &Encoding::plain(&readable), scratch, control)?;
             keep_settings(source, scratch)?;
-            let mut notes = recompute(scratch, git, control)?;
+            let (mut notes, _) = recompute(scratch, git, control)?;
             let (encoding, of_encoding) = encoding_for(&Repository::open(scratch)?, spec, control)?;
             let second = convert_into(&GitRepository::open(scratch)?, &encoding, out, control)?;
             notes.extend(first.notes.into_iter().chain(of_encoding));
@@ -71,6 +71,8 @@ pub fn convert_recomputed(
 pub struct Searched {
     /// Its elapsed time.
     pub took: Duration,
+    /// The most memory that git held, in bytes, if it was measured.
+    pub peak_resident_bytes: Option<u64>,
     /// Notes about it, one sentence each.
     pub notes: Vec<String>,
 }
@@ -94,8 +96,8 @@ pub fn search_anew(
     }
     keep_settings(source, out)?;
     let start = Instant::now();
-    let notes = recompute(out, git, control)?;
-    Ok(Searched { took: start.elapsed(), notes })
+    let (notes, peak_resident_bytes) = recompute(out, git, control)?;
+    Ok(Searched { took: start.elapsed(), peak_resident_bytes, notes })
 }
 
 /// The settings of `source` that decide which deltas its own `git repack` would find. They are numbers, and too large
@@ -152,8 +154,8 @@ fn link_objects(source: &GitRepository, objects: &Path) -> Result<()> {
 }
 
 /// Lets `git` search for all deltas of the packs of `repository` again. Keeps objects that nothing refers to. Returns
-/// notes.
-fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) -> Result<Vec<String>> {
+/// notes, and git's peak memory if it was measured.
+fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) -> Result<(Vec<String>, Option<u64>)> {
     let marks = promisor_marks(repository)?;
     // git packs objects from a promisor separately, and without file names, by which it finds most deltas. If nothing
     // is missing, no object has to be marked as promised.
@@ -164,18 +166,21 @@ fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) ->
             let mark =
                 |mark: &PathBuf| fs::rename(set_aside(mark), mark).map_err(|e| WriterError::io("rename", mark, e));
             marks.iter().try_for_each(mark)?;
-            repack(repository, git, control)?;
+            let peak = repack(repository, git, control)?;
             let note = "objects are missing: git chose deltas without file names, as in partial clones";
-            Ok(vec![note.to_owned()])
+            Ok((vec![note.to_owned()], peak))
         }
         Err(error) => Err(error),
-        Ok(()) => {
+        Ok(peak) => {
             let remove = |mark: &PathBuf| {
                 let mark = set_aside(mark);
                 fs::remove_file(&mark).map_err(|e| WriterError::io("remove", mark, e))
             };
             marks.iter().try_for_each(remove)?;
-            if marks.is_empty() { Ok(Vec::new()) } else { mark_all(repository).map(|()| Vec::new()) }
+            if !marks.is_empty() {
+                mark_all(repository)?;
+            }
+            Ok((Vec::new(), peak))
         }
     }
 }
@@ -213,9 +218,13 @@ fn set_aside(mark: &Path) -> PathBuf {
     mark.with_extension("set-aside")
 }
 
-fn repack(repository: &Path, git: &dyn GitDeltas, JobControl { threads, progress }: JobControl<'_>) -> Result<()> {
+fn repack(
+    repository: &Path,
+    git: &dyn GitDeltas,
+    JobControl { threads, progress }: JobControl<'_>,
+) -> Result<Option<u64>> {
     progress.start("recomputing deltas with git", 1, ProgressUnit::Items);
-    git.recompute(repository, threads, &|| progress.is_cancelled())?;
+    let peak = git.recompute(repository, threads, &|| progress.is_cancelled())?;
     progress.finish();
-    Ok(())
+    Ok(peak)
 }

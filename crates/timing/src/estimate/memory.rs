@@ -1,0 +1,79 @@
+//! The memory of one thread's contexts and dictionaries under each codec.
+
+use std::collections::BTreeMap;
+
+use repackbench_codec::{ChunkKind, HeapMark};
+use repackbench_reader::Repository;
+use repackbench_writer::{Encoding, PayloadDecoder};
+
+use super::{
+    encoded::{Encoded, MakeEncoders},
+    held::{HeldChunk, HeldChunks},
+};
+use crate::{BenchError, workloads::WorkloadError};
+
+/// Contexts grow with payloads. Longer ones than this are rare, and high levels take seconds for them.
+const LONGEST_PAYLOAD: usize = 256 << 10;
+
+/// Bytes on the heap, dictionaries included; `None` if that is unknown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ContextMemory {
+    pub(super) encode: Option<u64>,
+    pub(super) decode: Option<u64>,
+}
+
+/// Measures the contexts of each codec after they have encoded and decoded the longest chunk of each kind. Other threads
+/// should rest.
+///
+/// # Errors
+/// A codec fails.
+pub(super) fn measure(
+    source: &Repository,
+    make: MakeEncoders,
+    held: &HeldChunks,
+    encoded: &[Encoded],
+) -> Result<Vec<ContextMemory>, BenchError> {
+    let chunks = longest(&held.chunks);
+    encoded.iter().map(|encoded| of_encoding(source, make, (held, &chunks), &encoded.encoding)).collect()
+}
+
+/// The longest chunk of each kind within [`LONGEST_PAYLOAD`].
+fn longest(chunks: &[HeldChunk]) -> Vec<&HeldChunk> {
+    let mut longest: BTreeMap<ChunkKind, &HeldChunk> = BTreeMap::new();
+    for chunk in chunks.iter().filter(|chunk| chunk.payload.len() <= LONGEST_PAYLOAD) {
+        let of_kind = longest.entry(chunk.kind).or_insert(chunk);
+        if of_kind.payload.len() < chunk.payload.len() {
+            *of_kind = chunk;
+        }
+    }
+    longest.into_values().collect()
+}
+
+fn of_encoding(
+    source: &Repository,
+    make: MakeEncoders,
+    (held, chunks): (&HeldChunks, &[&HeldChunk]),
+    encoding: &Encoding,
+) -> Result<ContextMemory, BenchError> {
+    let dictionaries: usize = encoding.dictionaries().iter().map(|dictionary| dictionary.bytes().len()).sum();
+    let growth = |mark: HeapMark| mark.growth().map(|bytes| bytes + dictionaries as u64);
+    let mut stored: Vec<Vec<u8>> = chunks.iter().map(|_| Vec::with_capacity(2 * LONGEST_PAYLOAD)).collect();
+    let mark = HeapMark::now();
+    let mut encoders = make(encoding);
+    for (chunk, stored) in chunks.iter().zip(&mut stored) {
+        let base = held.base(chunk);
+        encoders.encode(chunk.kind, false, &chunk.payload, base.as_ref(), stored).map_err(WorkloadError::from)?;
+    }
+    let encode = growth(mark);
+    let mut payload = Vec::with_capacity(2 * LONGEST_PAYLOAD);
+    let mark = HeapMark::now();
+    let mut decoder = PayloadDecoder::new(source, encoding);
+    for (chunk, stored) in chunks.iter().zip(&stored) {
+        let base = held.base(chunk);
+        let object_len = base.as_ref().and_then(|base| base.delta.object).map_or(0, <[u8]>::len);
+        let base = base.map(|base| base.delta.content);
+        let lengths = (chunk.payload.len(), object_len);
+        decoder.decode(chunk.kind, stored, base, lengths, &mut payload).map_err(WorkloadError::from)?;
+    }
+    Ok(ContextMemory { encode, decode: growth(mark) })
+}
