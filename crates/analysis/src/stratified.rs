@@ -239,6 +239,21 @@ pub fn cost_ratio(of: &CostRatio<'_>) -> Predicted {
     Predicted { value, interval: Some(interval) }
 }
 
+/// The geometric mean of ratios, with Student's interval of their logarithms; `None` of fewer than five.
+pub fn mean_ratio(ratios: &[f64]) -> Option<Predicted> {
+    let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.max(f64::MIN_POSITIVE).ln()).collect();
+    let count = logs.len() as f64;
+    if logs.len() < 5 {
+        return None;
+    }
+    let mean = logs.iter().sum::<f64>() / count;
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    let half_width = student_quantile(count - 1.0) * (squares / (count - 1.0) / count).sqrt();
+    let interval =
+        RatioInterval { low: (mean - half_width).exp(), high: (mean + half_width).exp(), coverage: COVERAGE };
+    Some(Predicted { value: mean.exp(), interval: Some(interval) })
+}
+
 #[cfg(test)]
 mod tests {
     use rand::{Rng, SeedableRng, rngs::SmallRng};
@@ -287,6 +302,17 @@ mod tests {
             let found = student_quantile(degrees);
             assert!((found / expected - 1.0_f64).abs() < 0.01, "{degrees}: {found}");
         }
+    }
+
+    #[test]
+    fn mean_ratio_has_an_interval_that_holds_the_mean() {
+        assert_eq!(mean_ratio(&[0.5; 4]), None);
+        let equal = mean_ratio(&[0.5; 5]).unwrap();
+        assert!((equal.value - 0.5).abs() < 1e-9 && equal.relative_error() < 1e-9);
+        // Student's quantile for four degrees of freedom is 2.776, and the standard error of the logarithms 0.2192.
+        let spread = mean_ratio(&[0.5, 1.0, 1.0, 1.0, 2.0]).unwrap();
+        let interval = spread.interval.unwrap();
+        assert!((spread.value - 1.0).abs() < 1e-9 && (interval.high.ln() / (2.776 * 0.2192) - 1.0).abs() < 0.02);
     }
 
     #[test]

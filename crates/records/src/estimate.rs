@@ -147,6 +147,10 @@ pub struct WorkloadPrediction {
     /// if git has no command for it, or does not read the repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_share: Option<f64>,
+    /// The CPU time of that git with a commit-graph, as a multiple of the time without. `None`, and omitted from JSON, if it was
+    /// not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_graph_ratio: Option<Predicted>,
     /// The number of chunks that are decoded.
     pub decodes: u64,
     /// The CPU time under each codec as a multiple of the time under the baseline, in the order of

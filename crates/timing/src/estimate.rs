@@ -24,7 +24,7 @@ use std::{cell::Cell, ffi::OsString, time::Duration};
 
 use rand::{SeedableRng, rngs::SmallRng};
 use repackbench_analysis::{CostRatio, cost_ratio};
-use repackbench_codec::{Algorithm, CodecSpec, Decoders, DictionarySource};
+use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, Decoders, DictionarySource, ObjectKind};
 use repackbench_reader::Repository;
 use repackbench_records::{
     DeltaState, Predicted, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction, SpecText,
@@ -270,7 +270,7 @@ impl Job<'_> {
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
         let mut encodings: Vec<Encoding> = Vec::new();
         for spec in specs {
-            let shared = encodings.iter().find(|made| shares_dictionaries(made.spec(), spec));
+            let shared = encodings.iter().find(|made| shares_dictionaries(repository, made.spec(), spec));
             let encoding = match shared {
                 Some(made) => made.under(spec),
                 None => encoding_for(repository, spec, control)?.0,
@@ -350,14 +350,22 @@ fn encoders_of(repository: &Repository) -> MakeEncoders {
     }
 }
 
-/// Whether the dictionaries for `made` serve `spec` as well.
-fn shares_dictionaries(made: &CodecSpec, spec: &CodecSpec) -> bool {
-    let length = |spec: &CodecSpec| match spec.default_choice().dictionary() {
-        Some(DictionarySource::Trained { max_len }) if spec.is_uniform() => Some(*max_len),
+/// Whether the dictionaries for `made` serve `spec` as well: for each kind both want one of the same length, or none.
+fn shares_dictionaries(repository: &Repository, made: &CodecSpec, spec: &CodecSpec) -> bool {
+    let objects: &[ObjectKind] = match repository {
+        Repository::Git(_) => &ObjectKind::GIT,
+        Repository::Hg(_) => &ObjectKind::HG,
+    };
+    let kinds = objects.iter().flat_map(|object| [false, true].map(|is_delta| ChunkKind { object: *object, is_delta }));
+    let wanted = |spec: &CodecSpec, kind| match spec.choice(kind).dictionary() {
+        Some(DictionarySource::Trained { max_len }) => {
+            Some((*max_len, spec.choice(kind).algorithm() == Algorithm::Zstd))
+        }
         _ => None,
     };
-    let is_zstd = |spec: &CodecSpec| spec.algorithm() == Algorithm::Zstd;
-    length(spec).is_some() && length(made) == length(spec) && is_zstd(made) == is_zstd(spec)
+    spec.own_dictionary().is_none()
+        && spec.uses_dictionaries()
+        && kinds.into_iter().all(|kind| wanted(made, kind) == wanted(spec, kind))
 }
 
 /// What is known of a whole repository.
@@ -413,6 +421,7 @@ fn workload_prediction(share: WorkloadShare, costs: &DecodeCosts, codecs: usize)
         seconds: share.decoding.seconds,
         decode_share: Predicted { value: share.decoding.share, interval: Some(interval) },
         own_share: share.own_share,
+        own_graph_ratio: share.own_graph_ratio,
         decodes: share.decodes,
         ratios,
     }

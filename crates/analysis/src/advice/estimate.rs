@@ -75,6 +75,7 @@ mod tests {
             seconds: 1.0,
             decode_share: Predicted::exact(0.5),
             own_share: None,
+            own_graph_ratio: None,
             decodes: 1,
             ratios: codecs.iter().map(|(_, _, time, _)| Predicted::exact(*time)).collect(),
         };

@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::Args;
 use repackbench_analysis::Results;
-use repackbench_codec::CodecSpec;
+use repackbench_codec::{Algorithm, CodecSpec};
 use repackbench_reader::Repository;
 use repackbench_records::ResultLine;
 use repackbench_report::{articles_text, sections};
@@ -30,10 +30,14 @@ use crate::{
     repository::{cannot_convert, name_of, open_with_commits, print_notes},
 };
 
+/// A codec that only some builds have.
+const ZLIB_NG: &str = "zlib-ng:6";
+
 /// The codecs that Git repositories are estimated under by default.
-const GIT_CODECS: [&str; 11] = [
+const GIT_CODECS: [&str; 12] = [
     "zlib:6",
     "zlib:9",
+    ZLIB_NG,
     "libdeflate:6",
     "libdeflate:9",
     "zstd:3",
@@ -127,7 +131,8 @@ impl EstimateArguments {
         let typed = self.codecs.specs()?;
         if typed.is_empty() {
             let names = if matches!(source, Repository::Git(_)) { &GIT_CODECS[..] } else { &HG_CODECS[..] };
-            specs.extend(names.iter().map(|name| parse(name)).collect::<Result<Vec<_>, _>>()?);
+            let built = names.iter().filter(|name| **name != ZLIB_NG || Algorithm::from_name("zlib-ng").is_some());
+            specs.extend(built.map(|name| parse(name)).collect::<Result<Vec<_>, _>>()?);
         } else {
             specs.extend(typed);
         }

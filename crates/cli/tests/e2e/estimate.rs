@@ -87,6 +87,13 @@ fn answer_comes_last_and_in_eight_lines() {
     assert!(answer[0].starts_with("Deltas: ") && answer[0].contains("git repack -adF"), "{printed}");
     assert!(answer.iter().any(|line| line.starts_with("Verdict: ")), "{printed}");
     assert_eq!(record["rechosen"]["outcome"], "searched", "{record}");
+    let spec = &record["as_found"]["specs"][1];
+    let memory = |side: &str| spec[side].as_u64().expect("bytes");
+    assert!(memory("encode_memory_bytes") > memory("decode_memory_bytes"), "{spec}");
+    assert!(memory("decode_memory_bytes") > 10_000, "{spec}");
+    let traverse = &record["as_found"]["workloads"][1];
+    let graph = traverse["own_graph_ratio"]["value"].as_f64().expect("a trial with a commit-graph");
+    assert!(graph > 0.0, "{traverse}");
     assert_eq!(snapshot::content(&repo), before, "the source is untouched");
     let again = program::run(cached(&scratch).args(["report"]).arg(scratch.join("estimate.jsonl"))).exits(exit::OK);
     assert!(again.text().contains("Verdict: "), "{}", again.text());

@@ -6,7 +6,7 @@ use repackbench_analysis::{
     Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, SIZE_THRESHOLD, TIME_THRESHOLD, advise_on_bench,
     predicted_search_seconds,
 };
-use repackbench_records::{Readers, RepositoryState, Vcs, WorkloadComparison};
+use repackbench_records::{Predicted, Readers, RepositoryState, Vcs, WorkloadComparison};
 
 use super::effects::{SizeDifference, change_words, plain_spaces};
 use crate::{
@@ -46,7 +46,7 @@ pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     let Some(found) = advise_on_bench(comparisons) else { return Vec::new() };
     let mut lines: Vec<AdviceLine> = deltas(repository, &found).into_iter().collect();
     let is_replayed = comparisons.iter().all(|comparison| comparison.workload.client().is_none());
-    lines.extend(gains(&found.advice, repository.vcs.filter(|_| is_replayed)));
+    lines.extend(gains(&found.advice, repository.vcs.filter(|_| is_replayed), None));
     let baselines = comparisons.iter().filter_map(|comparison| comparison.baseline());
     lines.extend(decoding(baselines.filter_map(|baseline| baseline.decode_share), std::iter::empty()));
     lines.extend(price(&found.advice, repository.vcs));
@@ -82,18 +82,28 @@ pub(super) fn searched_words((found, searched): (u64, u64), took: &str) -> Strin
 }
 
 /// What is gained without a new format, and by the best codec. `replayed` is the system if replays of this program were
-/// measured, which decodes zlib streams with the library that wrote them.
-pub(super) fn gains(advice: &Advice<'_>, replayed: Option<Vcs>) -> impl Iterator<Item = AdviceLine> {
+/// measured, which decodes zlib streams with the library that wrote them. `graph` is the ratio of git's CPU time for a
+/// traversal with a commit-graph.
+pub(super) fn gains(
+    advice: &Advice<'_>,
+    replayed: Option<Vcs>,
+    graph: Option<&Predicted>,
+) -> impl Iterator<Item = AdviceLine> {
     let decoder = |gain: &CodecGain<'_>| match replayed {
         Some(Vcs::Git) if !gain.spec.canonical.starts_with("zlib:") => ", decoded by it too",
         _ => "",
     };
-    let stock = advice.stock.map(|gain| AdviceLine::new("No new format", effect(&gain, decoder(&gain))));
-    let best = advice.best.map(|gain| AdviceLine::new("Best codec", effect(&gain, "")));
+    let stock = advice.stock.map(|gain| effect(&gain, decoder(&gain)));
+    let graph = graph.filter(|graph| graph.interval.is_some_and(|interval| interval.high < 1.0));
+    let graph =
+        graph.map(|graph| format!("with a commit-graph, git's traverse takes {} CPU time", change_words(graph.value)));
+    let stock: Vec<String> = stock.into_iter().chain(graph).collect();
+    let stock = (!stock.is_empty()).then(|| AdviceLine::new("No new format", stock.join("; ") + "."));
+    let best = advice.best.map(|gain| AdviceLine::new("Best codec", effect(&gain, "") + "."));
     stock.into_iter().chain(best)
 }
 
-/// `balanced: 17.0 % smaller, 38 % less CPU time.` Only what is certain counts as a difference.
+/// `balanced: 17.0 % smaller, 38 % less CPU time`. Only what is certain counts as a difference.
 fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
     let differs = |of: &BoundedRatio| of.is_less() || of.is_more();
     let size = SizeDifference::of_ratio(gain.size.ratio).filter(|_| differs(&gain.size));
@@ -109,7 +119,7 @@ fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
             time(cpu, "CPU") + &time(elapsed, "elapsed")
         }
     };
-    format!("{}{decoder}: {size}{times}.", plain_text(&gain.spec.typed))
+    format!("{}{decoder}: {size}{times}", plain_text(&gain.spec.typed))
 }
 
 /// The most that any codec can save, by the shares of decoding in the workloads, replayed and by the user's own git.

@@ -39,8 +39,7 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
     );
     let mut notes = cut_workloads(state);
     notes.push(
-        "The last four columns are of one thread: its speed, and the memory of its contexts and dictionaries."
-            .to_owned(),
+        "Speed and memory (of contexts and dictionaries, to encode and decode) are those of one thread.".to_owned(),
     );
     let blocks = vec![Block::Table(table(state)), Block::Notes(notes)];
     named(estimate, deltas, Article { heading, ..Article::of(blocks) })
@@ -56,7 +55,7 @@ fn named(estimate: &RepositoryEstimate, part: &str, article: Article) -> Article
 fn table(state: &DeltaState) -> Table {
     let columns = [Column::words("codec"), Column::numbers("MB"), Column::words("size")];
     let workloads = state.workloads.iter().map(|workload| Column::words(workload.workload.name.clone()));
-    let last = ["enc MB/s", "dec MB/s", "enc MB", "dec MB"].map(Column::numbers);
+    let last = ["enc MB/s", "dec MB/s", "mem MB"].map(Column::numbers);
     let mut table = Table::new(columns.into_iter().chain(workloads).chain(last));
     table.split = Some(ColumnSplit { fixed: 3, together: 1 });
     for (at, spec) in state.specs.iter().enumerate() {
@@ -64,9 +63,9 @@ fn table(state: &DeltaState) -> Table {
         let head = [plain_text(&spec.spec.typed), megabytes(spec.total_bytes.value.max(0.0) as u64), size];
         let times = state.workloads.iter().map(|workload| time_cell(workload, at));
         let rates = [spec.encode_bytes_per_second, spec.decode_bytes_per_second].map(|speed| rate(speed / 1e6));
-        let memory = [spec.encode_memory_bytes, spec.decode_memory_bytes];
-        let memory = memory.map(|bytes| or_dash(bytes, megabytes));
-        let cells = head.into_iter().chain(times).chain(rates).chain(memory);
+        let memory = spec.encode_memory_bytes.zip(spec.decode_memory_bytes);
+        let memory = or_dash(memory, |(encode, decode)| megabytes(encode.saturating_add(decode)));
+        let cells = head.into_iter().chain(times).chain(rates).chain([memory]);
         table.variant_row(spec.spec.typed.clone(), cells.map(Cell::from));
     }
     table
@@ -100,8 +99,9 @@ fn with_error(predicted: &Predicted, of: f64, show: fn(f64) -> String) -> String
 fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
     let found = advise_on_estimate(estimate);
     let mut lines = vec![deltas(estimate)];
-    lines.extend(advice::gains(&found.advice, estimate.repository.vcs));
     let workloads = || found.state.workloads.iter();
+    let graph = workloads().find_map(|workload| workload.own_graph_ratio.as_ref());
+    lines.extend(advice::gains(&found.advice, estimate.repository.vcs, graph));
     let replayed = workloads().map(|workload| workload.decode_share.value);
     lines.extend(advice::decoding(replayed, workloads().filter_map(|workload| workload.own_share)));
     lines.extend(advice::price(&found.advice, estimate.repository.vcs));
@@ -182,6 +182,7 @@ mod tests {
             seconds: 1.0,
             decode_share: Predicted::exact(0.5),
             own_share: Some(0.25),
+            own_graph_ratio: None,
             decodes: 7000,
             ratios: vec![Predicted::exact(1.0), Predicted::exact(0.8), Predicted::exact(0.6)],
         };

@@ -5,7 +5,7 @@ use std::{cell::Cell, time::Duration};
 
 use repackbench_codec::{DecodeMemo, Decoders};
 use repackbench_reader::{History, Recording, Repository};
-use repackbench_records::WorkloadLabel;
+use repackbench_records::{Predicted, WorkloadLabel};
 use repackbench_writer::Progress;
 
 use super::{own_git::OwnGit, population::Population};
@@ -19,6 +19,13 @@ use crate::{
     workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadError, WorkloadSpec, record_accesses},
 };
 
+/// The part of a workload's time that is left for a trial with a commit-graph.
+const GRAPH_PART: f64 = 0.25;
+
+/// The elapsed time for each commit that writing a commit-graph is predicted to take: git 2.47 took 20 to 40 microseconds on
+/// public repositories.
+const GRAPH_FOR_A_COMMIT: Duration = Duration::from_micros(50);
+
 /// What was measured of one workload.
 #[derive(Debug)]
 pub(super) struct WorkloadShare {
@@ -30,6 +37,8 @@ pub(super) struct WorkloadShare {
     pub(super) decoding: DecodeShare,
     /// The share of the CPU time of the user's own git that decoding the same chunks takes; `None` if that is unknown.
     pub(super) own_share: Option<f64>,
+    /// The CPU time of that git with a commit-graph as a multiple of that without; `None` if it was not measured.
+    pub(super) own_graph_ratio: Option<Predicted>,
     /// The number of chunks that are decoded.
     pub(super) decodes: u64,
     /// Their stored bytes by stratum, and at the end those of chunks that belong to none.
@@ -71,7 +80,9 @@ impl Replays<'_> {
         end: Duration,
     ) -> Result<WorkloadShare, BenchError> {
         let session = Session::new(self.clock, self.progress);
-        let available = end.saturating_sub(session.now()?);
+        let all = end.saturating_sub(session.now()?);
+        let available = if self.tries_graph(spec) { all.mul_f64(1.0 - GRAPH_PART) } else { all };
+        let replays_end = end.saturating_sub(all.saturating_sub(available));
         let mut history = self.source.history(self.decoders).map_err(WorkloadError::from)?;
         let place = VariantPlace::of(self.source, self.decoders);
         let typed = range.commits;
@@ -96,12 +107,12 @@ impl Replays<'_> {
                 false => Err(self.differs(spec, &counts, &replay.counts)),
             }
         };
-        let decoding = decode_share::measure(&mut replay, &|| Ok(session.now()? >= end))?;
+        let decoding = decode_share::measure(&mut replay, &|| Ok(session.now()? >= replays_end))?;
         if decoding.is_cut {
             let name = spec.build(&range, None).label().name;
             self.progress.note(&format!("{name}: decodes too much to remember, so its times change more than is said"));
         }
-        let own_seconds = self.own_seconds(spec, &range, history.as_mut())?;
+        let (own_seconds, own_graph_ratio) = self.own_git(spec, &range, history.as_mut(), end)?;
         let own_share =
             own_seconds.map(|own| (decoding.share * decoding.seconds / own.max(f64::MIN_POSITIVE)).min(1.0));
         Ok(WorkloadShare {
@@ -110,26 +121,44 @@ impl Replays<'_> {
             is_cut: typed.is_none() && range.commits.is_some(),
             decoding,
             own_share,
+            own_graph_ratio,
             decodes: trace.decodes.len() as u64,
             decoded,
         })
     }
 
-    /// CPU seconds of the user's own git; `None` if it has no command for it, or fails.
-    fn own_seconds(
+    /// CPU seconds of the user's own git, and the ratio with a commit-graph, if it is known before `end`. Nothing if git has no
+    /// command for it, or fails.
+    fn own_git(
         &self,
         spec: &WorkloadSpec,
         range: &HistoryRange,
         history: &mut dyn History,
-    ) -> Result<Option<f64>, BenchError> {
-        let Some(git) = &self.own_git else { return Ok(None) };
-        let runner = StockRunner::new(self.clock, self.progress, None);
-        let seconds = git.seconds(spec, range, history, runner);
-        Session::new(self.clock, self.progress).go_on()?;
-        Ok(seconds.unwrap_or_else(|error| {
+        end: Duration,
+    ) -> Result<(Option<f64>, Option<Predicted>), BenchError> {
+        let Some(git) = &self.own_git else { return Ok((None, None)) };
+        let (runner, session) =
+            (StockRunner::new(self.clock, self.progress, None), Session::new(self.clock, self.progress));
+        let graph_takes = GRAPH_FOR_A_COMMIT.saturating_mul(u32::try_from(self.commits).unwrap_or(u32::MAX));
+        let is_over = || Ok(session.now()? >= end);
+        let mut measure = || -> Result<_, BenchError> {
+            let Some(job) = git.job(spec, range, history)? else { return Ok((None, None)) };
+            let seconds = git.seconds(&job, runner)?;
+            let has_time = self.tries_graph(spec) && session.now()?.saturating_add(graph_takes) < end;
+            let ratio = if has_time { git.graph_ratio(&job, runner, &is_over)? } else { None };
+            Ok((Some(seconds), ratio))
+        };
+        let measured = measure();
+        session.go_on()?;
+        Ok(measured.unwrap_or_else(|error| {
             self.progress.note(&format!("your own git: {error}"));
-            None
+            (None, None)
         }))
+    }
+
+    /// Whether the workload is tried with a commit-graph: the one that git reads most commits for.
+    fn tries_graph(&self, spec: &WorkloadSpec) -> bool {
+        self.own_git.is_some() && *spec == WorkloadSpec::Traverse
     }
 
     /// The error of a replay that sees something else than the recording.

@@ -3,7 +3,7 @@
 //! Packs and objects, which git replaces or removes but never modifies, are hard links: they take no space, and share
 //! the page cache with the original.
 
-use std::{fs, path::Path};
+use std::{fs, io, os::unix::ffi::OsStrExt, path::Path};
 
 use repackbench_writer::copy_as_owner;
 use walkdir::WalkDir;
@@ -13,7 +13,8 @@ use super::StockError;
 /// The files of packs, which git never modifies.
 const PACK_FILES: [&str; 3] = ["pack", "idx", "rev"];
 
-/// Copies the git directory or `.hg` folder `from` to `to`, which is created.
+/// Copies the git directory or `.hg` folder `from` to `to`, which is created. If its objects are a link to those of another
+/// repository, the copy borrows them.
 ///
 /// # Errors
 /// [`StockError::Files`]: a file cannot be read or written.
@@ -24,6 +25,8 @@ pub fn copy_repository(from: &Path, to: &Path) -> Result<(), StockError> {
         let place = to.join(inside);
         let made = if entry.file_type().is_dir() {
             fs::create_dir(&place)
+        } else if entry.path_is_symlink() && inside == Path::new("objects") {
+            borrow_objects(entry.path(), &place)
         } else if is_immutable(inside) {
             // Hard links cannot cross file systems.
             fs::hard_link(entry.path(), &place).or_else(|_| fs::copy(entry.path(), &place).map(drop))
@@ -33,6 +36,18 @@ pub fn copy_repository(from: &Path, to: &Path) -> Result<(), StockError> {
         made.map_err(|error| StockError::files("copy to", &place, error))?;
     }
     Ok(())
+}
+
+/// Makes an object directory whose alternate is `objects`. See gitrepository-layout(5).
+fn borrow_objects(objects: &Path, place: &Path) -> io::Result<()> {
+    let objects = fs::canonicalize(objects)?;
+    let path = objects.as_os_str().as_bytes();
+    if path.contains(&b'\n') {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path of the objects has a line break"));
+    }
+    fs::create_dir_all(place.join("pack"))?;
+    fs::create_dir_all(place.join("info"))?;
+    fs::write(place.join("info").join("alternates"), [path, b"\n"].concat())
 }
 
 /// The sum of the lengths of all files below `folder`.
@@ -80,6 +95,14 @@ mod tests {
             fs::metadata(to.join(file)).unwrap().ino() == fs::metadata(from.join(file)).unwrap().ino()
         });
         assert_eq!(is_linked, [true, true, false, false, false]);
+        let isolated = folder.path().join("isolated");
+        fs::create_dir(&isolated).unwrap();
+        std::os::unix::fs::symlink(from.join("objects"), isolated.join("objects")).unwrap();
+        let borrowing = folder.path().join("borrowing");
+        copy_repository(&isolated, &borrowing).unwrap();
+        let alternates = fs::read_to_string(borrowing.join("objects/info/alternates")).unwrap();
+        let objects = fs::canonicalize(from.join("objects")).unwrap();
+        assert_eq!(Path::new(alternates.trim_end()), objects);
         assert!(copy_repository(&folder.path().join("none"), &folder.path().join("other")).is_err());
     }
 }
