@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{RatioInterval, Readers, RepositoryState, SpecText, WorkloadLabel};
+use crate::{Host, RatioInterval, Readers, RepositoryState, SpecText, WorkloadLabel};
 
 /// A predicted value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub struct RepositoryEstimate {
     /// The command that asked for it, quoted as a shell reads it.
     #[serde(default)]
     pub command: Option<String>,
+    /// The machine. `None` in older records.
+    #[serde(default)]
+    pub host: Option<Host>,
     /// The repository.
     pub repository: RepositoryState,
     /// The seed of the sample.

@@ -27,8 +27,8 @@ use repackbench_analysis::{CostRatio, cost_ratio};
 use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, Decoders, DictionarySource, ObjectKind};
 use repackbench_reader::Repository;
 use repackbench_records::{
-    DeltaState, Predicted, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction, SpecText,
-    WorkloadPrediction,
+    DeltaState, Host, Predicted, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction,
+    SpecText, WorkloadPrediction,
 };
 use repackbench_writer::{
     DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, cache::Cache,
@@ -123,12 +123,14 @@ pub fn estimate(
         vcs: Some(vcs_of(source)),
         objects: Some(as_found.chunks),
         bytes: Some(as_found.total_bytes),
-        ..RepositoryState::default()
+        tip: tip_of(source)?,
+        head: None,
     };
     Ok(RepositoryEstimate {
         schema: SCHEMA_VERSION,
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: plan.command.clone(),
+        host: Some(Host::current()),
         repository,
         seed: plan.seed,
         seconds: Session::new(clock, progress).now()?.saturating_sub(began).as_secs_f64(),
@@ -136,6 +138,12 @@ pub fn estimate(
         as_found,
         rechosen,
     })
+}
+
+/// The commit or changeset that the repository shows by default; `None` if it has none.
+fn tip_of(source: &Repository) -> Result<Option<String>, BenchError> {
+    let mut history = source.history(Decoders::default()).map_err(WorkloadError::from)?;
+    Ok(history.resolve(source.default_revision()).ok().map(|id| id.to_string()))
 }
 
 /// What all parts of an estimate share.

@@ -93,6 +93,7 @@ mod tests {
             schema: SCHEMA_VERSION,
             program_version: String::new(),
             command: None,
+            host: None,
             repository: RepositoryState::default(),
             seed: 1,
             seconds: 1.0,

@@ -207,6 +207,7 @@ mod tests {
             schema: SCHEMA_VERSION,
             program_version: "1".to_owned(),
             command: None,
+            host: None,
             repository: RepositoryState { name: "repo".to_owned(), ..RepositoryState::default() },
             seed: 1,
             seconds: 12.0,
