@@ -33,6 +33,7 @@ mod tests;
 mod variants;
 mod zlib_vs_lz4_revlog;
 mod zlib_vs_zstd_pack;
+mod zlib_vs_zstd_revlog;
 
 pub use context::{Context, Options};
 pub use error::ExperimentError;

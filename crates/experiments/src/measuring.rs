@@ -28,6 +28,9 @@ pub(crate) const DEFAULT_RUNS: u32 = 6;
 /// has no interval, whereas a smaller job has one.
 const MARGIN: f64 = 1.2;
 
+/// A command of hg says nothing about codecs if its start is a larger part of it.
+pub(crate) const MOSTLY_START: f64 = 0.25;
+
 /// The work of a codec's rows.
 #[derive(Debug, Clone)]
 pub(crate) enum Work {
@@ -55,6 +58,8 @@ pub(crate) struct Job<'a> {
     pub(crate) other_rows: usize,
     /// Rows of each codec.
     pub(crate) rows_of_codec: usize,
+    /// Whether hg runs without the extension even where the user named one.
+    pub(crate) is_plain_hg: bool,
 }
 
 impl<'a> Job<'a> {
@@ -69,6 +74,7 @@ impl<'a> Job<'a> {
             one: Probe::Unknown,
             other_rows: 2,
             rows_of_codec: 1,
+            is_plain_hg: false,
         }
     }
 
@@ -85,6 +91,11 @@ impl<'a> Job<'a> {
     /// This job on only the newest commits.
     pub(crate) fn of_newest(self, commits: u64) -> Self {
         Job { commits: Some(commits), ..self }
+    }
+
+    /// This job by hg without the extension.
+    pub(crate) fn by_plain_hg(self) -> Self {
+        Job { is_plain_hg: true, ..self }
     }
 
     /// This job with `other_rows` besides those of codecs, and `rows_of_codec` of each codec.
@@ -195,7 +206,7 @@ impl<'a> Measuring<'a> {
                 let stock = StockPlan {
                     git: options.git.clone().into(),
                     hg: options.hg.clone().into(),
-                    hg_extension: options.hg_extension.clone(),
+                    hg_extension: options.hg_extension.clone().filter(|_| !job.is_plain_hg),
                     zlibs: Vec::new(),
                     features: Vec::new(),
                     caches: vec![Caches::Off],

@@ -1,10 +1,15 @@
 //! Trial runs: the approximate time of a git or hg command, before a benchmark of it starts.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
 use repackbench_client::{ClientError, isolated_git, isolated_hg, run};
 use repackbench_records::{Figure, Statement, StatementValue};
-use repackbench_timing::clock::Clock;
+use repackbench_timing::{BenchError, arms::stock::copy_repository, clock::Clock};
 use repackbench_writer::{Progress, ProgressUnit};
 
 use crate::{Context, ExperimentError, budget::now};
@@ -100,6 +105,14 @@ pub(crate) fn git(context: &Context<'_>, git_dir: &Path) -> Command {
     let mut command = isolated_git(&context.options.git, settings);
     command.env("GIT_DIR", git_dir);
     command
+}
+
+/// A copy in `scratch` of the repository at `root`, for commands of hg, which writes caches beside what it reads. Its files are links.
+pub(crate) fn copy_for_hg(root: &Path, scratch: &Path) -> Result<PathBuf, ExperimentError> {
+    let copy = scratch.join("copy");
+    fs::create_dir(&copy).map_err(|error| ExperimentError::io("create", &copy, error))?;
+    copy_repository(&root.join(".hg"), &copy.join(".hg")).map_err(BenchError::from)?;
+    Ok(copy)
 }
 
 /// The user's hg, in isolation. Files that it keeps outside of repositories, such as large files, go to the folder `home`.

@@ -6,7 +6,7 @@ use repackbench_timing::record_names::vcs_of;
 
 use crate::{
     Context, ExperimentError, checkout_page_trace, compressors_by_level, flat_vs_gzip_tree, zlib_vs_lz4_revlog,
-    zlib_vs_zstd_pack,
+    zlib_vs_zstd_pack, zlib_vs_zstd_revlog,
 };
 
 /// An experiment that can be run again.
@@ -59,6 +59,13 @@ const EXPERIMENTS: &[RegisteredExperiment] = &[
         reads_deltas: true,
         makes_files: false,
         run: zlib_vs_zstd_pack::run,
+    },
+    RegisteredExperiment {
+        name: zlib_vs_zstd_revlog::NAME,
+        vcs: Some(Vcs::Mercurial),
+        reads_deltas: true,
+        makes_files: false,
+        run: zlib_vs_zstd_revlog::run,
     },
 ];
 

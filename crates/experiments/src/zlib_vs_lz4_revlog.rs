@@ -22,8 +22,7 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_records::{Experiment, SizeRecord, Statement, StatementValue, StoredStatement};
 use repackbench_timing::{
-    BenchError,
-    arms::stock::{Receiver, StockWorkload, copy_repository},
+    arms::stock::{Receiver, StockWorkload},
     sizes::measure,
     workloads::{Exchange, WorkloadSpec},
 };
@@ -260,11 +259,7 @@ fn look(
         return Ok((Probe::Unknown, Probe::Unknown));
     }
     let scratch = context.cache.scratch().map_err(|error| of_variant(GetOrMakeError::Cache(error)))?;
-    let copy = scratch.path().join("copy");
-    let made = std::fs::create_dir(&copy);
-    made.map_err(|source| ExperimentError::Io { action: "create", path: copy.clone(), source })?;
-    let from = layout.baseline.variant.path().join(".hg");
-    copy_repository(&from, &copy.join(".hg")).map_err(BenchError::from)?;
+    let copy = probe::copy_for_hg(layout.baseline.variant.path(), scratch.path())?;
     let mut command = probe::hg(context, scratch.path());
     if layout.kind == LayoutKind::Of2012 {
         layout::write_as_then(&mut command);

@@ -126,7 +126,8 @@ mod tests {
                 "compressors-by-level",
                 "checkout-page-trace",
                 "zlib-vs-lz4-revlog",
-                "zlib-vs-zstd-pack"
+                "zlib-vs-zstd-pack",
+                "zlib-vs-zstd-revlog"
             ]
         );
         for published in &all {
@@ -153,6 +154,28 @@ mod tests {
         for row in &reading.rows {
             let average = row.samples.iter().sum::<f64>() / row.samples.len() as f64;
             assert!((average - row.values[0].unwrap()).abs() < 0.1, "{}: {average}", row.label);
+        }
+    }
+
+    /// The description of the change has ranges over levels, and percentages without decimals.
+    #[test]
+    fn ranges_of_2019_agree_with_published_percentages() {
+        let published = published_experiment("zlib-vs-zstd-revlog").unwrap();
+        for (name, rows) in [("reading", 4), ("writing", 2)] {
+            let table = published.table(name).unwrap();
+            let row = |row: &PublishedRow| {
+                let [fastest_zlib, slowest_zlib, fastest_zstd, slowest_zstd, defaults, extremes] = row.values[..]
+                else {
+                    panic!("{row:?}")
+                };
+                let extremes = extremes?;
+                let found = slowest_zstd? / fastest_zlib?;
+                assert!((found - extremes).abs() < 0.01, "{name}, {}: {found} and {extremes}", row.label);
+                let possible = fastest_zstd? / slowest_zlib? - 0.005..=found + 0.005;
+                assert!(possible.contains(&defaults?), "{name}, {}: {possible:?}", row.label);
+                Some(())
+            };
+            assert_eq!(table.rows.iter().filter_map(row).count(), rows, "{name}");
         }
     }
 }

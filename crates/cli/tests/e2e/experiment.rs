@@ -217,6 +217,74 @@ fn zlib_vs_lz4_revlog_without_hg_names_missing_parts() {
 }
 
 #[test]
+fn zlib_vs_zstd_revlog_measures_each_level_and_judges_each_claim() {
+    let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
+    let before = snapshot::state(&repo);
+    let [json, html] = ["found.jsonl", "found.html"].map(|name| scratch.join(name));
+    let (hg, extension) = (Version::V72.program(), hg_extension::folder());
+    let options = ["zlib-vs-zstd-revlog", "--blocks", "1", "--time", "none", "--quiet", "--force"];
+    let files = ["--json", path(&json), "--html", path(&html)];
+    // The extension would add rows that say nothing here.
+    let programs = ["--hg", path(&hg), "--hg-extension", path(extension)];
+    let text = run(&scratch, &[&options[..], &files, &programs].concat(), &[&repo]).exits(exit::OK).text();
+    assert_eq!(snapshot::state(&repo), before, "the source was written to");
+    let all = records::read(&json);
+    assert!(all.iter().all(|line| line["variant"]["client"]["library"] != true), "a row by the extension");
+    let (runs, experiments) = lines(&json);
+    let [experiment] = experiments.as_slice() else { panic!("{experiments:?}") };
+    assert!(runs > 60, "{runs}");
+    assert_eq!(experiment["repository"]["vcs"], "mercurial");
+    let published = row(experiment, "zstd-to-zlib-by-default", "netbeans");
+    assert_eq!(published["published"][0], 0.58, "as the data file has it");
+    assert!(published["published"][1].is_null() && published["measured"][0].is_null(), "{published}");
+    for title in ["zstd-to-zlib-by-default", "slowest-zstd-to-fastest-zlib"] {
+        let here = &row(experiment, title, path(&repo))["measured"];
+        assert!(here[0]["value"].as_f64() > Some(0.0) && here[1]["value"].as_f64() > Some(0.0), "{title}: {here}");
+    }
+    for level in ["zlib:6", "zlib:1", "zlib:9", "zstd:1", "zstd:3", "zstd:5", "zstd:10", "zstd:15", "zstd:20"] {
+        let cells = row(experiment, "levels-of-zlib-and-zstd", level)["measured"].as_array().expect("figures");
+        // Bytes, and then for each task its time and its ratio, which the baseline does not have.
+        assert!(cells[0]["value"].as_f64() > cells[1]["value"].as_f64(), "{level}: {cells:?}");
+        for task in 0..6 {
+            let (time, ratio) = (&cells[2 + 2 * task], &cells[3 + 2 * task]);
+            assert!(time["value"].is_number(), "{level}, task {task}: {cells:?}");
+            assert_eq!(ratio["value"].is_number(), level != "zlib:6", "{level}, task {task}: {cells:?}");
+        }
+    }
+    let as_found = &row(experiment, "levels-of-zlib-and-zstd", "as found")["measured"];
+    assert!(as_found[0]["value"].as_f64() > Some(1000.0) && as_found[2].is_null(), "{as_found}");
+    // One run gives no interval, and so no verdict; sizes need none.
+    for claim in ["read", "read-any-level", "write", "write-any-level", "write-high-level"] {
+        assert_eq!(outcome(experiment, claim)["outcome"], "undecided", "{claim}");
+        assert_ne!(outcome(experiment, claim)["measured"], Value::Array(Vec::new()), "{claim}");
+    }
+    for claim in ["size", "size-levels"] {
+        assert_ne!(outcome(experiment, claim)["outcome"], "undecided", "{claim}");
+    }
+    let again = repackbench(["report", "--quiet", path(&json)]).exits(exit::OK).text();
+    assert!(again.starts_with(&text), "the runs follow the results:\n{again}");
+    assert!(fs::read_to_string(&html).expect("the page").contains("zstd at its slowest level"));
+}
+
+#[test]
+fn zlib_vs_zstd_revlog_without_hg_names_missing_parts() {
+    let (repo, scratch) = (Fixture::hg("chains").repo(), Scratch::new());
+    let json = scratch.join("found.jsonl");
+    let options =
+        ["zlib-vs-zstd-revlog", "--blocks", "1", "--quiet", "--hg", "/no/such/hg", "--force", "--json", path(&json)];
+    run(&scratch, &options, &[&repo]).exits(exit::OK);
+    let (runs, experiments) = lines(&json);
+    assert!(runs > 0);
+    let notes = experiments[0]["notes"].to_string();
+    for what in ["\"what\":\"hg debugupgraderepo\"", "\"what\":\"hg verify\""] {
+        assert!(notes.contains(what), "{what}: {notes}");
+    }
+    let write = outcome(&experiments[0], "write");
+    assert_eq!((&write["outcome"], &write["measured"]), (&"undecided".into(), &Value::Array(Vec::new())), "{write}");
+    assert_ne!(outcome(&experiments[0], "size")["outcome"], "undecided");
+}
+
+#[test]
 fn unsuitable_repository_does_not_stop_the_others() {
     let scratch = Scratch::new();
     let (git, hg, other) =

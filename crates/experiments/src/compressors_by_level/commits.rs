@@ -11,7 +11,6 @@ use crate::{
     Context, ExperimentError,
     budget::Budget,
     measuring::{Job, Measuring, Work},
-    probe::Probe,
 };
 
 /// What messages call this part.
@@ -45,16 +44,8 @@ pub(super) fn measure(
     let mut measuring = Measuring::new(&context, context.source, context.name.to_owned(), slow);
     let mut budget = Budget::new(context.clock, share, 1)?;
     let codecs = [fast.clone()];
-    let job = Job {
-        what: WHAT.into(),
-        work: Work::Replays(vec![WorkloadSpec::Ingest, WorkloadSpec::Encode]),
-        codecs: &codecs,
-        commits: None,
-        weight: 1,
-        one: Probe::Unknown,
-        other_rows: 2,
-        rows_of_codec: 1,
-    };
+    let work = Work::Replays(vec![WorkloadSpec::Ingest, WorkloadSpec::Encode]);
+    let job = Job::new(WHAT, work, 1, &codecs);
     measuring.measure(&job, &mut budget)?;
     let ratios = Ratios::of(&measuring.records);
     let arm = ArmKey::new(ArmReader::Replay, fast.canonical());

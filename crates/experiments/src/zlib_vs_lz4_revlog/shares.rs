@@ -11,15 +11,16 @@ use super::findings::{
     CLONE, COMMANDS, ENCODE, FLOOR_SEND, FLOOR_SEND_NEWEST, FLOOR_UPDATE, FLOOR_WRITE_NEWEST, LayoutFindings, PULL,
     UPDATE, ZLIB, arm, deciding,
 };
-use crate::tables::{column, unpublished};
+use crate::{
+    measuring::MOSTLY_START,
+    tables::{column, unpublished},
+};
 
 /// About half of the time is between these.
 const ABOUT_HALF: [f64; 2] = [0.35, 0.65];
 /// The part of a command that reading more bytes may take where nothing is compressed, and writing them in a clone: the
 /// saved part may be this much smaller than zlib's.
 const BYTES: f64 = 0.1;
-/// A command says nothing about codecs if the start of hg is a larger part of it.
-const MOSTLY_START: f64 = 0.25;
 
 /// zlib's part of the CPU time of one of hg's commands.
 #[derive(Debug, Clone)]

@@ -8,6 +8,7 @@ mod compressors_by_level;
 mod flat_vs_gzip_tree;
 mod zlib_vs_lz4_revlog;
 mod zlib_vs_zstd_pack;
+mod zlib_vs_zstd_revlog;
 
 /// Statements with their words.
 type Wording = &'static [(&'static str, &'static str)];
@@ -19,6 +20,7 @@ const ALL: &[Wording] = &[
     flat_vs_gzip_tree::WORDING,
     zlib_vs_lz4_revlog::WORDING,
     zlib_vs_zstd_pack::WORDING,
+    zlib_vs_zstd_revlog::WORDING,
 ];
 
 /// The template of the statement `id`.
