@@ -85,7 +85,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     complete(&mut experiment, &measuring.records, &variants.as_found);
     let found = Findings::new(published, &measuring.records, &variants);
     experiment.differences = tables::differences(&experiment, &found);
-    experiment.tables = tables::tables(&experiment.repository.name, &found);
+    experiment.tables = tables::tables(&found);
     experiment.claims = claims::claims(&found);
     experiment.notes = tables::notes();
     if let Some(deltas) = &deltas {
@@ -177,7 +177,7 @@ mod tests {
         let result = Setting::new(&files_of(1), 1).run(|context| {
             let mut result = begin(context, published)?;
             result.differences = tables::differences(&result, &found);
-            result.tables = tables::tables("sample", &found);
+            result.tables = tables::tables(&found);
             result.claims = claims::claims(&found);
             result.notes = tables::notes();
             Ok(result)

@@ -14,6 +14,9 @@ use crate::tables::{column, has_figure, unpublished};
 /// The published repositories.
 const PUBLISHED_REPOSITORIES: [&str; 4] = ["mercurial", "pypy", "netbeans", "mozilla"];
 
+/// The row of the measured one.
+const HERE: &str = "this repository";
+
 /// Where the set-up differs from the published one.
 pub(super) fn differences(experiment: &Experiment, found: &Findings<'_>) -> Vec<StoredStatement> {
     let version = experiment.host.libraries.get("libzstd").map_or("zstd", String::as_str);
@@ -33,11 +36,10 @@ pub(super) fn notes() -> Vec<StoredStatement> {
     vec![Statement::new("times-of-levels").into()]
 }
 
-/// `name` is that of the repository.
-pub(super) fn tables(name: &str, found: &Findings<'_>) -> Vec<ExperimentTable> {
+pub(super) fn tables(found: &Findings<'_>) -> Vec<ExperimentTable> {
     let defaults = |task| found.ratio(task, ZSTD_DEFAULT);
     let extremes = |task| found.extremes(task).map(|extremes| extremes.ratio);
-    let ratios = |id, column, of: &dyn Fn(Task) -> Option<Ratio>| ratios((name, found), id, column, of);
+    let ratios = |id, column, of: &dyn Fn(Task) -> Option<Ratio>| ratios(found, id, column, of);
     let all = [
         ratios("zstd-to-zlib-by-default", DEFAULTS, &defaults),
         ratios("slowest-zstd-to-fastest-zlib", EXTREMES, &extremes),
@@ -48,7 +50,7 @@ pub(super) fn tables(name: &str, found: &Findings<'_>) -> Vec<ExperimentTable> {
 
 /// A column of the published tables, with a row for each repository, and one for this repository.
 fn ratios(
-    (name, found): (&str, &Findings<'_>),
+    found: &Findings<'_>,
     id: &str,
     published: &str,
     measured: &dyn Fn(Task) -> Option<Ratio>,
@@ -64,7 +66,7 @@ fn ratios(
         })
         .collect();
     let here = tasks.iter().map(|(_, task)| measured(*task).map(|ratio| ratio.estimate)).collect();
-    rows.push(unpublished(name, here));
+    rows.push(unpublished(HERE, here));
     ExperimentTable {
         title: Statement::new(id).into(),
         columns: tasks.iter().map(|(table, _)| column(table, Unit::Ratio)).collect(),
