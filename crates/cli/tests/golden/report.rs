@@ -103,6 +103,7 @@ reports! {
     zlib_vs_lz4_revlog: ["zlib_vs_lz4_revlog.jsonl"];
     zlib_vs_zstd_pack: ["zlib_vs_zstd_pack.jsonl"];
     zlib_vs_zstd_pack_cut_short: ["zlib_vs_zstd_pack_cut_short.jsonl"];
+    zlib_vs_zstd_revlog: ["zlib_vs_zstd_revlog.jsonl"];
     joined_kinds: ["git_trace.jsonl", "git_explain.jsonl", "git_size.jsonl"];
     joined_repositories: ["git_later.jsonl", "git_verdicts.jsonl", "schema_1_hg.jsonl"];
 }

@@ -61,7 +61,7 @@ pub(super) const WORDING: Wording = &[
     // Notes.
     (
         "times-of-levels",
-        "times are CPU time, medians; published were elapsed times of one process. Ratios come from pairs of runs in the same block, with \
+        "times are CPU time, medians; published were times of hg's perf extension. Ratios come from pairs of runs in the same block, with \
          95 % intervals.",
     ),
 ];
