@@ -10,6 +10,7 @@ use repackbench_records::{
 use crate::{
     exactness::is_recorded_guess,
     hierarchical::{CopyRatio, hierarchical},
+    requests,
     statistics::{median_duration, ratio_estimate},
     verdict::{blocks_for_verdicts, holm, is_valid, log_floor, sign_test, verdict},
 };
@@ -421,6 +422,8 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
         // Not every session measures them.
         conversion: runs.iter().rev().find_map(|run| run.conversion),
         decode_share: runs.iter().rev().find_map(|run| run.decode_share),
+        requests: requests::percentiles(runs),
+        written: requests::written(last),
     })
 }
 

@@ -22,6 +22,7 @@ mod explain;
 mod hierarchical;
 mod joined;
 mod outcome;
+mod requests;
 mod results;
 mod self_test;
 mod source;

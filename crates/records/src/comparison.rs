@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Checks, ComparedTime, ConversionCost, DeltaCacheUse, Host, RepositoryState, Role, SizeRecord, TracedReads, Variant,
-    WorkloadLabel,
+    Checks, ComparedTime, ConversionCost, DeltaCacheUse, Host, RepositoryState, RequestPercentiles, Role, SizeRecord, TracedReads,
+    Variant, WorkloadLabel, WrittenBytes,
 };
 
 /// One workload on one repository: every variant beside the baseline.
@@ -121,6 +121,12 @@ pub struct VariantComparison {
     /// [`decode_share`](crate::Record::decode_share) of its runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_share: Option<f64>,
+    /// The elapsed time of its requests; `None` if the workload does not consist of requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestPercentiles>,
+    /// What the last run wrote into the store; `None` if that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<WrittenBytes>,
     /// What the conversion cost; `None` for the repository as found, and if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversion: Option<ConversionCost>,

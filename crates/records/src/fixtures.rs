@@ -55,6 +55,7 @@ pub fn record(workload: &str, role: Role, row: u32, block: u32, user_ns: u64) ->
         decode_share: None,
         command: None,
         reads: None,
+        requests: None,
     }
 }
 
@@ -87,6 +88,8 @@ pub fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, by
         reads: None,
         conversion: None,
         decode_share: None,
+        requests: None,
+        written: None,
     }
 }
 

@@ -30,6 +30,7 @@ mod published;
 mod reads;
 mod record;
 mod regression;
+mod requests;
 mod run;
 mod schema;
 mod self_test;
@@ -66,6 +67,7 @@ pub use record::{
     VariantIdentity, Vcs, WorkloadLabel,
 };
 pub use regression::{CellChange, CellId, Measure, ResultChange};
+pub use requests::{RequestPercentiles, RequestTimes, WrittenBytes};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
 pub use schema::record_schema;
 pub use self_test::{SelfTest, SpuriousEffects};

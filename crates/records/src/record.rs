@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Checks, ChosenDeltaCache, ChosenLayout, Client, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord, TracedReads,
+    Checks, ChosenDeltaCache, ChosenLayout, Client, DeltaCacheUse, Disturbance, Host, RequestTimes, RunUsage, SizeRecord, TracedReads,
 };
 
 /// The schema version of [`Record`]. It increases when an older reader would misread a record.
@@ -87,6 +87,9 @@ pub struct Record {
     /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<TracedReads>,
+    /// The requests that the run answered one after the other. `None`, and omitted from JSON, for other workloads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestTimes>,
 }
 
 /// The cost of converting a whole repository: reading the source, encoding, and checking the output.

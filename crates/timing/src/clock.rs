@@ -127,7 +127,7 @@ pub(crate) fn unix_ms() -> u64 {
 }
 
 /// The time that one run took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Elapsed time.
     pub wall: Duration,

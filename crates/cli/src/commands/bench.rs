@@ -60,6 +60,16 @@ use crate::{
 ///   clone:same          a bare clone by a client with the library, if the sender has it
 ///   fetch:zlib          the newest commits (--commits, 100), as clone:zlib
 ///   fetch:same          the newest commits (--commits, 100), as clone:same
+/// What a forge does, drawn from history by --seed, also only if named and only in Git:
+///   web:file            git cat-file blob REV:PATH, a process for each file
+///   web:file:batch      the same by one long-lived git cat-file --batch
+///   web:blame           git blame --porcelain REV -- PATH
+///   web:log             git log -n 30 REV -- PATH
+///   web:archive         git archive REV
+///   index-pack          git index-pack --fix-thin of pushes (--commits, 64), one after the other
+///   repack:geometric    git repack --geometric=2 -d --write-midx after every 8th of them
+///   repack:cruft        git repack --cruft -d after the pushes, half of them unreachable
+///   multi-pack-index    git multi-pack-index write after the pushes; multi-pack-index:bitmap too
 ///
 /// Examples:
 ///   repackbench bench . --codec zlib:6 --codec zstd:5

@@ -1,6 +1,7 @@
 //! `repackbench bench`.
 
 pub(crate) mod cold;
+mod forge;
 mod sessions;
 mod stock_client;
 

@@ -67,6 +67,7 @@ fn record(block: u32) -> Record {
         size,
         conversion: Some(ConversionCost { cpu_ns: 17, wall_ns: 9 }),
         decode_share: None,
+        requests: None,
         command: Some("repackbench bench 'a b'".into()),
         reads: None,
     }

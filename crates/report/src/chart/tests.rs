@@ -65,6 +65,8 @@ fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
         counts: BTreeMap::new(),
         conversion: None,
         decode_share: None,
+        requests: None,
+        written: None,
     });
     WorkloadComparison {
         host: Host::default(),
@@ -122,6 +124,7 @@ fn runs(names: &Names<'_>, comparison: &WorkloadComparison, blocks: u32) -> Vec<
         size: size("x", 1),
         reads: None,
         conversion: (variant.role == Role::Candidate).then_some(ConversionCost { cpu_ns: 9_000_000_000, wall_ns: 1 }),
+        requests: None,
         decode_share: None,
         command: None,
     };

@@ -4,6 +4,7 @@ mod codec_share;
 mod fairness;
 mod modelled;
 mod newest;
+mod requests;
 pub(crate) mod verdict;
 
 use std::time::Duration;
@@ -37,12 +38,15 @@ fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Articl
     let mut table = table_of(comparisons, &Columns::of(comparisons));
     table.caption = format!("Every variant of {title} in every workload");
     table.narrow = comparisons.iter().map(of_workload).collect();
+    let mut blocks = vec![Block::Table(table)];
+    blocks.extend(requests::blocks(comparisons));
+    blocks.extend([Block::Notes(warnings(comparisons)), Block::Details(notes(comparisons))]);
     Article {
         repository: Some(of.repository.name.clone()),
         workload: None,
         title,
         heading: source::heading(of),
-        blocks: vec![Block::Table(table), Block::Notes(warnings(comparisons)), Block::Details(notes(comparisons))],
+        blocks,
     }
 }
 
@@ -212,6 +216,7 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     notes.extend(fairness::notes(comparisons));
     notes.extend(codec_share::notes(comparisons));
     notes.extend(modelled::notes(comparisons));
+    notes.extend(requests::notes(comparisons));
     notes.extend(cold_note(comparisons));
     notes.extend(published_notes(comparisons));
     notes.extend(interval_note(comparisons));

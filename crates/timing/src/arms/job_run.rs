@@ -1,5 +1,7 @@
 //! The result of one job.
 
+use std::time::Duration;
+
 use repackbench_reader::CacheLookups;
 
 use crate::{clock::Sample, probe::JobUsage, workloads::Counts};
@@ -14,4 +16,6 @@ pub(crate) struct JobRun {
     pub(crate) usage: JobUsage,
     /// Lookups in the cache of delta bases.
     pub(crate) lookups: CacheLookups,
+    /// The elapsed time of each request, if it consists of requests.
+    pub(crate) requests: Vec<Duration>,
 }

@@ -2,11 +2,12 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use repackbench_records::{Checks, ComparedTime, WorkloadLabel};
+use repackbench_records::{Checks, ComparedTime, RequestTimes, WorkloadLabel};
 
 use super::{plan::BenchPlan, rows::Row};
 use crate::{
-    arms::stock::{Caches, GitFeature, StockJob},
+    arms::stock::{Caches, GitFeature, StockJob, StockWorkload},
+    session::{BASELINE, Slot, Turn},
     workloads::{HistoryRange, Workload, WorkloadSpec},
 };
 
@@ -76,6 +77,16 @@ impl<'a> WorkloadJob<'a> {
         }
     }
 
+    /// The requests of a run, for its record. Only one record of a session says which they were.
+    pub(super) fn request_times(&self, elapsed: &[Duration], turn: Turn) -> Option<RequestTimes> {
+        let Work::Command(job, _) = &self.work else { return None };
+        let is_first = turn.block == 0 && turn.slot == Slot::Variant(BASELINE);
+        let drawn = if is_first { job.drawn_names() } else { Vec::new() };
+        let elapsed_ns = elapsed.iter().map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)).collect();
+        let requests = RequestTimes { elapsed_ns, drawn };
+        (requests != RequestTimes::default()).then_some(requests)
+    }
+
     /// Its name. Several copies at once are another workload than one, and so are cold runs.
     pub(super) fn label(&self) -> WorkloadLabel {
         let mut label = match &self.work {
@@ -105,7 +116,9 @@ impl<'a> WorkloadJob<'a> {
         let is_forge = matches!(&self.work, Work::Command(job, _) if job.caches == Caches::Forge);
         let has =
             |feature: GitFeature| client.is_some_and(|client| is_forge || client.helps.contains(&feature.to_string()));
-        Checks { commit_graph: has(GitFeature::CommitGraph), bitmaps: has(GitFeature::Bitmaps), ..row.checks }
+        let is_web =
+            matches!(&self.work, Work::Command(job, _) if matches!(job.workload, StockWorkload::Web(_))) && client.is_some();
+        Checks { commit_graph: has(GitFeature::CommitGraph) || is_web, bitmaps: has(GitFeature::Bitmaps), ..row.checks }
     }
 
     /// The time that is compared. Several copies contend for caches and memory, which shows in how long all of them

@@ -13,8 +13,11 @@ use super::{
 };
 use crate::{
     BenchError,
-    arms::{JobRun, replay, stock::StockJob},
-    clock::{Sample, unix_ms},
+    arms::{
+        JobRun, replay,
+        stock::{START, StockJob},
+    },
+    clock::unix_ms,
     probe::{JobUsage, Machine, Memory},
     session::{BASELINE, RunLength, Slot, Turn},
     workloads::{Counts, WorkloadError},
@@ -62,7 +65,7 @@ impl BenchContext<'_> {
             let run = self.run_once(job, row, None, reference)?;
             wall = run.sample.wall;
             if !wall.is_zero() {
-                self.note_long_start(&job.label(), row, run.sample);
+                self.note_long_start(&job.label(), row, &run);
                 break;
             }
         }
@@ -71,10 +74,10 @@ impl BenchContext<'_> {
     }
 
     /// Notes if a job is mostly the start of its process.
-    fn note_long_start(&self, workload: &WorkloadLabel, row: &Row, sample: Sample) {
-        let Some(stock) = &row.stock else { return };
-        let cpu = sample.user.saturating_add(sample.sys).as_secs_f64();
-        let share = if cpu > 0.0 { stock.start.as_secs_f64() / cpu } else { 1.0 };
+    fn note_long_start(&self, workload: &WorkloadLabel, row: &Row, run: &JobRun) {
+        let Some(start) = run.extra.get(START).map(|start| Duration::from_nanos(*start)) else { return };
+        let cpu = run.sample.user.saturating_add(run.sample.sys).as_secs_f64();
+        let share = if cpu > 0.0 { start.as_secs_f64() / cpu } else { 1.0 };
         if share > NOTABLE_START {
             self.progress.note(&format!(
                 "{workload}: {:.0} % of the time on {} is the start of its process, which no codec changes: on a larger \
@@ -143,11 +146,13 @@ impl BenchContext<'_> {
         let (machine, memory) = (Machine::now(), Memory::start());
         let (mut used, mut lookups) = (JobUsage::NONE, CacheLookups::default());
         let mut extra = Counts::new();
+        let mut requests: Vec<Duration> = Vec::new();
         let copy = self.cold.as_ref().and_then(|cold| cold.copy(turn));
         let (sum, iterations) = self.run_length(job).run(&self.session(), iterations, || {
             let run = self.run_once(job, row, copy.map(|(_, folder)| folder), reference)?;
             used = used.plus(run.usage);
             (lookups, extra) = (run.lookups, run.extra);
+            requests.extend(run.requests);
             Ok::<_, BenchError>(run.sample)
         })?;
         let mut usage = used.mean_of(u64::from(iterations) * u64::from(self.plan.jobs.max(1)));
@@ -193,6 +198,7 @@ impl BenchContext<'_> {
             conversion: row.conversion,
             command: self.plan.command.clone(),
             reads: reference.reads.get(turn.slot.variant()).cloned().flatten(),
+            requests: job.request_times(&requests, turn),
             decode_share: reference.decode_share.filter(|_| turn.slot.variant() == BASELINE),
         })
     }

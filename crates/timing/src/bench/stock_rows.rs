@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     BenchError,
-    arms::stock::{Git, GitFeature, GitReader, GitRow, Hg, RowClient, StockClient, StockJob, StockPlan},
+    arms::stock::{
+        DrawFrom, Drawn, Git, GitFeature, GitReader, GitRow, Hg, RowClient, StockClient, StockJob, StockPlan,
+        StockWorkload,
+    },
     workloads::WorkloadError,
 };
 
@@ -42,7 +45,7 @@ pub(super) struct StockClients<'p> {
     plan: &'p StockPlan,
     program: Program,
     /// Removed at the end.
-    _folder: ScratchFolder,
+    folder: ScratchFolder,
 }
 
 impl<'p> StockClients<'p> {
@@ -53,23 +56,50 @@ impl<'p> StockClients<'p> {
             Repository::Git(_) => Program::Git(Rc::new(Git::new(&plan.git, folder.path())?)),
             Repository::Hg(_) => Program::Hg(Rc::new(Hg::new(&plan.hg, plan.hg_extension.as_deref(), folder.path())?)),
         };
-        Ok(StockClients { plan, program, _folder: folder })
+        Ok(StockClients { plan, program, folder })
     }
 
     /// The client's rows on the variants of `variants`, which have to outlive them, and their jobs.
     pub(super) fn group<'a>(&self, context: &BenchContext<'a>, variants: &[Row]) -> Result<RowGroup<'a>, BenchError> {
         let range = &context.plan.range;
         let head = context.repository.head.as_deref();
+        let drawn = Rc::new(self.draw(context, variants)?);
         let jobs = self.plan.workloads.iter().flat_map(|workload| {
             let compared = workload.compared_time(range);
             let jobs = workload.jobs(self.program.name(), &self.plan.caches, range, head);
             let has_features = !self.plan.features.is_empty();
-            jobs.into_iter()
-                .map(move |job| WorkloadJob::command(StockJob { has_features, ..job }, compared, context.plan))
+            let drawn = &drawn;
+            jobs.into_iter().map(move |job| {
+                let mut job = StockJob { has_features, ..job };
+                job.draw(drawn, context.plan.seed);
+                WorkloadJob::command(job, compared, context.plan)
+            })
         });
         let group = RowGroup { jobs: jobs.collect(), rows: self.rows(context, variants)? };
         note_left_out(context, &group);
         Ok(group)
+    }
+
+    /// Draws what the jobs need from the history of the baseline, which plain git reads.
+    fn draw(&self, context: &BenchContext<'_>, variants: &[Row]) -> Result<Drawn, BenchError> {
+        let jobs = &self.plan.workloads;
+        let (Program::Git(git), Some(baseline), Some(head)) =
+            (&self.program, variants.first(), context.repository.head.as_deref())
+        else {
+            return Ok(Drawn::default());
+        };
+        let Repository::Git(repository) = Repository::open(&baseline.place.folder)? else {
+            return Ok(Drawn::default());
+        };
+        let plan = context.plan;
+        let from =
+            DrawFrom { git, git_dir: repository.git_dir(), head, commits: plan.range.commits, seed: plan.seed };
+        let has_web = jobs.iter().any(|job| matches!(job, StockWorkload::Web(_)));
+        let has_maintenance = jobs.iter().any(|job| matches!(job, StockWorkload::Maintain(_)));
+        let requests = if has_web { from.requests()? } else { Vec::new() };
+        let pushes = self.folder.path().join("pushes");
+        let stream = if has_maintenance { Some(from.stream(&pushes)?) } else { None };
+        Ok(Drawn { requests, stream })
     }
 
     /// The rows in the order of the schedule, the baseline first.

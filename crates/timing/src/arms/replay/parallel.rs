@@ -103,6 +103,7 @@ fn together(copies: Vec<CopyRun>, read_calls: Option<u64>) -> JobRun {
         lookups: copies.first().map_or_else(CacheLookups::default, |copy| copy.lookups),
         extra: copies.first().map_or_else(Counts::new, |copy| copy.extra.clone()),
         counts: copies.into_iter().map(|copy| copy.counts).collect(),
+        requests: Vec::new(),
     }
 }
 

@@ -3,7 +3,12 @@
 //! Packs and objects, which git replaces or removes but never modifies, are hard links: they take no space, and share
 //! the page cache with the original.
 
-use std::{fs, io, os::unix::ffi::OsStrExt, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::Path,
+};
 
 use repackbench_writer::copy_as_owner;
 use walkdir::WalkDir;
@@ -61,6 +66,19 @@ pub(super) fn bytes_of(folder: &Path) -> Result<u64, StockError> {
     Ok(bytes)
 }
 
+/// The length of each file below `folder`, by its number on the file system: a file that is written anew has another one.
+pub(super) fn lengths_of(folder: &Path) -> Result<BTreeMap<u64, u64>, StockError> {
+    let mut lengths = BTreeMap::new();
+    for entry in WalkDir::new(folder) {
+        let found = entry.and_then(|entry| entry.metadata());
+        let found = found.map_err(|error| StockError::files("measure", folder, error))?;
+        if found.is_file() {
+            lengths.insert(found.ino(), found.len());
+        }
+    }
+    Ok(lengths)
+}
+
 /// Whether a file of a git directory belongs to a pack or is a loose object.
 fn is_immutable(inside: &Path) -> bool {
     let mut parts = inside.iter().filter_map(|part| part.to_str());
@@ -74,8 +92,6 @@ fn is_immutable(inside: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
-
     use super::*;
 
     #[test]

@@ -1,4 +1,10 @@
 //! Jobs as commands of git.
+//!
+//! - `web`: what a web page of a forge reads;
+//! - `maintenance`: what a server does with pushes.
+
+mod maintenance;
+mod web;
 
 use std::{
     cell::OnceCell,
@@ -20,7 +26,7 @@ use repackbench_records::{Client, ClientKind};
 use repackbench_writer::git::metadata::isolate;
 
 use super::{
-    Caches, Git, GitFeature, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload,
+    Caches, Git, GitFeature, Made, Prepared, Receiver, Step, StepInput, StockClient, StockError, StockJob, StockWorkload,
     copies::{bytes_of, copy_repository},
     made_once, output,
     output::OutputForm,
@@ -62,6 +68,11 @@ pub(crate) struct GitRow {
     /// A repository that lacks the newest commits, and one that has them loose.
     without_newest: OnceCell<PathBuf>,
     with_loose: OnceCell<PathBuf>,
+    /// A copy with a commit-graph that has changed-path filters.
+    web: OnceCell<PathBuf>,
+    /// The variant before the stream of pushes, and after it.
+    before_stream: OnceCell<PathBuf>,
+    after_stream: OnceCell<PathBuf>,
 }
 
 impl GitRow {
@@ -121,6 +132,9 @@ impl GitRow {
             forge: OnceCell::new(),
             without_newest: OnceCell::new(),
             with_loose: OnceCell::new(),
+            web: OnceCell::new(),
+            before_stream: OnceCell::new(),
+            after_stream: OnceCell::new(),
         })
     }
 
@@ -366,7 +380,8 @@ impl GitRow {
             }
             other => return Err(StockError::refused(format!("{other}: git has no command for that"))),
         }
-        Ok(Prepared { command, input, form, made: Made::Nothing })
+        let step = Step::timed(command).reading(input.map_or(StepInput::Empty, StepInput::File));
+        Ok(Prepared::of(step, form, Made::Nothing))
     }
 
     /// `git log -S` on the newest commits. Its own limit counts the commits that it finds, not those that it searches.
@@ -381,8 +396,7 @@ impl GitRow {
         let mut list = self.command(job.caches)?;
         list.arg("rev-list").arg(format!("-n{}", job.commits.unwrap_or_default()));
         let (commits, file) = (output(list.arg(revision(job)?))?, scratch.join("commits"));
-        let opened = fs::write(&file, commits).and_then(|()| fs::File::open(&file));
-        command.stdin(opened.map_err(|error| StockError::files("write", &file, error))?);
+        fs::write(&file, commits).map_err(|error| StockError::files("write", &file, error))?;
         command.args(["log", "--no-renames", "--no-textconv", &format!("-S{needle}"), "--format=%H"]);
         command.args(["--no-walk=unsorted", "--stdin"]);
         Ok(file)
@@ -393,7 +407,7 @@ impl GitRow {
         fs::create_dir(&tree).map_err(|error| StockError::files("create", &tree, error))?;
         command.env("GIT_WORK_TREE", &tree).env("GIT_INDEX_FILE", scratch.join("index")).current_dir(&tree);
         command.args(["checkout", "-q", "-f", revision(job)?, "--", "."]);
-        Ok(Prepared { command, input: None, form: OutputForm::Text, made: Made::Files(tree) })
+        Ok(Prepared::of(command, OutputForm::Text, Made::Files(tree)))
     }
 }
 
@@ -403,13 +417,21 @@ impl StockClient for GitRow {
     }
 
     fn is_for(&self, job: &StockJob) -> bool {
-        let writes = matches!(job.workload, StockWorkload::Repack | StockWorkload::RepackIncremental);
+        let writes = matches!(
+            job.workload,
+            StockWorkload::Repack | StockWorkload::RepackIncremental | StockWorkload::Maintain(_)
+        );
+        // They make files of that kind themselves, the same for all rows.
+        let has_own_caches = job.workload.is_drawn();
+        if has_own_caches && self.features.iter().any(|feature| feature.has_files()) {
+            return false;
+        }
         // The settings of the sender do not apply to the receiver.
         let sends = matches!(job.workload, StockWorkload::Clone(_) | StockWorkload::Fetch(_));
         if sends && matches!(self.features.as_slice(), [GitFeature::DeltaCache(_)]) {
             return false;
         }
-        let copies = writes || job.caches == Caches::Forge || matches!(job.workload, StockWorkload::Fetch(_));
+        let copies = writes || has_own_caches || job.caches == Caches::Forge || matches!(job.workload, StockWorkload::Fetch(_));
         // The source may have alternates, which a copy would not find.
         !(copies && self.is_source) && (!writes || self.writes)
     }
@@ -429,35 +451,37 @@ impl StockClient for GitRow {
         let place = scratch.join("git");
         match &job.workload {
             StockWorkload::Replayed(spec) => self.replayed(spec, job, scratch),
+            StockWorkload::Web(read) => self.web(*read, job, scratch),
+            StockWorkload::Maintain(what) => self.maintenance(job, *what, &place),
             StockWorkload::Fsck => {
                 let mut command = self.command_for(job)?;
                 command.args(["fsck", "--full", "--no-dangling", "--no-progress"]);
-                Ok(Prepared { command, input: None, form: OutputForm::Lines, made: Made::Nothing })
+                Ok(Prepared::of(command, OutputForm::Lines, Made::Nothing))
             }
             StockWorkload::Repack => {
                 self.copy(&place)?;
                 let mut command = self.command_on(&place, Caches::Off)?;
                 command.args(["repack", "-adF", "-q"]);
-                Ok(Prepared { command, input: None, form, made: self.objects_of(&place)? })
+                Ok(Prepared::of(command, form, self.objects_of(&place)?))
             }
             StockWorkload::RepackIncremental => {
                 copy_repository(self.with_loose(job)?, &place)?;
                 let mut command = self.command_on(&place, Caches::Off)?;
                 command.args(["repack", "-d", "-q"]);
-                Ok(Prepared { command, input: None, form, made: self.objects_of(&place)? })
+                Ok(Prepared::of(command, form, self.objects_of(&place)?))
             }
             StockWorkload::Clone(receiver) => {
                 let mut command = self.transport(job, *receiver)?;
                 command.args(["clone", "-q", "--bare", "--no-local", "--upload-pack"]).arg(self.upload_pack()?);
                 command.arg(url(&self.served(job)?)).arg(&place);
-                Ok(Prepared { command, input: None, form, made: self.objects_of(&place)? })
+                Ok(Prepared::of(command, form, self.objects_of(&place)?))
             }
             StockWorkload::Fetch(receiver) => {
                 copy_repository(self.without_newest(job)?, &place)?;
                 let mut command = self.transport(job, *receiver)?;
                 command.env("GIT_DIR", &place).args(["fetch", "-q", "--upload-pack"]).arg(self.upload_pack()?);
                 command.arg(url(&self.served(job)?)).arg(format!("{}:refs/heads/main", revision(job)?));
-                Ok(Prepared { command, input: None, form, made: self.objects_of(&place)? })
+                Ok(Prepared::of(command, form, self.objects_of(&place)?))
             }
         }
     }

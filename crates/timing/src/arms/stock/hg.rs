@@ -205,7 +205,7 @@ impl HgRow {
         if let Some(commits) = job.commits {
             command.args(["-l", &commits.to_string()]);
         }
-        Ok(Prepared { command, input: None, form: OutputForm::Text, made: Made::Nothing })
+        Ok(Prepared::of(command, OutputForm::Text, Made::Nothing))
     }
 
     /// The changesets of a repository that a command made, with the command that lists them.
@@ -245,7 +245,7 @@ impl StockClient for HgRow {
                 self.share(self.copy_for(job)?, &place)?;
                 let mut command = self.command_on(&place);
                 command.args(["update", "-q", "-r", revision(job)?]);
-                Ok(Prepared { command, input: None, form, made: Made::Files(place) })
+                Ok(Prepared::of(command, form, Made::Files(place)))
             }
             StockWorkload::Replayed(WorkloadSpec::RawDiff) => {
                 let template =
@@ -258,25 +258,25 @@ impl StockClient for HgRow {
             StockWorkload::Fsck => {
                 let mut command = self.command_on(self.copy_for(job)?);
                 command.arg("verify");
-                Ok(Prepared { command, input: None, form: OutputForm::Lines, made: Made::Nothing })
+                Ok(Prepared::of(command, OutputForm::Lines, Made::Nothing))
             }
             StockWorkload::Repack => {
                 self.copy(&place)?;
                 let mut command = self.command_on(&place);
                 command.args(["debugupgraderepo", "-q", "--run", "--no-backup", "--optimize", "re-delta-all"]);
-                Ok(Prepared { command, input: None, form: OutputForm::Nothing, made: self.changesets_of(&place) })
+                Ok(Prepared::of(command, OutputForm::Nothing, self.changesets_of(&place)))
             }
             StockWorkload::Clone(Receiver::Same) => {
                 let mut command = self.command();
                 command.args(["clone", "-q", "--pull", "-U"]).arg(self.copy_for(job)?).arg(&place);
-                Ok(Prepared { command, input: None, form, made: self.changesets_of(&place) })
+                Ok(Prepared::of(command, form, self.changesets_of(&place)))
             }
             StockWorkload::Fetch(Receiver::Same) => {
                 fs::create_dir(&place).map_err(|error| StockError::files("create", &place, error))?;
                 copy_repository(&self.without_newest(job)?.join(".hg"), &place.join(".hg"))?;
                 let mut command = self.command_on(&place);
                 command.args(["pull", "-q", "-r", revision(job)?]).arg(self.copy_for(job)?);
-                Ok(Prepared { command, input: None, form, made: self.changesets_of(&place) })
+                Ok(Prepared::of(command, form, self.changesets_of(&place)))
             }
             other => Err(StockError::refused(format!("{other}: hg has no command for that"))),
         }

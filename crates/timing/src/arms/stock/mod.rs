@@ -7,7 +7,10 @@
 //! - `hg`: jobs as commands of hg, with the extension or without;
 //! - `copies`: repositories that commands may write to;
 //! - `run`: jobs, run without a clock or timed;
+//! - `steps`: the commands of a job;
 //! - `child`: one process, timed;
+//! - `dialogue`: one process that is asked one question after the other, timed;
+//! - `drawn`: requests and pushes, drawn from real history;
 //! - `output`: what it prints or writes, counted and hashed;
 //! - `replayed`: the output of a replay in the form of the command's.
 //!
@@ -15,6 +18,8 @@
 
 mod child;
 mod copies;
+mod dialogue;
+mod drawn;
 mod git;
 mod git_feature;
 mod git_program;
@@ -22,6 +27,7 @@ mod hg;
 mod output;
 mod replayed;
 mod run;
+mod steps;
 mod workload;
 
 use std::{
@@ -31,24 +37,28 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::Command,
+    rc::Rc,
 };
 
 use repackbench_client::{ChildError, ClientError, Zlib};
-use repackbench_records::{Client, WorkloadLabel};
+use repackbench_records::{Client, WorkloadLabel, WrittenBytes};
 
 pub use self::child::{Finished, run_timed};
 pub use self::copies::copy_repository;
 pub(crate) use self::git::{GitReader, GitRow};
+pub(crate) use self::drawn::{DrawFrom, Drawn};
 pub use self::git_feature::GitFeature;
 pub(crate) use self::git_program::Git;
 pub use self::hg::LATER_LAYOUTS;
 use self::hg::changesets;
 pub(crate) use self::hg::{Hg, HgRow};
+use self::drawn::{Request, Stream};
 use self::output::OutputForm;
 pub(crate) use self::replayed::output_of;
-pub(crate) use self::run::{RowClient, StockOutput, StockRunner};
-pub use self::workload::{Caches, NoStockWorkload, Receiver, StockWorkload};
-use crate::workloads::WorkloadError;
+pub(crate) use self::run::{RowClient, START, StockOutput, StockRunner};
+pub(crate) use self::steps::{Prepared, Step, StepInput};
+pub use self::workload::{Caches, Maintenance, NoStockWorkload, Receiver, StockWorkload, WebRead};
+use crate::workloads::{Counts, WorkloadError};
 
 /// The jobs that the user's own client does, and the client.
 #[derive(Debug, Clone)]
@@ -140,9 +150,70 @@ pub(crate) struct StockJob {
     pub(crate) commits: Option<u64>,
     /// Whether rows differ in features of git: then they print the same lines in different orders.
     pub(crate) has_features: bool,
+    /// What the session has drawn from history; empty for jobs that draw nothing.
+    pub(crate) drawn: Rc<Drawn>,
 }
 
 impl StockJob {
+    /// Gives it what was drawn, which is a part of its name.
+    pub(crate) fn draw(&mut self, drawn: &Rc<Drawn>, seed: u64) {
+        if !self.workload.is_drawn() {
+            return;
+        }
+        self.drawn = Rc::clone(drawn);
+        let mut names = vec![("seed", seed.to_string())];
+        match (&self.workload, &drawn.stream) {
+            (StockWorkload::Maintain(_), Some(stream)) => {
+                names.push(("pushes", stream.pushes.len().to_string()));
+                names.extend(stream.days.map(|days| ("days", format!("{days:.1}"))));
+            }
+            _ => names.push(("requests", self.requests().len().to_string())),
+        }
+        self.label.parameters.extend(names.into_iter().map(|(key, value)| (key.to_owned(), value)));
+    }
+
+    /// The drawn requests of this job.
+    fn requests(&self) -> &[Request] {
+        let StockWorkload::Web(read) = &self.workload else { return &[] };
+        let drawn = self.drawn.requests.as_slice();
+        drawn.get(..read.requests()).unwrap_or(drawn)
+    }
+
+    fn stream(&self) -> Result<&Stream, StockError> {
+        let refused = || StockError::refused(format!("{}: no pushes were drawn", self.label.name));
+        self.drawn.stream.as_ref().ok_or_else(refused)
+    }
+
+    /// The counts of a run that wrote this many bytes into the store.
+    pub(crate) fn written(&self, bytes: u64) -> Counts {
+        let mut counts = Counts::from([(WrittenBytes::RUN.to_owned(), bytes)]);
+        let stream = match &self.workload {
+            StockWorkload::Maintain(Maintenance::IndexPack | Maintenance::Geometric) => self.drawn.stream.as_ref(),
+            _ => None,
+        };
+        if let Some(stream) = stream {
+            let pushed = stream.pushes.iter().map(|push| push.bytes).sum();
+            counts.insert(WrittenBytes::PUSHED.to_owned(), pushed);
+            // Rounds, and saturates.
+            let of_day = stream.days.map(|days| (bytes as f64 / days).round() as u64);
+            counts.extend(of_day.map(|bytes| (WrittenBytes::DAY.to_owned(), bytes)));
+        }
+        counts
+    }
+
+    /// What was drawn for it, for a record.
+    pub(crate) fn drawn_names(&self) -> Vec<String> {
+        let pushes = self.drawn.stream.iter().flat_map(|stream| &stream.pushes);
+        match &self.workload {
+            StockWorkload::Web(WebRead::Archive) => {
+                self.requests().iter().map(|request| request.commit.clone()).collect()
+            }
+            StockWorkload::Maintain(_) => pushes.map(|push| format!("{}..{}", push.old, push.new)).collect(),
+            _ => {
+                self.requests().iter().map(|request| String::from_utf8_lossy(&request.name()).into_owned()).collect()
+            }
+        }
+    }
     /// Limits a job that reads commits to the newest `commits`; `None` for all.
     pub(crate) fn limit_to(&mut self, commits: Option<u64>) {
         self.commits = commits;
@@ -151,16 +222,6 @@ impl StockJob {
             self.label.parameters.insert(WorkloadLabel::COMMITS.to_owned(), commits.to_string());
         }
     }
-}
-
-/// A command that is ready to be started.
-#[derive(Debug)]
-pub(crate) struct Prepared {
-    pub(crate) command: Command,
-    /// The file that `command` has as stdin, for callers that start it in another way; `None` for an empty stdin.
-    pub(crate) input: Option<PathBuf>,
-    pub(crate) form: OutputForm,
-    pub(crate) made: Made,
 }
 
 /// What a command makes apart from its output.

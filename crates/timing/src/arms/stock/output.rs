@@ -155,7 +155,7 @@ fn sha256() -> IdHasher {
 }
 
 /// The size in an object's line: `ID KIND SIZE`.
-fn size_in(line: &[u8]) -> Option<u64> {
+pub(super) fn size_in(line: &[u8]) -> Option<u64> {
     let mut words = std::str::from_utf8(line).ok()?.trim_end().split(' ');
     let (_, _, size) = (words.next()?, words.next()?, words.next()?);
     size.parse().ok().filter(|_| words.next().is_none())

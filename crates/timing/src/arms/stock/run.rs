@@ -1,6 +1,10 @@
 //! The jobs of stock clients, run: once without a clock to see what they do, then timed. Each run is a process.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
 use repackbench_analysis::median_duration;
 use repackbench_client::{Sink, metered, read_peak};
@@ -10,12 +14,15 @@ use repackbench_writer::Progress;
 use tempfile::TempDir;
 
 use super::{
-    GitRow, Made, Prepared, StockClient, StockError, StockJob, changesets, child,
+    GitRow, Made, Prepared, Step, StepInput, StockClient, StockError, StockJob, changesets, child,
+    copies::lengths_of,
+    dialogue,
     output::{OutputCounter, OutputDigester, OutputForm, files},
 };
 use crate::{
     arms::JobRun,
     clock::{Clock, Sample},
+    probe::JobUsage,
     session::{Session, Stop},
     workloads::Counts,
 };
@@ -23,7 +30,7 @@ use crate::{
 /// How often a process that does nothing is started to measure what a start costs.
 const STARTS: u32 = 5;
 /// The count of a start's CPU time in records, which differs between rows.
-const START: &str = "process start ns";
+pub(crate) const START: &str = "process start ns";
 
 /// The client of a row.
 pub(crate) struct RowClient {
@@ -81,13 +88,20 @@ impl<'a> StockRunner<'a> {
         let scratch = scratch_of(client)?;
         let mut prepared = client.prepare(job, scratch.path())?;
         let mut digester = OutputDigester::new(prepared.form);
-        let peak = self.meter(&mut prepared, scratch.path(), &mut digester)?;
+        let mut peak = None;
+        for step in &mut prepared.steps {
+            step.open_input()?;
+            peak = match step.is_timed {
+                true => peak.max(self.meter(step, scratch.path(), &mut digester)?),
+                false => self.run_between(step).map(|()| peak)?,
+            };
+        }
         let mut counts = if prepared.form == OutputForm::Nothing { Counts::new() } else { digester.counts() };
         let (more, made) = self.made(&mut prepared, true)?;
         counts.extend(more);
         let digest = match made {
             Some(made) => made,
-            None => digester.digest().map_err(|why| StockError::failed(&prepared.command, &why))?,
+            None => digester.digest().map_err(|why| prepared.failed(&why))?,
         };
         Ok(StockOutput { counts, digest, peak })
     }
@@ -98,31 +112,75 @@ impl<'a> StockRunner<'a> {
         let scratch = scratch_of(client)?;
         let mut prepared = client.prepare(job, scratch.path())?;
         let mut counter = OutputCounter::default();
-        let finished = child::run_timed(&mut prepared.command, self.clock, self.progress, &mut counter)?;
+        let mut done = TimedSteps::default();
+        let grows = prepared.grows.clone();
+        for step in &mut prepared.steps {
+            step.open_input()?;
+            if !step.is_timed {
+                self.run_between(step)?;
+                continue;
+            }
+            let before = grows.as_deref().map(lengths_of).transpose()?;
+            self.run_timed(step, &mut counter, &mut done)?;
+            if let (Some(folder), Some(before)) = (&grows, before) {
+                let written = lengths_of(folder)?.into_iter().filter(|(file, _)| !before.contains_key(file));
+                done.written = written.map(|(_, len)| len).fold(done.written, u64::saturating_add);
+            }
+        }
         let mut counts = if prepared.form == OutputForm::Nothing { Counts::new() } else { counter.counts() };
         counts.extend(self.made(&mut prepared, false)?.0);
         let start = u64::try_from(of_row.start.as_nanos()).unwrap_or(u64::MAX);
+        let mut extra = Counts::from([(START.to_owned(), start.saturating_mul(done.processes))]);
+        if grows.is_some() {
+            extra.extend(job.written(done.written));
+        }
         Ok(JobRun {
             counts: vec![counts],
-            extra: Counts::from([(START.to_owned(), start)]),
-            sample: finished.sample,
-            usage: finished.usage,
+            extra,
+            sample: done.sample,
+            usage: done.usage.unwrap_or(JobUsage::NONE),
             lookups: CacheLookups::default(),
+            requests: if prepared.has_requests { done.requests } else { Vec::new() },
         })
     }
 
+    /// Runs a command that is no part of the job.
+    fn run_between(&self, step: &mut Step) -> Result<(), StockError> {
+        child::run_timed(&mut step.command, self.clock, self.progress, &mut Ignored).map(drop)
+    }
+
+    /// Runs a command of the job, and adds what it took to `done`.
+    fn run_timed(&self, step: &mut Step, sink: &mut dyn Sink, done: &mut TimedSteps) -> Result<(), StockError> {
+        let finished = match &step.input {
+            StepInput::Dialogue(file) => {
+                let (finished, elapsed) = dialogue::run(&mut step.command, file, self.clock, self.progress, sink)?;
+                done.requests.extend(elapsed);
+                finished
+            }
+            StepInput::Empty | StepInput::File(_) => {
+                let finished = child::run_timed(&mut step.command, self.clock, self.progress, sink)?;
+                done.requests.push(finished.sample.wall);
+                finished
+            }
+        };
+        done.processes += 1;
+        done.sample += finished.sample;
+        done.usage = Some(done.usage.map_or(finished.usage, |usage| usage.plus(finished.usage)));
+        Ok(())
+    }
+
     /// Runs the command once without a clock, and returns the most memory that one of its processes held, if known.
-    fn meter(&self, prepared: &mut Prepared, scratch: &Path, sink: &mut dyn Sink) -> Result<Option<u64>, StockError> {
+    fn meter(&self, step: &mut Step, scratch: &Path, sink: &mut dyn Sink) -> Result<Option<u64>, StockError> {
         let Some(meter) = self.meter else {
-            child::run_timed(&mut prepared.command, self.clock, self.progress, sink)?;
+            child::run_timed(&mut step.command, self.clock, self.progress, sink)?;
             return Ok(None);
         };
         let peak = scratch.join("peak-memory");
-        let input = prepared.input.as_deref();
-        let mut metered = metered(meter, &prepared.command, input, &peak)
+        let input = step.input_file().map(PathBuf::as_path);
+        let mut metered = metered(meter, &step.command, input, &peak)
             .map_err(|error| StockError::files("read", input.unwrap_or(Path::new("")), error))?;
         child::run_timed(&mut metered, self.clock, self.progress, sink).map_err(|error| match error {
-            StockError::Failed { why, .. } => StockError::failed(&prepared.command, &why),
+            StockError::Failed { why, .. } => StockError::failed(&step.command, &why),
             error => error,
         })?;
         Ok(read_peak(&peak))
@@ -138,9 +196,8 @@ impl<'a> StockRunner<'a> {
                 Ok((Counts::from([("objects".to_owned(), lines)]), is_hashed.then_some(digest)))
             }
             Made::Changesets { root, list } => {
-                let changesets = changesets(root).map_err(|error| {
-                    StockError::failed(&prepared.command, &format!("the repository that it made: {error}"))
-                })?;
+                let changesets = changesets(root)
+                    .map_err(|error| StockError::failed(list, &format!("the repository that was made: {error}")))?;
                 let digest = if is_hashed { Some(self.list(list)?.1) } else { None };
                 Ok((Counts::from([("objects".to_owned(), changesets)]), digest))
             }
@@ -164,6 +221,18 @@ impl From<Stop> for StockError {
             Stop::Clock(error) => StockError::Clock(error),
         }
     }
+}
+
+/// What the timed commands of a job took.
+#[derive(Default)]
+struct TimedSteps {
+    processes: u64,
+    sample: Sample,
+    usage: Option<JobUsage>,
+    /// The elapsed time of each request.
+    requests: Vec<Duration>,
+    /// The bytes of new files.
+    written: u64,
 }
 
 /// A folder for one run.

@@ -1,6 +1,6 @@
 //! The jobs of stock clients, by the names that users type.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, rc::Rc, str::FromStr};
 
 use repackbench_records::{ComparedTime, Vcs, WorkloadLabel};
 
@@ -28,6 +28,49 @@ pub enum Receiver {
     Same,
 }
 
+/// What a web page of a forge reads, with a commit-graph that has changed-path filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebRead {
+    /// `web:file`: files at revisions, each by a process.
+    File,
+    /// `web:file:batch`: files at revisions, all by one long-lived process.
+    FileBatch,
+    /// `web:blame`: who wrote each line of a file.
+    Blame,
+    /// `web:log`: the newest commits that changed a file.
+    Log,
+    /// `web:archive`: all files of a revision.
+    Archive,
+}
+
+impl WebRead {
+    /// How many requests a run has.
+    pub(crate) fn requests(self) -> usize {
+        match self {
+            WebRead::File => 40,
+            WebRead::FileBatch => super::drawn::REQUESTS,
+            WebRead::Blame => 10,
+            WebRead::Log => 20,
+            WebRead::Archive => 4,
+        }
+    }
+}
+
+/// What a server does with pushes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maintenance {
+    /// `index-pack`: takes in the packs of pushes.
+    IndexPack,
+    /// `repack:geometric`: joins the packs of pushes after some of them.
+    Geometric,
+    /// `repack:cruft`: packs everything again, unreachable objects apart.
+    Cruft,
+    /// `multi-pack-index`: an index of all packs.
+    MultiPackIndex,
+    /// `multi-pack-index:bitmap`: the same with bitmaps.
+    MultiPackIndexBitmap,
+}
+
 /// A job of a stock client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StockWorkload {
@@ -43,13 +86,21 @@ pub enum StockWorkload {
     Clone(Receiver),
     /// `fetch:zlib` and `fetch:same`: the newest commits over a local transport.
     Fetch(Receiver),
+    /// `web:...`: what a web page of a forge reads.
+    Web(WebRead),
+    /// `index-pack`, `repack:geometric`, `repack:cruft`, `multi-pack-index`: what a server does with pushes.
+    Maintain(Maintenance),
 }
 
 /// A name that is no job of a stock client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoStockWorkload {
     /// An unknown name.
-    #[error("{0}, fsck, repack, repack:incremental, clone:zlib, clone:same, fetch:zlib, fetch:same")]
+    #[error(
+        "{0}, fsck, repack, repack:incremental, clone:zlib, clone:same, fetch:zlib, fetch:same, \
+         web:file, web:file:batch, web:blame, web:log, web:archive, index-pack, repack:geometric, repack:cruft, \
+         multi-pack-index, multi-pack-index:bitmap"
+    )]
     Unknown(String),
     /// No command does exactly that.
     #[error("{0}: git and hg have no command for exactly that; it is only replayed in-process")]
@@ -60,7 +111,7 @@ pub enum NoStockWorkload {
 }
 
 /// The jobs that no replay does, with their names.
-const OWN: [(&str, StockWorkload); 7] = [
+const OWN: [(&str, StockWorkload); 17] = [
     ("fsck", StockWorkload::Fsck),
     ("repack", StockWorkload::Repack),
     ("repack:incremental", StockWorkload::RepackIncremental),
@@ -68,6 +119,16 @@ const OWN: [(&str, StockWorkload); 7] = [
     ("clone:same", StockWorkload::Clone(Receiver::Same)),
     ("fetch:zlib", StockWorkload::Fetch(Receiver::Zlib)),
     ("fetch:same", StockWorkload::Fetch(Receiver::Same)),
+    ("web:file", StockWorkload::Web(WebRead::File)),
+    ("web:file:batch", StockWorkload::Web(WebRead::FileBatch)),
+    ("web:blame", StockWorkload::Web(WebRead::Blame)),
+    ("web:log", StockWorkload::Web(WebRead::Log)),
+    ("web:archive", StockWorkload::Web(WebRead::Archive)),
+    ("index-pack", StockWorkload::Maintain(Maintenance::IndexPack)),
+    ("repack:geometric", StockWorkload::Maintain(Maintenance::Geometric)),
+    ("repack:cruft", StockWorkload::Maintain(Maintenance::Cruft)),
+    ("multi-pack-index", StockWorkload::Maintain(Maintenance::MultiPackIndex)),
+    ("multi-pack-index:bitmap", StockWorkload::Maintain(Maintenance::MultiPackIndexBitmap)),
 ];
 
 impl StockWorkload {
@@ -87,7 +148,7 @@ impl StockWorkload {
                 }
                 StockWorkload::Fsck | StockWorkload::Repack => true,
                 StockWorkload::Clone(receiver) | StockWorkload::Fetch(receiver) => *receiver == Receiver::Same,
-                StockWorkload::RepackIncremental => false,
+                StockWorkload::RepackIncremental | StockWorkload::Web(_) | StockWorkload::Maintain(_) => false,
             }
     }
 
@@ -103,7 +164,10 @@ impl StockWorkload {
     pub fn needs_revision(&self) -> bool {
         match self {
             StockWorkload::Replayed(spec) => spec.needs_revision(),
-            StockWorkload::RepackIncremental | StockWorkload::Fetch(_) => true,
+            StockWorkload::RepackIncremental
+            | StockWorkload::Fetch(_)
+            | StockWorkload::Web(_)
+            | StockWorkload::Maintain(_) => true,
             StockWorkload::Fsck | StockWorkload::Repack | StockWorkload::Clone(_) => false,
         }
     }
@@ -117,8 +181,17 @@ impl StockWorkload {
                 WorkloadSpec::Traverse | WorkloadSpec::RawDiff | WorkloadSpec::PickaxeDiff(_) | WorkloadSpec::PatchDiff
             ),
             StockWorkload::Clone(_) | StockWorkload::Fetch(_) => true,
-            StockWorkload::Fsck | StockWorkload::Repack | StockWorkload::RepackIncremental => false,
+            StockWorkload::Fsck
+            | StockWorkload::Repack
+            | StockWorkload::RepackIncremental
+            | StockWorkload::Web(_)
+            | StockWorkload::Maintain(_) => false,
         }
+    }
+
+    /// Whether it does what is drawn from history by the session's seed.
+    pub(crate) fn is_drawn(&self) -> bool {
+        matches!(self, StockWorkload::Web(_) | StockWorkload::Maintain(_))
     }
 
     /// Its jobs under each of `caches`; one job if caches make no difference.
@@ -144,6 +217,12 @@ impl StockWorkload {
                 label.parameters.insert("commits".to_owned(), commits.to_string());
                 Some(commits)
             }
+            StockWorkload::Web(_) => {
+                if let Some(commits) = range.commits {
+                    label.parameters.insert(WorkloadLabel::COMMITS.to_owned(), commits.to_string());
+                }
+                range.commits
+            }
             _ => range.commits,
         };
         label.parameters.insert(WorkloadLabel::CLIENT.to_owned(), program.to_owned());
@@ -157,6 +236,7 @@ impl StockWorkload {
             revision: head.map(str::to_owned),
             commits,
             has_features: false,
+            drawn: Rc::default(),
         }
     }
 
@@ -231,7 +311,7 @@ mod tests {
             "{}",
             error("floor:traverse")
         );
-        assert!(error("fsk").contains("'fsk': expected checkout,") && error("fsk").ends_with("fetch:same"));
+        assert!(error("fsk").contains("'fsk': expected checkout,") && error("fsk").ends_with("multi-pack-index:bitmap"));
     }
 
     #[test]
