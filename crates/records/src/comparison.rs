@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Checks, ComparedTime, ConversionCost, DeltaCacheUse, Host, RepositoryState, RequestPercentiles, Role, SizeRecord, TracedReads,
-    Variant, WorkloadLabel, WrittenBytes,
+    Checks, ComparedTime, ConversionCost, DeltaCacheUse, Host, RepositoryState, RequestPercentiles, Role, SizeRecord,
+    TracedReads, Variant, WorkloadLabel, WrittenBytes,
 };
 
 /// One workload on one repository: every variant beside the baseline.

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Checks, ChosenDeltaCache, ChosenLayout, Client, DeltaCacheUse, Disturbance, Host, RequestTimes, RunUsage, SizeRecord, TracedReads,
+    Checks, ChosenDeltaCache, ChosenLayout, Client, DeltaCacheUse, Disturbance, Host, RequestTimes, RunUsage,
+    SizeRecord, TracedReads,
 };
 
 /// The schema version of [`Record`]. It increases when an older reader would misread a record.

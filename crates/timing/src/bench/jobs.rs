@@ -116,8 +116,8 @@ impl<'a> WorkloadJob<'a> {
         let is_forge = matches!(&self.work, Work::Command(job, _) if job.caches == Caches::Forge);
         let has =
             |feature: GitFeature| client.is_some_and(|client| is_forge || client.helps.contains(&feature.to_string()));
-        let is_web =
-            matches!(&self.work, Work::Command(job, _) if matches!(job.workload, StockWorkload::Web(_))) && client.is_some();
+        let is_web = matches!(&self.work, Work::Command(job, _) if matches!(job.workload, StockWorkload::Web(_)))
+            && client.is_some();
         Checks { commit_graph: has(GitFeature::CommitGraph) || is_web, bitmaps: has(GitFeature::Bitmaps), ..row.checks }
     }
 

@@ -92,8 +92,7 @@ impl<'p> StockClients<'p> {
             return Ok(Drawn::default());
         };
         let plan = context.plan;
-        let from =
-            DrawFrom { git, git_dir: repository.git_dir(), head, commits: plan.range.commits, seed: plan.seed };
+        let from = DrawFrom { git, git_dir: repository.git_dir(), head, commits: plan.range.commits, seed: plan.seed };
         let has_web = jobs.iter().any(|job| matches!(job, StockWorkload::Web(_)));
         let has_maintenance = jobs.iter().any(|job| matches!(job, StockWorkload::Maintain(_)));
         let requests = if has_web { from.requests()? } else { Vec::new() };

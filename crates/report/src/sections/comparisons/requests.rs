@@ -119,18 +119,18 @@ mod tests {
         geometric.written = Some(WrittenBytes { run: 3_000_000, day: Some(60_000), pushed: Some(1_500_000) });
         geometric.peak_resident_median = Some(20_000_000);
         let baseline = row(Role::Baseline, "zlib:6", 100, None, 5_000_000);
-        let baseline = VariantComparison {
-            written: Some(WrittenBytes { run: 4_000_000, day: None, pushed: None }),
-            ..baseline
-        };
-        let of = [comparison("web:file", vec![file], None), comparison("repack:geometric", vec![baseline, geometric], None)];
+        let baseline =
+            VariantComparison { written: Some(WrittenBytes { run: 4_000_000, day: None, pushed: None }), ..baseline };
+        let of =
+            [comparison("web:file", vec![file], None), comparison("repack:geometric", vec![baseline, geometric], None)];
         let text = plain(&comparisons(&of));
         let lines: Vec<String> =
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert!(lines.contains(&"web:file zlib:6 1,200 2.00 ms 3.00 ms 11.00 ms".to_owned()), "{text}");
         assert!(lines.contains(&"repack:geometric zlib:6 4.00 1.000 - - -".to_owned()), "{text}");
         assert!(lines.contains(&"zstd:5 3.00 0.750 0.06 2.0 20.0".to_owned()), "{text}");
-        let plain_job = plain(&comparisons(&[comparison("fsck", vec![row(Role::Baseline, "zlib:6", 1, None, 5)], None)]));
+        let plain_job =
+            plain(&comparisons(&[comparison("fsck", vec![row(Role::Baseline, "zlib:6", 1, None, 5)], None)]));
         assert!(!plain_job.contains("99 %") && !plain_job.contains("written MB"), "{plain_job}");
     }
 }

@@ -26,7 +26,8 @@ use repackbench_records::{Client, ClientKind};
 use repackbench_writer::git::metadata::isolate;
 
 use super::{
-    Caches, Git, GitFeature, Made, Prepared, Receiver, Step, StepInput, StockClient, StockError, StockJob, StockWorkload,
+    Caches, Git, GitFeature, Made, Prepared, Receiver, Step, StepInput, StockClient, StockError, StockJob,
+    StockWorkload,
     copies::{bytes_of, copy_repository},
     made_once, output,
     output::OutputForm,
@@ -431,7 +432,8 @@ impl StockClient for GitRow {
         if sends && matches!(self.features.as_slice(), [GitFeature::DeltaCache(_)]) {
             return false;
         }
-        let copies = writes || has_own_caches || job.caches == Caches::Forge || matches!(job.workload, StockWorkload::Fetch(_));
+        let copies =
+            writes || has_own_caches || job.caches == Caches::Forge || matches!(job.workload, StockWorkload::Fetch(_));
         // The source may have alternates, which a copy would not find.
         !(copies && self.is_source) && (!writes || self.writes)
     }

@@ -34,7 +34,7 @@ use std::{
     cell::OnceCell,
     ffi::OsString,
     fmt::Display,
-    io,
+    fs, io,
     path::{Path, PathBuf},
     process::Command,
     rc::Rc,
@@ -45,14 +45,14 @@ use repackbench_records::{Client, WorkloadLabel, WrittenBytes};
 
 pub use self::child::{Finished, run_timed};
 pub use self::copies::copy_repository;
-pub(crate) use self::git::{GitReader, GitRow};
 pub(crate) use self::drawn::{DrawFrom, Drawn};
+use self::drawn::{Request, Stream};
+pub(crate) use self::git::{GitReader, GitRow};
 pub use self::git_feature::GitFeature;
 pub(crate) use self::git_program::Git;
 pub use self::hg::LATER_LAYOUTS;
 use self::hg::changesets;
 pub(crate) use self::hg::{Hg, HgRow};
-use self::drawn::{Request, Stream};
 use self::output::OutputForm;
 pub(crate) use self::replayed::output_of;
 pub(crate) use self::run::{RowClient, START, StockOutput, StockRunner};
@@ -209,9 +209,7 @@ impl StockJob {
                 self.requests().iter().map(|request| request.commit.clone()).collect()
             }
             StockWorkload::Maintain(_) => pushes.map(|push| format!("{}..{}", push.old, push.new)).collect(),
-            _ => {
-                self.requests().iter().map(|request| String::from_utf8_lossy(&request.name()).into_owned()).collect()
-            }
+            _ => self.requests().iter().map(|request| String::from_utf8_lossy(&request.name()).into_owned()).collect(),
         }
     }
     /// Limits a job that reads commits to the newest `commits`; `None` for all.
@@ -272,7 +270,10 @@ fn made_once(
     make: impl FnOnce(&Path) -> Result<(), StockError>,
 ) -> Result<&Path, StockError> {
     if cell.get().is_none() {
-        make(&place)?;
+        make(&place).inspect_err(|_| {
+            // Another job may want it, and should fail for the same reason. The error is the news, not what remains.
+            let _ = fs::remove_dir_all(&place);
+        })?;
     }
     Ok(cell.get_or_init(|| place))
 }

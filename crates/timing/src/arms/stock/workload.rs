@@ -311,7 +311,9 @@ mod tests {
             "{}",
             error("floor:traverse")
         );
-        assert!(error("fsk").contains("'fsk': expected checkout,") && error("fsk").ends_with("multi-pack-index:bitmap"));
+        assert!(
+            error("fsk").contains("'fsk': expected checkout,") && error("fsk").ends_with("multi-pack-index:bitmap")
+        );
     }
 
     #[test]

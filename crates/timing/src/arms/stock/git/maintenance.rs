@@ -83,7 +83,8 @@ impl GitRow {
             let old = stream.pushes.first().map_or("", |push| push.old.as_str());
             let run = |words: &[&str]| output(self.command_on(place, Caches::Off)?.args(words));
             run(&["symbolic-ref", "HEAD", MAIN])?;
-            let removals = run(&["for-each-ref", "--format=delete %(refname)"])?;
+            // Symbolic ones, too.
+            let removals = run(&["for-each-ref", "--format=option no-deref%0adelete %(refname)"])?;
             let file = self.folder.join("removals");
             let opened = fs::write(&file, removals).and_then(|()| fs::File::open(&file));
             let mut update = self.command_on(place, Caches::Off)?;
