@@ -128,7 +128,7 @@ mod tests {
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert!(lines.contains(&"web:file zlib:6 1,200 2.00 ms 3.00 ms 11.00 ms".to_owned()), "{text}");
         assert!(lines.contains(&"repack:geometric zlib:6 4.00 1.000 - - -".to_owned()), "{text}");
-        assert!(lines.contains(&"zstd:5 3.00 0.750 0.06 2.0 20.0".to_owned()), "{text}");
+        assert!(lines.contains(&"zstd:5 3.00 0.750 0.060 2.00 20.0".to_owned()), "{text}");
         let plain_job =
             plain(&comparisons(&[comparison("fsck", vec![row(Role::Baseline, "zlib:6", 1, None, 5)], None)]));
         assert!(!plain_job.contains("99 %") && !plain_job.contains("written MB"), "{plain_job}");
