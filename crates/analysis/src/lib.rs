@@ -61,4 +61,6 @@ pub use self_test::self_test;
 pub use source::{ResultSource, by_source, is_same_state, sources};
 pub use statistics::{COVERAGE, MedianRanks, median, median_duration, median_ranks, ratio_estimate};
 pub use stratified::{CostRatio, MemberCost, StratifiedTotal, StratumSample, cost_ratio, mean_ratio, stratified_total};
+pub use statistics::{COVERAGE, MedianRanks, median, median_duration, median_ranks, percentile, ratio_estimate};
+pub use stratified::{CostRatio, MemberCost, StratifiedTotal, StratumSample, cost_ratio, stratified_total};
 pub use verdict::{ERROR_RATE, LEAST_NOISE_FLOOR, blocks_for_verdicts, holm, noise_floor, sign_test};

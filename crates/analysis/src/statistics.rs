@@ -39,6 +39,14 @@ pub fn median_duration(values: &mut [Duration]) -> Option<Duration> {
     Some(lower + (upper - lower) / 2)
 }
 
+/// The smallest value that at least `share` of `values` do not exceed (the nearest rank). `None` without values. Sorts
+/// `values`.
+pub fn percentile<T: Copy + Ord>(values: &mut [T], share: f64) -> Option<T> {
+    values.sort_unstable();
+    let rank = (share * values.len() as f64).ceil() as usize;
+    values.get(rank.clamp(1, values.len().max(1)) - 1).copied()
+}
+
 /// The ranks of the order statistics that bound the median.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MedianRanks {
@@ -88,6 +96,15 @@ mod tests {
     use rand::{Rng, SeedableRng, rngs::SmallRng};
 
     use super::*;
+
+    #[test]
+    fn percentiles_are_values_by_nearest_rank() {
+        let mut hundred: Vec<u64> = (1..=100).rev().collect();
+        assert_eq!([0.0, 0.5, 0.99, 1.0].map(|share| percentile(&mut hundred, share)), [1, 50, 99, 100].map(Some));
+        assert_eq!(percentile(&mut [15, 20, 35, 40, 50], 0.3), Some(20));
+        assert_eq!(percentile(&mut [7, 3], 0.99), Some(7), "the largest of fewer than a hundred");
+        assert_eq!(percentile::<u64>(&mut [], 0.5), None);
+    }
 
     #[test]
     fn median_is_middle_or_mean_of_two() {

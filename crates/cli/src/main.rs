@@ -22,11 +22,12 @@ use std::{
 use clap::{CommandFactory, FromArgMatches};
 use repackbench_client::{METER_COMMAND, Preload};
 use repackbench_reader::threads;
+use repackbench_timing::arms::load::RECODE_COMMAND;
 use signal_hook::consts::SIGXFSZ;
 
 use args::{Arguments, Command};
 use command_line::CommandLine;
-use commands::{generate::GenerateArguments, peak_memory::PeakMemoryArguments};
+use commands::{generate::GenerateArguments, peak_memory::PeakMemoryArguments, recode_pack::RecodePackArguments};
 use failure::Failure;
 use output::print_bytes;
 
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Ok(Parsed::Arguments { arguments, is_quiet }) => run(*arguments).inspect(|_| note_missing_threads(is_quiet)),
         Ok(Parsed::Generate(arguments)) => commands::generate::run(&arguments, &program()),
         Ok(Parsed::PeakMemory(arguments)) => commands::peak_memory::run(&arguments),
+        Ok(Parsed::RecodePack(arguments)) => commands::recode_pack::run(&arguments),
         Err(Refused::Failure(failure)) => Err(failure),
         Err(Refused::Clap(error)) => {
             // clap also returns help and version as errors, which go to stdout.
@@ -83,8 +85,9 @@ enum Parsed {
     },
     /// The hidden command that writes man pages and completions of the others.
     Generate(GenerateArguments),
-    /// The hidden command that this program runs itself.
+    /// The hidden commands that this program runs itself.
     PeakMemory(PeakMemoryArguments),
+    RecodePack(RecodePackArguments),
 }
 
 /// Why there is nothing to run.
@@ -103,6 +106,7 @@ impl From<clap::Error> for Refused {
 
 fn parse(typed: &[OsString]) -> Result<Parsed, Refused> {
     let mut program = program().subcommand(GenerateArguments::command()).subcommand(PeakMemoryArguments::command());
+    program = program.subcommand(RecodePackArguments::command());
     let called = typed.first().and_then(|word| Path::new(word).file_name());
     if called == Some(OsStr::new(GIT_PROGRAM)) {
         program = program.bin_name("git repackbench");
@@ -120,6 +124,9 @@ fn parse(typed: &[OsString]) -> Result<Parsed, Refused> {
         Some(("generate", matches)) => return Ok(Parsed::Generate(GenerateArguments::from_arg_matches(matches)?)),
         Some((METER_COMMAND, matches)) => {
             return Ok(Parsed::PeakMemory(PeakMemoryArguments::from_arg_matches(matches)?));
+        }
+        Some((RECODE_COMMAND, matches)) => {
+            return Ok(Parsed::RecodePack(RecodePackArguments::from_arg_matches(matches)?));
         }
         _ => {}
     }

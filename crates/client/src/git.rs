@@ -10,7 +10,7 @@ use std::{
 };
 
 use repackbench_codec::CodecSpec;
-use repackbench_preload_abi::{CODEC_VARIABLE, ZLIB_VARIABLE};
+use repackbench_preload_abi::{CODEC_VARIABLE, SENDS_STORED, SENDS_VARIABLE, ZLIB_VARIABLE};
 use repackbench_reader::git::GitRepository;
 
 use crate::{
@@ -119,6 +119,11 @@ impl GitClient {
         let mut command = Command::new("");
         self.set_up(&mut command);
         command.get_envs().map(|(name, value)| (name.to_owned(), value.map(OsStr::to_owned))).collect()
+    }
+
+    /// Lets `command`, which is set up, send stored bytes unchanged, to a receiver that reads the codec.
+    pub fn send_stored(command: &mut Command) {
+        command.env(SENDS_VARIABLE, SENDS_STORED);
     }
 
     /// Sets up `command` with the library and the named repository.

@@ -46,7 +46,7 @@ pub use self::{
     hg_writing::hg_codec,
     isolation::{git as isolated_git, hg as isolated_hg},
     library::{Preload, Zlib},
-    meter::{METER_COMMAND, metered, peak_of_children, read_peak},
+    meter::{METER_COMMAND, metered, peak_of_children, read_peak, run_by},
     writing::{check_needs_only_payload, clients_write},
 };
 

@@ -4,7 +4,7 @@
 //! when it started the child. So a small program that starts nothing else runs the command: the meter.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs, io,
     os::unix::ffi::OsStrExt,
     path::Path,
@@ -17,37 +17,46 @@ use nix::sys::resource::{UsageWho, getrusage};
 /// processes held, if that is known, and ends as COMMAND does.
 pub const METER_COMMAND: &str = "peak-memory";
 
+/// How far the kernel's figures for the memory of a process may be off, in KiB: each core counts some pages on its own.
+const GRAIN: u64 = 1024;
+
 /// `command`, run by `meter`, which writes the peak to `file`. A command cannot be asked for its stdin: `input` is the file that it
 /// reads, or nothing.
 ///
 /// # Errors
 /// `input` cannot be opened.
 pub fn metered(meter: &Path, command: &Command, input: Option<&Path>, file: &Path) -> io::Result<Command> {
-    let mut metered = Command::new(meter);
-    // The command's environment, such as preloaded libraries, must not affect the meter itself.
-    metered.arg(METER_COMMAND).arg(file).arg("env");
-    for (name, _) in command.get_envs().filter(|(_, value)| value.is_none()) {
-        metered.arg("-u").arg(name);
-    }
-    for (name, value) in command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
-        let mut assignment = OsString::from(name);
-        assignment.push("=");
-        assignment.push(value);
-        metered.arg(assignment);
-    }
-    if command.get_program().as_bytes().contains(&b'=') {
-        // env would take it for another assignment.
-        metered.args(["sh", "-c", "exec \"$0\" \"$@\""]);
-    }
-    metered.arg(command.get_program()).args(command.get_args());
-    if let Some(folder) = command.get_current_dir() {
-        metered.current_dir(folder);
-    }
+    let mut metered = run_by(meter, &[OsStr::new(METER_COMMAND), file.as_os_str()], command);
     metered.stdin(match input {
         Some(input) => fs::File::open(input)?.into(),
         None => Stdio::null(),
     });
     Ok(metered)
+}
+
+/// `command`, started by `program` with the words `first` before it. Its stdin is not taken over.
+pub fn run_by(program: &Path, first: &[&OsStr], command: &Command) -> Command {
+    let mut started = Command::new(program);
+    // The command's environment, such as preloaded libraries, must not affect the program itself.
+    started.args(first).arg("env");
+    for (name, _) in command.get_envs().filter(|(_, value)| value.is_none()) {
+        started.arg("-u").arg(name);
+    }
+    for (name, value) in command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+        let mut assignment = OsString::from(name);
+        assignment.push("=");
+        assignment.push(value);
+        started.arg(assignment);
+    }
+    if command.get_program().as_bytes().contains(&b'=') {
+        // env would take it for another assignment.
+        started.args(["sh", "-c", "exec \"$0\" \"$@\""]);
+    }
+    started.arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        started.current_dir(folder);
+    }
+    started
 }
 
 /// The peak that the meter wrote to `file`; `None` if it did not know.
@@ -70,7 +79,7 @@ pub fn peak_of_children() -> Option<u64> {
     let own = fs::read_to_string("/proc/self/status").ok()?;
     let own = own.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let own: u64 = own.split_whitespace().next()?.parse().ok()?;
-    if peak > own { peak.checked_mul(1024) } else { None }
+    if peak > own.saturating_add(GRAIN) { peak.checked_mul(1024) } else { None }
 }
 
 #[cfg(test)]

@@ -24,6 +24,12 @@ pub const CODECS_VARIABLE: &str = "REPACKBENCH_PRELOAD_CODECS";
 /// configuration.
 pub const CODEC_VARIABLE: &str = "REPACKBENCH_CODEC";
 
+/// The environment variable that says what the packs that git sends contain: [`SENDS_STORED`], or zlib streams.
+pub const SENDS_VARIABLE: &str = "REPACKBENCH_SENDS";
+
+/// The value of [`SENDS_VARIABLE`] for a receiver that reads the codec of the variant: stored bytes are sent unchanged.
+pub const SENDS_STORED: &str = "stored";
+
 /// The environment variable with the longest payload that is collected to be encoded, in bytes.
 pub const COLLECT_LIMIT_VARIABLE: &str = "REPACKBENCH_COLLECT_LIMIT";
 

@@ -12,6 +12,7 @@ use std::{
 };
 
 use libc::{c_char, c_int, c_void};
+use repackbench_preload_abi::{SENDS_STORED, SENDS_VARIABLE};
 
 use crate::{git_command::GitCommand, guarded, next::call_next, repository};
 
@@ -115,6 +116,7 @@ fn lacking(words: &[&[u8]]) -> Vec<Missing> {
     let own = words.get(command.at..).unwrap_or_default();
     let end = command.at + own.iter().position(|word| *word == b"--").unwrap_or(own.len());
     match command.name.as_slice() {
+        b"pack-objects" if command.sends && sends_stored() => Vec::new(),
         b"pack-objects" if command.sends && repository::may_read_variant(&command) => {
             let last = (end, vec![c"--no-reuse-object"]);
             match command.at {
@@ -143,6 +145,11 @@ fn lacking(words: &[&[u8]]) -> Vec<Missing> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Whether whoever receives the packs of this process reads the codec of the variant, so that stored bytes may be sent.
+fn sends_stored() -> bool {
+    env::var_os(SENDS_VARIABLE).is_some_and(|value| value == SENDS_STORED)
 }
 
 /// Adds a setting after all those that git was given on a command line.

@@ -35,6 +35,7 @@ mod run;
 mod schema;
 mod self_test;
 mod serve;
+mod serving_load;
 mod size;
 mod spec;
 mod statement;
@@ -73,6 +74,10 @@ pub use schema::record_schema;
 pub use self_test::{SelfTest, SpuriousEffects};
 pub use serve::{
     ROLLOUT_SCHEMA_VERSION, Rollout, RolloutStep, ServedClient, ServedExchange, ServerStore, write_rollout,
+};
+pub use serving_load::{
+    CheckedPack, LeftOutLoad, LoadExchange, LoadRequest, LoadRow, LoadSample, SERVING_LOAD_SCHEMA_VERSION, ServingArm,
+    ServingLoad, write_serving_load,
 };
 pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,

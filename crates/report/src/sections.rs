@@ -20,6 +20,7 @@ pub(crate) mod origin;
 mod published;
 mod self_test;
 mod serving;
+mod serving_load;
 mod sizes;
 pub(crate) mod source;
 pub(crate) mod summary;
@@ -42,6 +43,7 @@ pub use self::{
     memory_check::memory_check,
     self_test::self_test,
     serving::rollout,
+    serving_load::serving_load,
     sizes::sizes,
     summary::summary,
     traces::{device_check, traces},

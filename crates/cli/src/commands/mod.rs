@@ -16,6 +16,7 @@ pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod payloads;
 pub(crate) mod peak_memory;
+pub(crate) mod recode_pack;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod schema;

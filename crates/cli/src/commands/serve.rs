@@ -1,13 +1,17 @@
 //! `repackbench serve`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use repackbench_codec::CodecSpec;
-use repackbench_records::write_rollout;
-use repackbench_report::sections;
+use repackbench_reader::Repository;
+use repackbench_records::{write_rollout, write_serving_load};
+use repackbench_report::{Article, sections};
 use repackbench_timing::{
-    arms::serve::{RolloutPlan, rollout},
+    arms::{
+        load::{LoadPlan, serving_load},
+        serve::{RolloutPlan, rollout},
+    },
     clock::SystemClock,
 };
 use repackbench_writer::cache::Cache;
@@ -15,7 +19,8 @@ use repackbench_writer::cache::Cache;
 use crate::{
     failure::{FAILED, Failure},
     options::{
-        EXPERT, Effort, HOW_LONG, MemoryArguments, RangeArguments, RecordArguments, SpecArguments, WHAT, located,
+        EXPERT, Effort, HOW_LONG, MemoryArguments, RangeArguments, RecordArguments, RecordWriter, Span, SpecArguments,
+        WHAT, located, meter,
     },
     output::print_article,
     progress::Bar,
@@ -39,9 +44,20 @@ use crate::{
 ///
 /// With --rollout it also shows the mean for 0, 10, ... 100 % upgraded clients.
 ///
+/// With --clients, unpatched git serves several clients at once, with commit-graph, bitmaps,
+/// multi-pack-index and pack reuse: clones, and fetches by clients that are 1, 10 and 100 commits behind.
+/// The table has elapsed time (median and 99th percentile), CPU time, peak memory and bytes for
+///   - zlib to clients of zlib: stored bytes are reused, the baseline;
+///   - the codec to clients of the codec: the same;
+///   - the codec to clients of zlib: each entry compressed again, deltas kept;
+///   - the codec to clients of zlib: by git alone, which searches for deltas again;
+///   - zlib to clients of zlib, with deltas searched for again.
+/// Every different pack is checked as the client would.
+///
 /// Examples:
 ///   repackbench serve repo --codec zstd:5 --rollout
 ///   repackbench serve repo --codec balanced --commits 100 --rollout --json serve.json
+///   repackbench serve repo --codec zstd:3 --clients 1,8,32 --time 10m
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ServeArguments {
@@ -63,11 +79,27 @@ pub(crate) struct ServeArguments {
     #[arg(long, help_heading = WHAT)]
     pub(crate) rollout: bool,
 
+    /// Let unpatched git serve this many clients at once; each number, after a comma, is measured in turn.
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = WHAT)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["rollout", "commits", "blocks"])]
+    clients: Vec<u32>,
+
+    /// Measure --clients for this time.
+    ///
+    /// Such as 90s, 10m or 1h; making variants and checking packs does not count. What takes too long for it is left
+    /// out and named.
+    #[arg(long, value_name = "DURATION", default_value = "5m", requires = "clients", help_heading = HOW_LONG)]
+    time: Span,
+
+    /// git program for --clients.
+    #[arg(long, value_name = "PROGRAM", default_value = "git", requires = "clients", help_heading = EXPERT)]
+    git: OsString,
+
     /// Make each pack N times.
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = HOW_LONG, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) blocks: u32,
 
-    /// Seed of the random order of runs.
+    /// Seed of the random order of runs, and of the requests of --clients.
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = EXPERT)]
     pub(crate) seed: u64,
 
@@ -86,6 +118,22 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();
     let source = open_with_commits(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet());
+    let json = arguments.records.open()?;
+    let article = match arguments.clients.is_empty() {
+        true => show_rollout(arguments, &source, json)?,
+        false => show_load(arguments, &source, json)?,
+    };
+    if !arguments.records.take_stdout() {
+        print_article(article)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_rollout(
+    arguments: &ServeArguments,
+    source: &Repository,
+    json: Option<RecordWriter>,
+) -> Result<Article, Failure> {
     let plan = RolloutPlan {
         codec: arguments.with.apply(&arguments.codec)?,
         range: arguments.range.range(source.default_revision()),
@@ -93,17 +141,36 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         seed: arguments.seed,
         threads: arguments.effort.threads(),
     };
-    let json = arguments.records.open()?;
     let bar = Bar::new(arguments.effort.quiet());
     let name = name_of(&arguments.repository);
-    let measured = rollout(&source, &name, &plan, &Cache::open(None)?, &SystemClock::new(), &bar)?;
+    let measured = rollout(source, &name, &plan, &Cache::open(None)?, &SystemClock::new(), &bar)?;
     if let Some(file) = json {
-        write_rollout(file, &measured)
-            .map_err(|error| Failure::new(FAILED, format!("--json: cannot write: {error}")))?;
+        write_rollout(file, &measured).map_err(cannot_write)?;
     }
-    if arguments.records.take_stdout() {
-        return Ok(ExitCode::SUCCESS);
+    Ok(sections::rollout(&measured, arguments.rollout))
+}
+
+fn show_load(arguments: &ServeArguments, source: &Repository, json: Option<RecordWriter>) -> Result<Article, Failure> {
+    let program = meter().ok_or_else(|| Failure::new(FAILED, "cannot find this program's own file"))?;
+    let plan = LoadPlan {
+        codec: arguments.with.apply(&arguments.codec)?,
+        revision: arguments.range.range(source.default_revision()).revision,
+        clients: arguments.clients.clone(),
+        time: arguments.time.0,
+        seed: arguments.seed,
+        threads: arguments.effort.threads(),
+        git: arguments.git.clone(),
+        program,
+    };
+    let bar = Bar::new(arguments.effort.quiet());
+    let name = name_of(&arguments.repository);
+    let measured = serving_load(source, &name, &plan, &Cache::open(None)?, &SystemClock::new(), &bar)?;
+    if let Some(file) = json {
+        write_serving_load(file, &measured).map_err(cannot_write)?;
     }
-    print_article(sections::rollout(&measured, arguments.rollout))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(sections::serving_load(&measured))
+}
+
+fn cannot_write(error: std::io::Error) -> Failure {
+    Failure::new(FAILED, format!("--json: cannot write: {error}"))
 }

@@ -39,7 +39,7 @@ pub(crate) use self::{
     kinds::{KindArguments, all_kinds},
     layout::{LayoutArguments, LayoutAxes, Written},
     measure::MeasureArguments,
-    pace::{MinRunTimeArgument, PaceArguments, Percent, SeedArgument, TimeLimit},
+    pace::{MinRunTimeArgument, PaceArguments, Percent, SeedArgument, Span, TimeLimit},
     programs::{ProgramArguments, WindowArgument, meter},
     records::{RecordArguments, RecordWriter, refuse_existing},
     repository_path::{enclosing_repository, located},

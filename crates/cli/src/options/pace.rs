@@ -170,7 +170,7 @@ impl FromStr for Percent {
 
 /// A duration, typed with a unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Span(Duration);
+pub(crate) struct Span(pub(crate) Duration);
 
 impl FromStr for Span {
     type Err = &'static str;

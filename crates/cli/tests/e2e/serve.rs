@@ -133,3 +133,64 @@ fn rollout_is_shown_in_steps_and_written_as_json() {
     assert_eq!(number(&steps[10], "upgraded_percent"), 100);
     assert_eq!(number(&steps[10], "wire_bytes"), wire("converted", "upgraded"));
 }
+
+#[test]
+fn git_serves_several_clients_the_same_requests_in_every_arm() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let newest = git::output(&repo, ["rev-list", "--first-parent", "HEAD"]);
+    let ages = [1, 10, 100].iter().filter(|age| newest.lines().count() > **age).count();
+    assert!(ages > 0, "the fixture has something to fetch");
+    for codec in ["zstd:3", "zstd:3,dict=4k"] {
+        let json = scratch.join(&format!("{codec}.json"));
+        let mut serve = cached(&scratch);
+        serve
+            .args(["serve", "--codec", codec, "--clients", "1,3", "--time", "1s", "-q", "--json"])
+            .arg(&json)
+            .arg(&repo);
+        let table = program::run(&mut serve).exits(exit::OK).text();
+        assert!(table.contains("compressed again, deltas kept") && table.contains("deltas searched again"), "{table}");
+        let load: Value = serde_json::from_slice(&fs::read(&json).expect("the record")).expect("a line of JSON");
+        let array = |value: &Value, name: &str| value[name].as_array().expect(name).clone();
+        let requests = array(&load, "requests");
+        // Each was checked in every arm, or the command would have failed.
+        let packs = array(&load, "packs");
+        assert_eq!(packs.len(), 5 * requests.len(), "{codec}");
+        let (rows, left_out) = (array(&load, "rows"), array(&load, "left_out"));
+        assert_eq!(rows.len() + left_out.len(), 2 * 2 * 5, "exchanges, clients, arms");
+        for row in &rows {
+            let clients = row["clients"].as_u64().expect("clients");
+            let exchanges = array(row, "exchanges");
+            assert!(exchanges.len() as u64 >= clients, "{row}");
+            assert!(row["cpu_ns"].as_u64() > Some(0), "{row}");
+            for exchange in exchanges {
+                let request = exchange["request"].as_u64().expect("a request");
+                assert_eq!(requests[usize::try_from(request).expect("small")]["exchange"], row["exchange"]);
+            }
+        }
+        let bytes = |arm: &str, request: u64| {
+            let found = packs.iter().find(|pack| pack["arm"] == arm && pack["request"] == request);
+            found.and_then(|pack| pack["bytes"].as_u64()).expect("a checked pack")
+        };
+        for request in 0..requests.len() as u64 {
+            let (kept, stored) = (bytes("codec-deltas-kept", request), bytes("codec-stored", request));
+            assert_ne!(kept, stored, "{codec}, request {request}");
+        }
+        assert_eq!(load["dictionary_bytes"].as_u64() > Some(0), codec.contains("dict"));
+    }
+}
+
+#[test]
+fn clients_need_git_and_exclude_what_they_do_not_use() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let serve = |options: &[&str]| {
+        program::run(cached(&scratch).args(["serve", "--codec", "zstd:3", "-q"]).args(options).arg(&repo))
+    };
+    for options in [["--clients", "0"], ["--time", "1s"], ["--git", "git"]] {
+        serve(&options).exits(exit::USAGE);
+    }
+    for other in ["--rollout", "--commits=1", "--blocks=2"] {
+        serve(&["--clients", "1", other]).exits(exit::USAGE);
+    }
+    let refused = serve(&["--clients", "1", "--git", "/no/such/git"]).exits(exit::FAILED);
+    assert!(refused.error_line().contains("/no/such/git"), "{}", refused.error_line());
+}

@@ -37,7 +37,7 @@ pub use self::{
     observer::{Counter, Counts, Digester, Observer},
     patch::put_quoted,
     selection::{UnknownWorkload, WorkloadSpec},
-    serve::{Exchange, Served},
+    serve::{Exchange, Served, recode_pack},
     trees::Trees,
     variant_place::VariantPlace,
 };

@@ -56,7 +56,7 @@ fn borrow_objects(objects: &Path, place: &Path) -> io::Result<()> {
 }
 
 /// The sum of the lengths of all files below `folder`.
-pub(super) fn bytes_of(folder: &Path) -> Result<u64, StockError> {
+pub(in crate::arms) fn bytes_of(folder: &Path) -> Result<u64, StockError> {
     let mut bytes = 0_u64;
     for entry in WalkDir::new(folder) {
         let found = entry.and_then(|entry| entry.metadata());

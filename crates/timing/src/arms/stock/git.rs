@@ -153,7 +153,7 @@ impl GitRow {
     }
 
     /// git on another repository, with the library if the row has it.
-    fn command_on(&self, git_dir: &Path, caches: Caches) -> Result<Command, StockError> {
+    pub(in crate::arms) fn command_on(&self, git_dir: &Path, caches: Caches) -> Result<Command, StockError> {
         let mut command = self.command(caches)?;
         command.env("GIT_DIR", git_dir);
         Ok(command)
@@ -182,7 +182,7 @@ impl GitRow {
 
     /// Gives an ordinary repository the guard of the variant, so that commands write to it as they write to the
     /// variant.
-    fn guard(&self, place: &Path) -> Result<(), StockError> {
+    pub(in crate::arms) fn guard(&self, place: &Path) -> Result<(), StockError> {
         if self.is_plain {
             return Ok(());
         }
@@ -202,7 +202,7 @@ impl GitRow {
     }
 
     /// The copy with the caches of a forge, or with the features of the row.
-    fn forge(&self) -> Result<&Path, StockError> {
+    pub(in crate::arms) fn forge(&self) -> Result<&Path, StockError> {
         made_once(&self.forge, self.folder.join("forge"), |place| {
             self.copy(place)?;
             let all = [GitFeature::CommitGraph, GitFeature::Bitmaps];

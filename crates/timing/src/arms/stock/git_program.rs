@@ -54,6 +54,11 @@ impl Git {
         self.program.name()
     }
 
+    /// The version line.
+    pub(crate) fn version(&self) -> &str {
+        self.program.version()
+    }
+
     fn config(&self, caches: Caches) -> PathBuf {
         self.scratch.join(if caches == Caches::Off { "config" } else { "config-forge" })
     }

@@ -44,6 +44,7 @@ use repackbench_client::{ChildError, ClientError, Zlib};
 use repackbench_records::{Client, WorkloadLabel, WrittenBytes};
 
 pub use self::child::{Finished, run_timed};
+pub(in crate::arms) use self::copies::bytes_of;
 pub use self::copies::copy_repository;
 pub(crate) use self::drawn::{DrawFrom, Drawn};
 use self::drawn::{Request, Stream};
@@ -259,7 +260,7 @@ pub(crate) trait StockClient {
 }
 
 /// Runs a command whose time does not matter, and returns its output.
-fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
+pub(in crate::arms) fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
     repackbench_client::output(command).map_err(|error| StockError::of(command, error))
 }
 

@@ -363,10 +363,10 @@ impl PackServer {
 const MOST_HELD: usize = 1 << 30;
 
 /// The numbers of entry types in gitformat-pack(5).
-const OFFSET_DELTA: u8 = 6;
-const REF_DELTA: u8 = 7;
+pub(super) const OFFSET_DELTA: u8 = 6;
+pub(super) const REF_DELTA: u8 = 7;
 
-fn type_number(kind: ObjectKind) -> u8 {
+pub(super) fn type_number(kind: ObjectKind) -> u8 {
     match kind {
         // A Git store holds no kinds of Mercurial.
         ObjectKind::Commit | ObjectKind::Changelog => 1,

@@ -6,6 +6,7 @@
 mod git;
 mod hg;
 mod plan;
+mod recode;
 mod sink;
 mod store_server;
 
@@ -15,6 +16,7 @@ use repackbench_codec::{ChunkKind, Decoders};
 use repackbench_reader::{History, Repository};
 use repackbench_records::WorkloadLabel;
 
+pub use self::recode::recode_pack;
 pub(crate) use self::store_server::StoreServer;
 use self::{git::PackServer, hg::BundleServer};
 use super::{

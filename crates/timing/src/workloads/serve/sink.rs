@@ -1,4 +1,4 @@
-//! The destination of a pack: it is hashed and counted, and optionally written to a file.
+//! The destination of a pack: it is hashed and counted, and optionally written to a file or a pipe.
 
 use std::{
     fs::File,
@@ -15,21 +15,31 @@ use crate::workloads::{WorkloadError, files_error};
 pub(super) struct PackSink {
     hasher: IdHasher,
     written: u64,
-    file: Option<(PathBuf, BufWriter<File>)>,
+    /// Where it is written, with the name for messages.
+    out: Option<(PathBuf, Box<dyn Write>)>,
 }
 
 impl PackSink {
     /// A sink for a pack of `entries` entries, under ids of `hash`; written to `file`, which must not exist, if there
     /// is one.
     pub(super) fn new(hash: Kind, entries: u32, file: Option<&Path>) -> Result<Self, WorkloadError> {
-        let file = match file {
+        let out: Option<(PathBuf, Box<dyn Write>)> = match file {
             Some(path) => {
                 let created = File::create_new(path).map_err(|e| files_error("create", path, e))?;
-                Some((path.to_owned(), BufWriter::new(created)))
+                Some((path.to_owned(), Box::new(BufWriter::new(created))))
             }
             None => None,
         };
-        let mut sink = PackSink { hasher: IdHasher::new(hash), written: 0, file };
+        PackSink::start(hash, entries, out)
+    }
+
+    /// A sink for a pack of `entries` entries, which is written to `out`.
+    pub(super) fn writing(hash: Kind, entries: u32, out: Box<dyn Write>) -> Result<Self, WorkloadError> {
+        PackSink::start(hash, entries, Some((PathBuf::from("the pack"), out)))
+    }
+
+    fn start(hash: Kind, entries: u32, out: Option<(PathBuf, Box<dyn Write>)>) -> Result<Self, WorkloadError> {
+        let mut sink = PackSink { hasher: IdHasher::new(hash), written: 0, out };
         sink.put(b"PACK\0\0\0\x02")?;
         sink.put(&entries.to_be_bytes())?;
         Ok(sink)
@@ -47,8 +57,8 @@ impl PackSink {
 
     fn pass_on(&mut self, bytes: &[u8]) -> Result<(), WorkloadError> {
         self.written += bytes.len() as u64;
-        match &mut self.file {
-            Some((path, file)) => file.write_all(bytes).map_err(|e| files_error("write", path, e)),
+        match &mut self.out {
+            Some((path, out)) => out.write_all(bytes).map_err(|e| files_error("write", path, e)),
             None => Ok(()),
         }
     }
@@ -57,8 +67,8 @@ impl PackSink {
     pub(super) fn finish(mut self) -> Result<u64, WorkloadError> {
         let checksum = self.hasher.clone().finish();
         self.pass_on(checksum.as_bytes())?;
-        if let Some((path, file)) = &mut self.file {
-            file.flush().map_err(|e| files_error("write", path, e))?;
+        if let Some((path, out)) = &mut self.out {
+            out.flush().map_err(|e| files_error("write", path, e))?;
         }
         Ok(self.written)
     }
