@@ -52,6 +52,7 @@ use crate::{
 ///   - the codec to clients of zlib: each entry compressed again, deltas kept;
 ///   - the codec to clients of zlib: by git alone, which searches for deltas again;
 ///   - zlib to clients of zlib, with deltas searched for again.
+///
 /// Every different pack is checked as the client would.
 ///
 /// Examples:
