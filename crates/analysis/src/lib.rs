@@ -19,6 +19,7 @@ mod device_check;
 mod equal_budget;
 mod exactness;
 mod explain;
+mod fleet;
 mod hierarchical;
 mod joined;
 mod outcome;
@@ -51,6 +52,7 @@ pub use device_check::{ColdTimes, calibrated_device, cold_times};
 pub use equal_budget::equal_budgets;
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;
+pub use fleet::summarize_fleet;
 pub use hierarchical::{
     CopyRatio, Hierarchical, estimate_of_copies, hierarchical, hierarchical_interval, ratio_of_copies,
 };
@@ -59,6 +61,6 @@ pub use outcome::{Outcome, is_reading, outcomes, without_floors};
 pub use results::Results;
 pub use self_test::self_test;
 pub use source::{ResultSource, by_source, is_same_state, sources};
-pub use statistics::{COVERAGE, MedianRanks, median, median_duration, median_ranks, percentile, ratio_estimate};
+pub use statistics::{COVERAGE, MedianRanks, median, median_duration, median_ranks, percentile, quantile, ratio_estimate};
 pub use stratified::{CostRatio, MemberCost, StratifiedTotal, StratumSample, cost_ratio, mean_ratio, stratified_total};
 pub use verdict::{ERROR_RATE, LEAST_NOISE_FLOOR, blocks_for_verdicts, holm, noise_floor, sign_test};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use repackbench_records::{
-    ChainRecord, DeviceCheck, EqualBudget, Experiment, Explanation, MemoryCheck, Record, RepositoryEstimate,
-    ResultLine, SizeLine, TraceRecord, WorkloadComparison, WorkloadLabel,
+    ChainRecord, DeviceCheck, EqualBudget, Experiment, Explanation, FleetSummary, MemoryCheck, Record,
+    RepositoryEstimate, ResultLine, SizeLine, TraceRecord, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{compare_records, equal_budgets, unify_spellings};
@@ -34,6 +34,8 @@ pub struct Results {
     pub memory_checks: Vec<MemoryCheck>,
     /// Sizes and times that were predicted from samples.
     pub estimates: Vec<RepositoryEstimate>,
+    /// What the estimates of a fleet say together; only `fleet summarize` has it.
+    pub fleet: Option<FleetSummary>,
 }
 
 impl Results {
@@ -54,6 +56,8 @@ impl Results {
                 ResultLine::DeviceCheck(check) => push_new(&mut results.device_checks, *check),
                 ResultLine::MemoryCheck(check) => push_new(&mut results.memory_checks, *check),
                 ResultLine::Estimate(estimate) => push_new(&mut results.estimates, *estimate),
+                // How the work on a repository ended is for `fleet` alone.
+                ResultLine::FleetRun(_) | ResultLine::Fleet(_) => true,
             };
             duplicates += usize::from(!is_new);
         }

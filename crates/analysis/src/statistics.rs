@@ -47,6 +47,16 @@ pub fn percentile<T: Copy + Ord>(values: &mut [T], share: f64) -> Option<T> {
     values.get(rank.clamp(1, values.len().max(1)) - 1).copied()
 }
 
+/// The value that a share `part` of the values does not exceed, between two values by linear interpolation (type 7 of
+/// Hyndman and Fan 1996, as in R and NumPy). `None` without values. Sorts `values`, by IEEE 754 total order.
+pub fn quantile(values: &mut [f64], part: f64) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let place = part.clamp(0.0, 1.0) * values.len().checked_sub(1)? as f64;
+    let lower = *values.get(place.floor() as usize)?;
+    let upper = *values.get(place.ceil() as usize)?;
+    Some(lower + (upper - lower) * place.fract())
+}
+
 /// The ranks of the order statistics that bound the median.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MedianRanks {
@@ -116,6 +126,16 @@ mod tests {
         assert_eq!(median_duration(&mut []), None);
         assert_eq!(median_duration(&mut [milliseconds(9), milliseconds(1), milliseconds(5)]), Some(milliseconds(5)));
         assert_eq!(median_duration(&mut [milliseconds(9), milliseconds(4)]), Some(Duration::from_micros(6500)));
+    }
+
+    #[test]
+    fn quantiles_are_interpolated() {
+        let mut values = [40.0, 10.0, 30.0, 20.0];
+        let found = [0.0, 0.05, 0.25, 0.5, 0.95, 1.0].map(|part| quantile(&mut values, part).unwrap());
+        for (found, expected) in found.into_iter().zip([10.0, 11.5, 17.5, 25.0, 38.5, 40.0]) {
+            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        }
+        assert_eq!((quantile(&mut [], 0.5), quantile(&mut [7.0], 0.95)), (None, Some(7.0)));
     }
 
     /// Worked by hand from rows of Pascal's triangle; the same ranks stand in printed tables of the sign test.

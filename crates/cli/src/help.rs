@@ -7,8 +7,9 @@ use clap::{Arg, Command, builder::StyledStr};
 use crate::options::{EXPERT, HOW_LONG, OUTPUT, WHAT};
 
 /// The groups of commands, in the order in which a new user needs them.
-pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["estimate", "bench", "convert", "size", "verify", "codecs"]),
+    ("Many repositories", &["fleet"]),
     ("Results", &["report", "diff"]),
     ("Your git and hg", &["exec", "env", "alternatives"]),
     ("Look closer", &["explain", "trace", "chains", "serve"]),

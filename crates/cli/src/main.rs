@@ -6,6 +6,7 @@ mod command_line;
 mod commands;
 mod experiment_runs;
 mod failure;
+mod fleet;
 mod help;
 mod options;
 mod output;
@@ -41,7 +42,13 @@ fn main() -> ExitCode {
     handle_file_size_limit();
     // The compiler must not rely on their content: tests fill the room of a debug build.
     Preload::embed(std::hint::black_box(PRELOAD_LIBRARIES));
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words = match fleet::worker::begin(std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(failure) => {
+            failure.print();
+            return failure.exit_code();
+        }
+    };
     let result = match parse(&words) {
         Ok(Parsed::Arguments { arguments, is_quiet }) => run(*arguments).inspect(|_| note_missing_threads(is_quiet)),
         Ok(Parsed::Generate(arguments)) => commands::generate::run(&arguments, &program()),
@@ -157,6 +164,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Alternatives(arguments) => commands::alternatives::run(&arguments),
         Command::Experiment(arguments) => commands::experiment::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
+        Command::Fleet(arguments) => commands::fleet::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),

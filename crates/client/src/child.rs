@@ -32,9 +32,17 @@ const KEPT: u64 = 4096;
 /// Why a child gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
-    /// It could not be started, or ended with another status than 0: what it said on stderr, at least the beginning.
+    /// It could not be started, or its output not read: why.
     #[error("{0}")]
     Failed(String),
+    /// It ended with another status than 0.
+    #[error("{status}{}{said}", if said.is_empty() { "" } else { ": " })]
+    Ended {
+        /// How it ended.
+        status: ExitStatus,
+        /// What it said on stderr, at least the beginning.
+        said: String,
+    },
     /// The stopwatch could not be read.
     #[error("cannot read the clock: {0}")]
     Stopwatch(io::Error),
@@ -118,7 +126,7 @@ pub fn run_child(
     }
     let (read, said) = attended.map_err(ChildError::Thread)?;
     read.map_err(failed)?;
-    if status.success() { Ok(()) } else { Err(ChildError::Failed(failure(status, &said))) }
+    if status.success() { Ok(()) } else { Err(ChildError::Ended { status, said }) }
 }
 
 /// Runs `command`, which messages call `name`, to its end, or until `is_cancelled`. Its output is ignored.
@@ -217,11 +225,6 @@ fn end_when_cancelled(pid: Option<Pid>, is_cancelled: &(dyn Fn() -> bool + Sync)
             Some(_) => {}
         }
     }
-}
-
-/// `exit status: 3: fatal: ...`.
-fn failure(status: ExitStatus, said: &str) -> String {
-    if said.is_empty() { status.to_string() } else { format!("{status}: {said}") }
 }
 
 #[cfg(test)]

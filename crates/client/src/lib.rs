@@ -26,6 +26,7 @@ mod library;
 mod meter;
 mod private_folder;
 mod probe;
+mod worker;
 mod writing;
 
 use std::{
@@ -47,6 +48,7 @@ pub use self::{
     isolation::{git as isolated_git, hg as isolated_hg},
     library::{Preload, Zlib},
     meter::{METER_COMMAND, metered, peak_of_children, read_peak, run_by},
+    worker::{WORKER_COMMAND, end_with_stdin, limit_memory},
     writing::{check_needs_only_payload, clients_write},
 };
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Host, RatioInterval, Readers, RepositoryState, SpecText, WorkloadLabel};
+use crate::{Host, ObjectSizes, RatioInterval, Readers, RepositoryState, SpecText, WorkloadLabel};
 
 /// A predicted value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -101,6 +101,9 @@ pub struct DeltaState {
     pub commits: u64,
     /// The number of chunks that were encoded for the spec with the most of them.
     pub sampled_chunks: u64,
+    /// All chunks by object kind and form. `None`, and omitted from JSON, in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<ObjectSizes>,
     /// Each codec.
     pub specs: Vec<SpecPrediction>,
     /// Each workload.

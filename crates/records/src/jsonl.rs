@@ -5,8 +5,8 @@ use std::io::{self, BufRead, Read, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ChainRecord, DeviceCheck, EXPERIMENT_SCHEMA_VERSION, Experiment, Explanation, MemoryCheck, OLDEST_SCHEMA_VERSION,
-    Record, RepositoryEstimate, SCHEMA_VERSION, SizeRecord, TraceRecord,
+    ChainRecord, DeviceCheck, EXPERIMENT_SCHEMA_VERSION, Experiment, Explanation, FleetRecord, FleetRun, MemoryCheck,
+    OLDEST_SCHEMA_VERSION, Record, RepositoryEstimate, SCHEMA_VERSION, SizeRecord, TraceRecord,
 };
 
 /// The length limit of a line, in bytes. A record has 2 to 4 KB; a longer line is rejected before it fills the memory.
@@ -93,6 +93,10 @@ pub enum ResultLine {
     MemoryCheck(Box<MemoryCheck>),
     /// Sizes and times that were predicted from a sample.
     Estimate(Box<RepositoryEstimate>),
+    /// A start of `fleet`.
+    FleetRun(Box<FleetRun>),
+    /// The end of the work on one repository of a fleet.
+    Fleet(Box<FleetRecord>),
 }
 
 /// Where a repository's bytes go, as a separate line.
@@ -121,6 +125,8 @@ enum TaggedLine {
     DeviceCheck(Box<DeviceCheck>),
     MemoryCheck(Box<MemoryCheck>),
     Estimate(Box<RepositoryEstimate>),
+    FleetRun(Box<FleetRun>),
+    Fleet(Box<FleetRecord>),
 }
 
 /// A line that is no run, as it is written: what it is, then its fields.
@@ -165,6 +171,8 @@ pub fn write_result(out: impl Write, line: &ResultLine) -> Result<(), RecordErro
         ResultLine::DeviceCheck(check) => write_tagged(out, "device-check", check),
         ResultLine::MemoryCheck(check) => write_tagged(out, "memory-check", check),
         ResultLine::Estimate(estimate) => write_tagged(out, "estimate", estimate),
+        ResultLine::FleetRun(run) => write_tagged(out, "fleet-run", run),
+        ResultLine::Fleet(end) => write_tagged(out, "fleet", end),
     }
 }
 
@@ -256,6 +264,8 @@ impl<R: BufRead> ResultLines<R> {
             TaggedLine::DeviceCheck(check) => ResultLine::DeviceCheck(check),
             TaggedLine::MemoryCheck(check) => ResultLine::MemoryCheck(check),
             TaggedLine::Estimate(estimate) => ResultLine::Estimate(estimate),
+            TaggedLine::FleetRun(run) => ResultLine::FleetRun(run),
+            TaggedLine::Fleet(end) => ResultLine::Fleet(end),
             TaggedLine::Experiment(experiment) => {
                 let found = experiment.experiment_schema;
                 if !(1..=EXPERIMENT_SCHEMA_VERSION).contains(&found) {

@@ -22,6 +22,8 @@ mod experiment;
 mod explanation;
 #[cfg(feature = "fixtures")]
 pub mod fixtures;
+mod fleet;
+mod fleet_summary;
 mod host;
 mod jsonl;
 mod layout;
@@ -54,6 +56,11 @@ pub use experiment::{
     ExperimentTable, JudgedClaim, Outcome, Unit,
 };
 pub use explanation::{Explanation, Factor, FactorKind};
+pub use fleet::{FleetEnd, FleetRecord, FleetRun};
+pub use fleet_summary::{
+    ClassCodec, FleetCheck, FleetClass, FleetCodec, FleetFailure, FleetFigure, FleetRatios, FleetRow, FleetState,
+    FleetSummary, FleetWorkload, RepositoryClass,
+};
 pub use host::{Host, Machine, Storage};
 pub use jsonl::{
     MAX_LINE_BYTES, RecordError, ResultLine, SizeLine, read_records, read_results, write_record, write_result,

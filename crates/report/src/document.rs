@@ -20,6 +20,8 @@ pub struct Section {
 pub enum SectionKind {
     /// Published experiments, run again.
     Experiments,
+    /// What the estimates of many repositories say together.
+    Fleet,
     /// Sizes and times predicted from a sample.
     Estimates,
     /// Each variant in one line.
@@ -44,8 +46,9 @@ pub enum SectionKind {
 
 impl SectionKind {
     /// All kinds, in reading order.
-    pub const ALL: [SectionKind; 11] = [
+    pub const ALL: [SectionKind; 12] = [
         SectionKind::Experiments,
+        SectionKind::Fleet,
         SectionKind::Estimates,
         SectionKind::Summary,
         SectionKind::Joined,
@@ -62,6 +65,7 @@ impl SectionKind {
     pub(crate) fn slug(self) -> &'static str {
         match self {
             SectionKind::Experiments => "experiments",
+            SectionKind::Fleet => "fleet",
             SectionKind::Estimates => "estimate",
             SectionKind::Summary => "answer",
             SectionKind::Clients => "clients",
@@ -79,6 +83,7 @@ impl SectionKind {
     pub(crate) fn heading(self) -> &'static str {
         match self {
             SectionKind::Experiments => "Published experiments, run again",
+            SectionKind::Fleet => "All repositories of the fleet",
             SectionKind::Estimates => "Predicted sizes and times",
             SectionKind::Summary => "What would I gain and lose?",
             SectionKind::Clients => "In-process and stock clients",
@@ -94,12 +99,12 @@ impl SectionKind {
 
     /// Whether it is the answer, which text ends with and a page begins with.
     pub(crate) fn is_answer(self) -> bool {
-        matches!(self, SectionKind::Estimates | SectionKind::Summary)
+        matches!(self, SectionKind::Fleet | SectionKind::Estimates | SectionKind::Summary)
     }
 
     /// Whether Markdown folds the section away.
     pub(crate) fn is_folded(self) -> bool {
-        !matches!(self, SectionKind::Experiments | SectionKind::Estimates | SectionKind::Summary)
+        !matches!(self, SectionKind::Experiments | SectionKind::Fleet | SectionKind::Estimates | SectionKind::Summary)
     }
 }
 

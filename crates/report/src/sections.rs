@@ -13,6 +13,7 @@ pub(crate) mod effects;
 mod estimates;
 pub(crate) mod experiments;
 pub(crate) mod explanations;
+pub(crate) mod fleet;
 pub(crate) mod joined;
 mod memory_check;
 pub(crate) mod names;
@@ -39,6 +40,7 @@ pub use self::{
     estimates::estimates,
     experiments::{experiment_list, experiments, sentence, wording_problems},
     explanations::explanations,
+    fleet::fleet,
     joined::joined,
     memory_check::memory_check,
     self_test::self_test,
@@ -60,6 +62,7 @@ pub fn document(results: &Results) -> Vec<Section> {
 fn section(kind: SectionKind, results: &Results) -> Section {
     let articles = match kind {
         SectionKind::Experiments => experiments(&results.experiments),
+        SectionKind::Fleet => results.fleet.iter().flat_map(fleet).collect(),
         SectionKind::Estimates => estimates(&results.estimates),
         SectionKind::Summary => summary(&results.comparisons),
         SectionKind::Clients => clients(&results.comparisons),

@@ -233,6 +233,7 @@ impl Job<'_> {
             chunks: sum.entries,
             commits: size.objects.commits(),
             sampled_chunks: encoded.iter().map(|encoded| encoded.stored.len() as u64).max().unwrap_or(0),
+            objects: Some(size.objects.clone()),
             specs: predictions.collect::<Result<_, _>>()?,
             workloads: shares.into_iter().map(|share| workload_prediction(share, &costs, encoded.len())).collect(),
         };

@@ -86,6 +86,7 @@ mod tests {
             chunks: 1,
             commits: 1,
             sampled_chunks: 1,
+            objects: None,
             specs: codecs.iter().map(spec).collect(),
             workloads: vec![workload],
         };

@@ -136,11 +136,7 @@ impl EstimateArguments {
         } else {
             specs.extend(typed);
         }
-        let unpredictable =
-            self.workloads.iter().find(|workload| !workload.is_traced() || **workload == WorkloadSpec::Checkout);
-        if let Some(workload) = unpredictable {
-            return Err(Failure::new(USAGE, format!("{workload} cannot be predicted; bench measures it")));
-        }
+        check_predictable(&self.workloads)?;
         let workloads = match self.workloads.as_slice() {
             [] => vec![
                 WorkloadSpec::CheckoutToSink,
@@ -174,6 +170,15 @@ impl EstimateArguments {
             },
             Repository::Hg(_) => Err("hg searches again for each codec: bench --rechosen measures that".to_owned()),
         }
+    }
+}
+
+/// Rejects workloads that replays cannot predict.
+pub(crate) fn check_predictable(workloads: &[WorkloadSpec]) -> Result<(), Failure> {
+    let is_unpredictable = |workload: &&WorkloadSpec| !workload.is_traced() || **workload == WorkloadSpec::Checkout;
+    match workloads.iter().find(is_unpredictable) {
+        Some(workload) => Err(Failure::new(USAGE, format!("{workload} cannot be predicted; bench measures it"))),
+        None => Ok(()),
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod estimate;
 pub(crate) mod exec;
 pub(crate) mod experiment;
 pub(crate) mod explain;
+pub(crate) mod fleet;
 pub(crate) mod generate;
 pub(crate) mod payloads;
 pub(crate) mod peak_memory;

@@ -30,11 +30,12 @@ pub(crate) fn located() -> impl TypedValueParser<Value = PathBuf> {
 
 /// The nearest repository at or above `folder`.
 pub(crate) fn enclosing_repository(folder: &Path) -> Option<PathBuf> {
-    let is_repository = |folder: &&Path| {
-        ROOTS.iter().any(|name| folder.join(name).exists())
-            || GIT_DIRECTORY.iter().all(|name| folder.join(name).exists())
-    };
-    folder.ancestors().find(is_repository).map(Path::to_owned)
+    folder.ancestors().find(|folder| is_repository(folder)).map(Path::to_owned)
+}
+
+/// Whether there is a repository in `folder` itself.
+pub(crate) fn is_repository(folder: &Path) -> bool {
+    ROOTS.iter().any(|name| folder.join(name).exists()) || GIT_DIRECTORY.iter().all(|name| folder.join(name).exists())
 }
 
 /// Whether `folder` is a repository, or has a part of one and may be damaged.

@@ -1,7 +1,9 @@
 //! CSV for spreadsheets and data frames (RFC 4180): one line for each variant in each workload, with its exact figures.
 
 use repackbench_analysis::Results;
-use repackbench_records::{Experiment, Explanation, RatioEstimate, SizeRecord, TraceRecord, WorkloadComparison};
+use repackbench_records::{
+    Experiment, Explanation, FleetFigure, RatioEstimate, SizeRecord, TraceRecord, WorkloadComparison,
+};
 
 use crate::{document::plain_text, sections::experiments::statement::stored_sentence};
 
@@ -80,14 +82,34 @@ const EXPERIMENTS: [&str; 10] = [
     "measured_high",
 ];
 
-/// `results` as CSV: the comparisons; without those the traces, a line for each device and each role of files; without
+/// The columns of a fleet.
+const FLEET: [&str; 13] = [
+    "repository",
+    "fingerprint",
+    "vcs",
+    "bytes_as_found",
+    "size_class",
+    "content",
+    "deltas",
+    "codec",
+    "workload",
+    "value",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+];
+
+/// `results` as CSV: the figures of a fleet, a line for each repository, codec and workload; without a fleet the comparisons; without those the traces, a line for each device and each role of files; without
 /// those the sizes; and otherwise the values of experiments, or the factors of explanations.
 ///
 /// # Errors
 /// Never: the text is made in memory.
 pub fn csv(results: &Results) -> Result<String, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    if !results.comparisons.is_empty() {
+    if let Some(fleet) = &results.fleet {
+        writer.write_record(FLEET)?;
+        fleet.figures.iter().try_for_each(|figure| fleet_line(&mut writer, figure))?;
+    } else if !results.comparisons.is_empty() {
         writer.write_record(COMPARISON)?;
         results.comparisons.iter().try_for_each(|comparison| comparison_lines(&mut writer, comparison))?;
     } else if !results.traces.is_empty() {
@@ -240,6 +262,24 @@ fn factor_lines(writer: &mut Writer, explanation: &Explanation) -> Result<(), cs
         writer.write_record(line(name(&factor.kind), &factor.from, &factor.to, &factor.ratio))?;
     }
     writer.write_record(line("measured".into(), &explanation.baseline, &explanation.codec, &explanation.measured))
+}
+
+fn fleet_line(writer: &mut Writer, figure: &FleetFigure) -> Result<(), csv::Error> {
+    writer.write_record([
+        text(&figure.repository),
+        text(&figure.fingerprint),
+        figure.vcs.as_ref().map(name).unwrap_or_default(),
+        figure.bytes_as_found.to_string(),
+        name(&figure.size_class),
+        figure.content.as_ref().map(name).unwrap_or_default(),
+        name(&figure.deltas),
+        text(&figure.codec),
+        text(figure.workload.as_deref().unwrap_or_default()),
+        figure.value.to_string(),
+        figure.ratio.to_string(),
+        number(figure.interval.map(|interval| interval.low)),
+        number(figure.interval.map(|interval| interval.high)),
+    ])
 }
 
 fn number(number: Option<f64>) -> String {

@@ -25,11 +25,14 @@ use table::PageTable;
 use crate::{
     chart::{CHART_STYLE, figures},
     document::{SectionKind, Tone},
-    sections::{answer, document, names, origin},
+    sections::{answer, document, fleet, names, origin},
 };
 
 const STYLE: &str = include_str!("../../templates/report.css");
 const SCRIPT: &str = include_str!("../../templates/report.js");
+
+/// What a page without an answer says.
+const NOTHING_COMPARED: &str = "Nothing is compared with a baseline here.";
 
 /// The page.
 #[derive(Template)]
@@ -45,6 +48,8 @@ struct Page {
     experiments: Vec<experiments::PageExperiment>,
     joined: Option<PageSection>,
     sections: Vec<PageSection>,
+    /// What takes the place of an answer if nothing was compared.
+    no_answer: String,
     origin: origin::Origin,
     measurement_sessions: PageTable,
 }
@@ -72,6 +77,7 @@ pub fn html_report(results: &Results) -> String {
         experiments: experiments::experiments(results),
         joined: sections.iter().find(|section| section.kind == SectionKind::Joined).map(PageSection::of),
         sections: page_sections,
+        no_answer: results.fleet.as_ref().map_or_else(|| NOTHING_COMPARED.to_owned(), fleet::counts),
         measurement_sessions: PageTable::from(&origin.sessions),
         origin,
     };

@@ -37,6 +37,9 @@ pub fn json(results: &Results) -> serde_json::Result<String> {
     insert(&mut document, "chains", &results.chains)?;
     insert(&mut document, "device_checks", &results.device_checks)?;
     insert(&mut document, "memory_checks", &results.memory_checks)?;
+    if let (Value::Object(fields), Some(fleet)) = (&mut document, &results.fleet) {
+        fields.insert("fleet".to_owned(), serde_json::to_value(fleet)?);
+    }
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 

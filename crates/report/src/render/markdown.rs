@@ -1,6 +1,7 @@
 //! Markdown for a pull request: the worst first, folded details, and one line on machine and method.
 
 mod experiments;
+mod fleet;
 
 use std::fmt::Write;
 
@@ -22,6 +23,7 @@ use crate::{
 /// `results` in GitHub's flavour of Markdown.
 pub fn markdown(results: &Results) -> String {
     let mut text = experiments::sections(&results.experiments);
+    text.extend(results.fleet.iter().map(fleet::section));
     for (of, comparisons) in by_source(&results.comparisons) {
         let comparisons = &*without_floors(&comparisons);
         text.push_str(&comparison_section(&source::heading(&of), comparisons));

@@ -193,6 +193,7 @@ mod tests {
             chunks: 9000,
             commits: 2000,
             sampled_chunks: 500,
+            objects: None,
             specs: vec![
                 spec("zlib:6", 10e6, Readers::Stock),
                 spec("libdeflate:9", 9.9e6, Readers::Stock),

@@ -34,6 +34,9 @@ pub(crate) fn title(results: &Results) -> String {
     let of_traces = results.traces.iter().map(|trace| trace.repository.name.as_str());
     let of_explanations = results.explanations.iter().map(|explanation| explanation.repository.name.as_str());
     let of_sizes = results.sizes.iter().map(|line| line.size.label.as_str());
+    if let Some(summary) = &results.fleet {
+        return super::fleet::title(summary);
+    }
     if let Some(title) = title_of_experiments(results) {
         return title;
     }

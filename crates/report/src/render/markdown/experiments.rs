@@ -64,7 +64,8 @@ fn figures(table: &ExperimentTable) -> String {
     text
 }
 
-fn table_rows(table: &Table) -> String {
+/// The rows of `table` below the names of its columns.
+pub(super) fn table_rows(table: &Table) -> String {
     let mut text = table_row(table.columns.iter().map(|column| column.name.as_str()));
     text.push_str(&format!("|{}\n", "---|".repeat(table.columns.len())));
     table.rows().for_each(|row| text.push_str(&table_row(row.cells.iter().map(|cell| cell.text.as_str()))));

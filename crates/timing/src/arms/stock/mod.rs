@@ -116,7 +116,9 @@ impl StockError {
     /// The error of a command that was run.
     pub(crate) fn of(command: &Command, error: ChildError) -> Self {
         match error {
-            ChildError::Failed(why) => StockError::failed(command, &why),
+            error @ (ChildError::Failed(_) | ChildError::Ended { .. }) => {
+                StockError::failed(command, &error.to_string())
+            }
             ChildError::Stopwatch(error) => StockError::Clock(error),
             ChildError::Thread(error) => StockError::Thread(error),
             ChildError::Interrupted => StockError::Interrupted,

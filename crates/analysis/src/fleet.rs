@@ -1,0 +1,131 @@
+//! What the estimates of many repositories say together.
+//!
+//! - `state`: all repositories in one state of their deltas, by codec and workload;
+//! - `classes`: the same by size and kind of content;
+//! - `checks`: predictions compared with measurements;
+//! - `figures`: every figure of every repository.
+//!
+//! Sizes are multiples of the repository as it is in that state, CPU times multiples of those under the baseline, which is
+//! the first codec of every estimate. A total weighs every byte or second the same, a geometric mean every repository.
+
+mod checks;
+mod classes;
+mod figures;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use repackbench_records::{
+    DeltaOrigin, DeltaState, FleetEnd, FleetFailure, FleetSummary, Rechosen, RepositoryEstimate, ResultLine,
+};
+
+use self::{checks::checks, figures::figures, state::state};
+use crate::{Results, quantile};
+
+/// The number of repositories that are named as the worst under a codec.
+const WORST: usize = 10;
+
+/// The findings about the repositories in `lines`, the lines of all shards. A repository may be in several files, and in
+/// several tries: the last end of the work on it counts. Repositories with the same content count once, under the first
+/// of their names. `with_figures` says whether to keep every figure of every repository.
+pub fn summarize_fleet(lines: Vec<ResultLine>, with_figures: bool) -> FleetSummary {
+    let (mut ends, mut estimates, mut runs) = (BTreeMap::new(), Vec::new(), Vec::new());
+    for line in lines {
+        match line {
+            ResultLine::Fleet(end) => drop(ends.insert(end.name, end.end)),
+            ResultLine::Estimate(estimate) => estimates.push(*estimate),
+            run @ ResultLine::Run(_) => runs.push(run),
+            _ => {}
+        }
+    }
+    let (measured, _) = Results::from_lines(runs);
+    estimates.sort_by(|a, b| a.repository.name.cmp(&b.repository.name));
+    let count = estimates.len();
+    let mut fingerprints = BTreeSet::new();
+    estimates.retain(|estimate| fingerprints.insert(estimate.repository.fingerprint.clone()));
+    let found: Vec<Member<'_>> = estimates.iter().map(|estimate| Member::new(estimate, &estimate.as_found)).collect();
+    let searched: Vec<Member<'_>> = estimates.iter().filter_map(Member::searched).collect();
+    let states = [(DeltaOrigin::Kept, &found), (DeltaOrigin::Recomputed, &searched)];
+    let figures = if with_figures {
+        states.iter().flat_map(|(deltas, members)| figures(*deltas, members)).collect()
+    } else {
+        Vec::new()
+    };
+    let states = states.into_iter().filter(|(_, members)| !members.is_empty());
+    FleetSummary {
+        repositories: estimates.len(),
+        duplicates: count - estimates.len(),
+        failures: ends.into_iter().filter_map(|(name, end)| failure(name, end)).collect(),
+        without_kind: found.iter().filter(|member| classes::kind(member).is_none()).count(),
+        states: states.map(|(deltas, members)| state(deltas, members)).collect(),
+        checks: checks(&found, &measured.comparisons),
+        figures,
+    }
+}
+
+fn failure(name: String, end: FleetEnd) -> Option<FleetFailure> {
+    let is_permanent = end.is_final();
+    match end {
+        FleetEnd::Done { .. } => None,
+        FleetEnd::Failed { message } | FleetEnd::TryAgain { message } => {
+            Some(FleetFailure { name, message, is_permanent })
+        }
+    }
+}
+
+/// A repository in one state of its deltas.
+#[derive(Debug, Clone, Copy)]
+struct Member<'a> {
+    estimate: &'a RepositoryEstimate,
+    state: &'a DeltaState,
+}
+
+impl<'a> Member<'a> {
+    fn new(estimate: &'a RepositoryEstimate, state: &'a DeltaState) -> Self {
+        Member { estimate, state }
+    }
+
+    /// The repository with deltas that were searched for anew, if they were.
+    fn searched(estimate: &'a RepositoryEstimate) -> Option<Self> {
+        match &estimate.rechosen {
+            Rechosen::Searched { state, .. } => Some(Member::new(estimate, state)),
+            Rechosen::TooLong { .. } | Rechosen::Left { .. } => None,
+        }
+    }
+
+    /// The place of the codec among those of the estimate.
+    fn place_of(&self, codec: &str) -> Option<usize> {
+        self.state.specs.iter().position(|spec| spec.spec.canonical == codec)
+    }
+
+    /// The bytes under the codec at `at`, and as a multiple of the repository's. `None` if either is not positive.
+    fn size(&self, at: usize) -> Option<(f64, f64)> {
+        let bytes = self.state.specs.get(at)?.total_bytes.value;
+        let ratio = bytes / self.state.total_bytes as f64;
+        is_ratio(ratio).then_some((bytes, ratio))
+    }
+
+    /// The geometric mean of the CPU times of all workloads under the codec at `at`; `None` without workloads.
+    fn cpu(&self, at: usize) -> Option<f64> {
+        let ratios = self.state.workloads.iter().filter_map(|workload| workload.ratios.get(at));
+        geometric_mean(ratios.map(|ratio| ratio.value).filter(|ratio| is_ratio(*ratio)))
+    }
+}
+
+/// Whether a number from a record can be a ratio.
+fn is_ratio(number: f64) -> bool {
+    number.is_finite() && number > 0.0
+}
+
+/// The geometric mean of positive numbers; `None` of none.
+fn geometric_mean(ratios: impl Iterator<Item = f64>) -> Option<f64> {
+    let (logs, count) = ratios.fold((0.0, 0_u32), |(logs, count), ratio| (logs + ratio.ln(), count + 1));
+    (count > 0).then(|| (logs / f64::from(count)).exp())
+}
+
+/// The median; 0 of none.
+fn median_of(mut values: Vec<f64>) -> f64 {
+    quantile(&mut values, 0.5).unwrap_or_default()
+}

@@ -1,0 +1,236 @@
+//! `repackbench fleet`.
+
+mod summarize;
+
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+use clap::{Args, Subcommand};
+use repackbench_codec::CodecSpecs;
+use repackbench_records::{FleetRun, Host, SCHEMA_VERSION};
+use repackbench_timing::workloads::WorkloadSpec;
+
+use self::summarize::SummarizeArguments;
+use crate::{
+    commands::estimate::check_predictable,
+    failure::{Failure, USAGE, print_note},
+    fleet::{
+        Counts, Fleet,
+        manifest::{FleetMember, members},
+        shard::Shard,
+        shard_file::{Existing, ShardFile},
+        work::{Work, codec_words, this_program},
+    },
+    options::{ByteSize, EXPERT, Effort, HOW_LONG, OUTPUT, Percent, SeedArgument, TimeLimit, WHAT, WindowArgument},
+    output::command_line,
+    progress::Bar,
+};
+
+/// Beyond ten times --time, how long a process may take before it is killed.
+const GRACE: Duration = Duration::from_secs(600);
+
+/// Estimate many repositories, and summarize what they say together
+///
+/// Runs `estimate` on each repository in a process of its own, and writes one file of records: a
+/// shard. What ends a process is a record, too, and never the end of the run: a bad repository, a
+/// crash, a process that takes too long or too much memory. With --bench, `bench` measures a sample of
+/// the repositories, so that `fleet summarize` can show how good the estimates are.
+///
+/// A MANIFEST is a repository, a folder with repositories anywhere below it, a quoted pattern such as
+/// '/srv/git/*.git', a .txt file with a path on each line, or a .jsonl file with lines such as
+/// {"name":"linux","path":"/srv/git/linux.git"}.
+///
+/// A killed or interrupted run goes on with --resume: what is in the file is not done again, but for
+/// repositories that may succeed in another try.
+///
+/// Examples:
+///   repackbench fleet /srv/git --time 10s --json fleet.jsonl
+///   repackbench fleet list.txt --shard 3/16 --json shard-3.jsonl --resume
+///   repackbench fleet summarize shard-*.jsonl
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct FleetArguments {
+    #[command(subcommand)]
+    command: Option<FleetCommand>,
+
+    /// Repositories, folders, patterns or lists.
+    #[arg(required = true, value_name = "MANIFEST")]
+    manifests: Vec<String>,
+
+    /// Work on part I of N, counted from 1.
+    ///
+    /// The hash of a repository's name decides: adding a repository moves no other one to another part.
+    #[arg(long, value_name = "I/N", default_value = "1/1", help_heading = WHAT)]
+    shard: Shard,
+
+    /// Codec to estimate, such as zstd:5 or zstd:1,3,5; may be repeated [default: those of estimate].
+    #[arg(long = "codec", value_name = "SPEC", help_heading = WHAT)]
+    codecs: Vec<CodecSpecs>,
+
+    /// Workload to predict; may be repeated [default: those of estimate].
+    #[arg(long = "workload", value_name = "W", help_heading = WHAT)]
+    workloads: Vec<WorkloadSpec>,
+
+    /// Do not search for deltas anew.
+    #[arg(long, help_heading = WHAT)]
+    as_found: bool,
+
+    #[command(flatten)]
+    window: WindowArgument,
+
+    /// Also measure this share of the repositories, drawn by --seed, with bench.
+    ///
+    /// For --time each, under the codecs of --codec, or else zlib:9, zstd:9 and balanced.
+    #[arg(long, value_name = "PERCENT", help_heading = WHAT)]
+    bench: Option<Percent>,
+
+    /// Time for each repository, such as 10s or 1m.
+    #[arg(long, value_name = "DURATION", default_value = "60s", help_heading = HOW_LONG)]
+    time: TimeLimit,
+
+    /// Kill a process that takes longer [default: ten times --time and 10 minutes more].
+    #[arg(long, value_name = "DURATION", help_heading = HOW_LONG)]
+    kill_after: Option<TimeLimit>,
+
+    /// Work on N repositories at once.
+    ///
+    /// Each gets its share of the cores. Sizes stay the same, but CPU times grow when memory or caches are short.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = HOW_LONG)]
+    jobs: u16,
+
+    /// Continue the shard in the FILE of --json, if it exists.
+    #[arg(long, conflicts_with = "force", help_heading = HOW_LONG)]
+    resume: bool,
+
+    /// File of records, one line of JSON each.
+    #[arg(long, value_name = "FILE", required = true, help_heading = OUTPUT)]
+    json: Option<PathBuf>,
+
+    /// Replace the FILE of --json if it exists.
+    #[arg(long, help_heading = OUTPUT)]
+    force: bool,
+
+    /// Memory limit of each process, such as 2G; mapped files do not count [default: none].
+    ///
+    /// Decoded objects may take half of it.
+    #[arg(long, value_name = "SIZE", help_heading = EXPERT)]
+    memory: Option<ByteSize>,
+
+    /// git program.
+    #[arg(long, value_name = "PROGRAM", default_value = "git", help_heading = EXPERT)]
+    git: PathBuf,
+
+    #[command(flatten)]
+    seed: SeedArgument,
+
+    #[command(flatten)]
+    effort: Effort,
+}
+
+/// Commands beside the work itself.
+#[derive(Debug, Subcommand)]
+enum FleetCommand {
+    Summarize(Box<SummarizeArguments>),
+}
+
+impl FleetArguments {
+    /// The time of each repository as typed.
+    fn time(&self) -> String {
+        self.time.0.map_or_else(|| "none".to_owned(), |time| format!("{}ms", time.as_millis()))
+    }
+
+    /// When a process is killed.
+    fn limit(&self) -> Duration {
+        let default = self.time.0.map_or(Duration::MAX, |time| time.saturating_mul(10).saturating_add(GRACE));
+        self.kill_after.map_or(default, |TimeLimit(limit)| limit.unwrap_or(Duration::MAX))
+    }
+
+    /// What is done with each repository, and the options that decide the results.
+    fn work(&self, json: PathBuf) -> Result<(Work, String), Failure> {
+        check_predictable(&self.workloads)?;
+        let seed = self.seed.given_or(Some(0));
+        let workloads = self.workloads.iter().flat_map(|workload| ["--workload".to_owned(), workload.to_string()]);
+        let common = ["--time".to_owned(), self.time(), "--seed".to_owned(), seed.to_string()];
+        let common: Vec<String> = common.into_iter().chain(workloads).collect();
+        let as_found = self.as_found.then(|| "--as-found".to_owned());
+        let window = self.window.window.map(|window| ["--window".to_owned(), window.to_string()]);
+        let estimate: Vec<String> =
+            common.iter().cloned().chain(as_found).chain(window.into_iter().flatten()).collect();
+        let codecs: Vec<String> = self.codecs.iter().flat_map(CodecSpecs::specs).map(ToString::to_string).collect();
+        let sample = self.bench.map(|Percent(share)| (share, seed));
+        let bench = sample.map(|(share, _)| format!(" --bench {}%", share * 100.0)).unwrap_or_default();
+        let settings = [&estimate[..], &codec_words(&codecs)].concat().join(" ") + &bench;
+        let machine = self.machine_words();
+        let work = Work {
+            program: this_program()?,
+            json,
+            estimate: [&estimate[..], &machine].concat(),
+            bench: [&common[..], &["--as-found".to_owned()], &machine].concat(),
+            codecs,
+            sample,
+            memory: self.memory.map(|ByteSize(bytes)| bytes),
+            limit: self.limit(),
+        };
+        Ok((work, settings))
+    }
+
+    /// Options that depend on the machine and decide no result.
+    fn machine_words(&self) -> Vec<String> {
+        let threads = (self.effort.threads() / usize::from(self.jobs)).max(1);
+        let mut words = vec!["--threads".to_owned(), threads.to_string()];
+        words.extend(["--git".to_owned(), self.git.to_string_lossy().into_owned()]);
+        if let Some(ByteSize(bytes)) = self.memory {
+            words.extend(["--memory".to_owned(), (bytes / 2).to_string()]);
+        }
+        words
+    }
+}
+
+pub(crate) fn run(arguments: &FleetArguments) -> Result<ExitCode, Failure> {
+    if let Some(FleetCommand::Summarize(arguments)) = &arguments.command {
+        return summarize::run(arguments);
+    }
+    let json = arguments.json.clone().ok_or_else(|| Failure::new(USAGE, "expected --json FILE"))?;
+    let all = members(&arguments.manifests, arguments.shard)?;
+    let (work, settings) = arguments.work(json.clone())?;
+    let existing = match (arguments.resume, arguments.force) {
+        (true, _) => Existing::Resume,
+        (false, true) => Existing::Replace,
+        (false, false) => Existing::Refuse,
+    };
+    let run = FleetRun {
+        schema: SCHEMA_VERSION,
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command_line(),
+        host: Host::current(),
+        settings,
+        shard: arguments.shard.number,
+        shards: arguments.shard.count,
+        repositories: all.len() as u64,
+    };
+    let (file, finished) = ShardFile::open(&json, existing, &run)?;
+    let is_final = |member: &&FleetMember| finished.ends.get(&member.name).is_some_and(|end| end.is_final());
+    let mut counts = Counts::default();
+    all.iter().filter(is_final).filter_map(|member| finished.ends.get(&member.name)).for_each(|end| counts.add(end));
+    let members: Vec<FleetMember> = all.iter().filter(|member| !is_final(member)).cloned().collect();
+    let quiet = arguments.effort.quiet();
+    if finished.dropped > 0 && !quiet {
+        print_note(format!("{}: {} bytes of an unfinished repository removed", json.display(), finished.dropped));
+    }
+    let fleet = Fleet { work, members: &members, jobs: usize::from(arguments.jobs), all: all.len() };
+    let bar = Bar::new(quiet);
+    let counts = fleet.run(file, counts, &bar)?;
+    drop(bar);
+    if !quiet {
+        say(counts, members.len());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The end of a run on stderr.
+fn say(counts: Counts, worked_on: usize) {
+    let Counts { done, failed, try_again } = counts;
+    let again = if try_again > 0 { " (--resume tries those again)" } else { "" };
+    eprintln!(
+        "repackbench: fleet: {done} estimated, {failed} failed, {try_again} failed for now{again}; {worked_on} in this run"
+    );
+}

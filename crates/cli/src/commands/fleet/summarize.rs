@@ -1,0 +1,74 @@
+//! `repackbench fleet summarize`.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Args;
+use repackbench_analysis::{Results, summarize_fleet};
+use repackbench_report::{json, sections, text};
+
+use crate::{
+    failure::{FAILED, Failure},
+    options::{Destination, OUTPUT, destination, refuse_existing},
+    output::{
+        atomic_file::AtomicFile,
+        print, record_file,
+        result_output::{OutputArguments, ResultOutput},
+    },
+};
+
+/// Summarize the records of a fleet
+///
+/// Shows totals, which weigh every byte and second the same, geometric means and quantiles, which
+/// weigh every repository the same, of predicted sizes and CPU times under each codec: as found, and
+/// with deltas that git searched for anew. Says which share of repositories gains and loses, names the
+/// worst ten, and shows classes of size and content. Repositories with the same content count once.
+///
+/// --csv has every figure of every repository, for notebooks; --json the summary.
+///
+/// Examples:
+///   repackbench fleet summarize shard-*.jsonl
+///   repackbench fleet summarize fleet.jsonl --html fleet.html --csv fleet.csv
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct SummarizeArguments {
+    /// Files that fleet wrote; those of estimate are read, too.
+    #[arg(required = true, value_name = "SHARD")]
+    shards: Vec<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputArguments,
+
+    /// Write the summary as one JSON document to FILE; - prints it instead of the tables.
+    #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
+    json: Option<Destination>,
+
+    /// Replace the FILE of --json if it exists.
+    #[arg(long, requires = "json", help_heading = OUTPUT)]
+    force: bool,
+}
+
+pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
+    if let Some(path) = arguments.json.as_ref().and_then(Destination::file).filter(|_| !arguments.force) {
+        refuse_existing(path, "--force replaces it, --json - prints")?;
+    }
+    let mut output = ResultOutput::create(&arguments.output, arguments.json.as_ref())?;
+    let mut lines = Vec::new();
+    for path in &arguments.shards {
+        lines.extend(record_file::read_lines(path)?);
+    }
+    let summary = summarize_fleet(lines, arguments.output.csv.is_some());
+    if summary.repositories == 0 && summary.failures.is_empty() {
+        return Err(Failure::new(FAILED, "expected the records of a fleet, found none"));
+    }
+    let results = Results { fleet: Some(summary), ..Results::default() };
+    if let Some(destination) = &arguments.json {
+        let document = json(&results).map_err(|error| Failure::new(FAILED, error.to_string()))?;
+        match destination.file() {
+            Some(path) => AtomicFile::create(path)?.write(document)?,
+            None => print(&document)?,
+        }
+    }
+    let text = text(&sections::document(&results), output.style());
+    output.write(&results, &text)?;
+    Ok(ExitCode::SUCCESS)
+}

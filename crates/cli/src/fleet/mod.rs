@@ -1,0 +1,173 @@
+//! Many repositories, each in its own process, with one file of results.
+//!
+//! - `manifest`: which repositories;
+//! - `shard`: which of them belong to a shard or a sample;
+//! - `work`: what is done with one repository;
+//! - `worker`: the beginning of the process that does it;
+//! - `shard_file`: the file of results, and what it already holds.
+
+pub(crate) mod manifest;
+pub(crate) mod shard;
+pub(crate) mod shard_file;
+pub(crate) mod work;
+pub(crate) mod worker;
+
+use std::{
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use repackbench_reader::threads;
+use repackbench_records::{FleetEnd, FleetRecord, ResultLine, SCHEMA_VERSION};
+use repackbench_writer::{Progress, SessionStatus};
+
+use self::{
+    manifest::FleetMember,
+    shard_file::ShardFile,
+    work::{Stopped, Work},
+};
+use crate::{failure::Failure, output::cannot_write, progress::Bar};
+
+/// The repositories to work on, and where results go.
+pub(crate) struct Fleet<'a> {
+    pub(crate) work: Work,
+    /// The repositories that have no final result.
+    pub(crate) members: &'a [FleetMember],
+    /// The number of repositories at once.
+    pub(crate) jobs: usize,
+    /// The number of all repositories of the shard.
+    pub(crate) all: usize,
+}
+
+/// What became of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) done: usize,
+    pub(crate) failed: usize,
+    pub(crate) try_again: usize,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, end: &FleetEnd) {
+        match end {
+            FleetEnd::Done { .. } => self.done += 1,
+            FleetEnd::Failed { .. } => self.failed += 1,
+            FleetEnd::TryAgain { .. } => self.try_again += 1,
+        }
+    }
+
+    fn sum(self) -> usize {
+        self.done + self.failed + self.try_again
+    }
+}
+
+/// What all jobs share.
+struct Shared<'a> {
+    fleet: &'a Fleet<'a>,
+    bar: &'a Bar,
+    began: Instant,
+    /// The place of the next repository.
+    next: AtomicUsize,
+    state: Mutex<State>,
+}
+
+struct State {
+    file: ShardFile,
+    /// The ends of earlier runs and of this one.
+    counts: Counts,
+    /// The number of repositories that this run has finished.
+    finished: usize,
+    failure: Option<std::io::Error>,
+}
+
+impl Fleet<'_> {
+    /// Works on every repository. `counts` has those with a final result from earlier runs.
+    pub(crate) fn run(&self, file: ShardFile, counts: Counts, bar: &Bar) -> Result<Counts, Failure> {
+        let state = Mutex::new(State { file, counts, finished: 0, failure: None });
+        let shared = Shared { fleet: self, bar, began: Instant::now(), next: AtomicUsize::new(0), state };
+        shared.show("");
+        threads::share(self.jobs.min(self.members.len()).max(1), || shared.work());
+        bar.finish();
+        let State { counts, failure, .. } = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match failure {
+            Some(error) => Err(cannot_write(&self.work.json, &error)),
+            None if bar.is_cancelled() => Err(Stopped.into()),
+            None => Ok(counts),
+        }
+    }
+}
+
+impl Shared<'_> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works on one repository after another, until none is left.
+    fn work(&self) {
+        while let Some(member) = self.fleet.members.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+            if self.bar.is_cancelled() || self.state().failure.is_some() {
+                return;
+            }
+            let began = Instant::now();
+            let Ok((mut lines, end)) = self.fleet.work.on(member, self.bar) else { return };
+            lines.push(ResultLine::Fleet(Box::new(FleetRecord {
+                schema: SCHEMA_VERSION,
+                program_version: env!("CARGO_PKG_VERSION").to_owned(),
+                name: member.name.clone(),
+                path: member.path.display().to_string(),
+                seconds: began.elapsed().as_secs_f64(),
+                end: end.clone(),
+            })));
+            let mut state = self.state();
+            if let Err(error) = state.file.append(&lines) {
+                state.failure = Some(error);
+                return;
+            }
+            state.counts.add(&end);
+            state.finished += 1;
+            drop(state);
+            if let FleetEnd::Failed { message } | FleetEnd::TryAgain { message } = &end {
+                self.bar.note(&format!("{}: {message}", member.name));
+            }
+            self.show(&member.name);
+        }
+    }
+
+    /// Shows how many repositories are done, and the time left at the mean pace of this run.
+    fn show(&self, last: &str) {
+        let (counts, finished) = {
+            let state = self.state();
+            (state.counts, state.finished)
+        };
+        let failures = match counts.failed + counts.try_again {
+            0 => String::new(),
+            1 => ", 1 failure".to_owned(),
+            failures => format!(", {failures} failures"),
+        };
+        let detail = format!("{} of {} repositories{failures} {last}", counts.sum(), self.fleet.all);
+        let left = time_left(self.began.elapsed(), finished, self.fleet.members.len());
+        self.bar.session(SessionStatus { place: "fleet", detail: detail.trim_end(), left });
+    }
+}
+
+/// The time for the rest of `all` repositories, if `finished` of them took `elapsed`.
+fn time_left(elapsed: Duration, finished: usize, all: usize) -> Option<Duration> {
+    let left = all.saturating_sub(finished) as f64;
+    (finished > 0).then(|| elapsed.mul_f64(left / finished as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_follows_the_mean_pace() {
+        let seconds = Duration::from_secs;
+        assert_eq!(time_left(seconds(10), 0, 50), None);
+        assert_eq!(time_left(seconds(10), 5, 50), Some(seconds(90)));
+        assert_eq!(time_left(seconds(10), 50, 50), Some(Duration::ZERO));
+    }
+}
