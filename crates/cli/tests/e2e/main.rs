@@ -20,6 +20,7 @@ mod examples;
 mod exec;
 mod experiment;
 mod explain;
+mod fleet;
 mod generate;
 mod git_subcommand;
 mod hg;

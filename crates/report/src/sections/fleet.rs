@@ -32,7 +32,8 @@ fn state(state: &FleetState) -> Vec<Article> {
     let of_sizes = format!("Sizes {deltas}: {repositories}, {} MB", megabytes(state.bytes));
     let baseline = state.codecs.first().map(|codec| plain_text(&codec.codec)).unwrap_or_default();
     let times = format!("CPU time {deltas}, as multiples of that of {baseline}");
-    let mut articles = vec![article(of_sizes, vec![Block::Table(sizes(state)), Block::Notes(size_notes())])];
+    let notes = partial(state).into_iter().chain(size_notes()).collect();
+    let mut articles = vec![article(of_sizes, vec![Block::Table(sizes(state)), Block::Notes(notes)])];
     let workloads = times_table(state);
     if !workloads.is_empty() {
         articles.push(article(times, vec![Block::Table(workloads)]));
@@ -78,6 +79,17 @@ fn sizes(state: &FleetState) -> Table {
         table.variant_row(codec.codec.clone(), cells.map(Cell::from));
     }
     table
+}
+
+/// Which codecs have not all repositories, so that their sums cannot be compared with others.
+fn partial(state: &FleetState) -> Option<String> {
+    let partial = state.codecs.iter().filter(|codec| codec.repositories < state.repositories);
+    let named: Vec<String> =
+        partial.map(|codec| format!("{} {}", plain_text(&codec.codec), codec.repositories)).collect();
+    let all = state.repositories;
+    (!named.is_empty()).then(|| {
+        format!("Not all {all} repositories were estimated under every codec, so sums differ: {}.", named.join(", "))
+    })
 }
 
 fn size_notes() -> Vec<String> {
