@@ -62,7 +62,12 @@ pub(crate) fn members(arguments: &[String], shard: Shard) -> Result<Vec<FleetMem
 fn find(argument: &str, found: &mut Vec<FleetMember>) -> Result<(), Failure> {
     let path = Path::new(argument);
     if path.exists() {
-        return find_at(path, found);
+        let before = found.len();
+        find_at(path, found)?;
+        if found.len() == before {
+            return Err(Failure::new(USAGE, format!("{argument}: there is no repository in it")));
+        }
+        return Ok(());
     }
     if !argument.contains(PATTERN) {
         return Err(Failure::new(USAGE, format!("{argument}: no such file or folder")));
@@ -101,25 +106,19 @@ fn find_at(path: &Path, found: &mut Vec<FleetMember>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the repository in `folder`, or else those in the folders below it. Symbolic links are not followed, so that no
-/// repository is found twice.
+/// Adds the repository in `folder`, or else those in the folders below it. A folder whose name says that it is a repository
+/// was meant to be one: if it is damaged, that is a failure to record. Symbolic links are not followed, so that no repository
+/// is found twice.
 fn find_below(folder: &Path, found: &mut Vec<FleetMember>) -> Result<(), Failure> {
-    if is_repository(folder) {
+    if is_repository(folder) || folder.extension().is_some_and(|extension| extension == "git") {
         found.push(FleetMember::at(folder.to_owned()));
         return Ok(());
     }
     let cannot = |error| Failure::new(FAILED, format!("{}: {error}", folder.display()));
     for entry in fs::read_dir(folder).map_err(cannot)? {
         let entry = entry.map_err(cannot)?;
-        if !entry.file_type().map_err(cannot)?.is_dir() {
-            continue;
-        }
-        let path = entry.path();
-        // It was meant to be one: if it is damaged, that is a failure to record.
-        if path.extension().is_some_and(|extension| extension == "git") {
-            found.push(FleetMember::at(path));
-        } else {
-            find_below(&path, found)?;
+        if entry.file_type().map_err(cannot)?.is_dir() {
+            find_below(&entry.path(), found)?;
         }
     }
     Ok(())
@@ -164,6 +163,8 @@ mod tests {
         assert_eq!(names(folder, &["forge"]).unwrap(), all);
         assert_eq!(names(folder, &["forge", "forge/b.git", "tree"]).unwrap(), [&all[..], &["tree"]].concat());
         assert_eq!(names(folder, &["forge/d*/*.git"]).unwrap(), ["forge/deep/c.git"]);
+        assert_eq!(names(folder, &["forge/*.git"]).unwrap(), ["forge/b.git", "forge/broken.git"]);
+        assert_eq!(names(folder, &["forge/broken.git"]).unwrap(), ["forge/broken.git"]);
         assert!(names(folder, &["forge/empty"]).unwrap_err().contains("no repository"));
         assert!(names(folder, &["missing"]).unwrap_err().contains("no such file"));
         let list = format!("# all\n\n{}\n/no/such\n", folder.join("tree").display());

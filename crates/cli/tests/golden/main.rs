@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod diff;
+mod fleet;
 mod golden_file;
 #[path = "../e2e/support/program.rs"]
 #[allow(dead_code, reason = "the end-to-end tests use all of it")]
@@ -47,6 +48,7 @@ fn every_input_has_its_own_report() {
         .iter()
         .filter(|(name, files)| matches!(files, [file] if file.strip_suffix(".jsonl") == Some(name)))
         .map(|(name, _)| format!("{name}.jsonl"))
+        .chain([fleet::INPUT.to_owned()])
         .collect();
     assert_eq!(names_in(&folder().join("inputs")), reported);
 }
@@ -54,7 +56,7 @@ fn every_input_has_its_own_report() {
 #[test]
 fn every_snapshot_belongs_to_a_test() {
     let tests = report::REPORTS.iter().map(|(name, _)| *name).chain(diff::COMPARISONS.iter().copied());
-    let tests: BTreeSet<String> = tests.map(str::to_owned).collect();
+    let tests: BTreeSet<String> = tests.chain([fleet::NAME]).map(str::to_owned).collect();
     assert_eq!(names_in(&folder().join("snapshots")), tests, "a folder for each report and comparison");
     let outputs: BTreeSet<String> = report::OUTPUTS.map(str::to_owned).into();
     for (name, _) in report::REPORTS {
@@ -62,6 +64,8 @@ fn every_snapshot_belongs_to_a_test() {
         held.remove(report::CHARTS);
         assert_eq!(held, outputs, "{name}");
     }
+    let of_fleet: BTreeSet<String> = fleet::OUTPUTS.map(str::to_owned).into();
+    assert_eq!(names_in(&folder().join("snapshots").join(fleet::NAME)), of_fleet);
     for name in diff::COMPARISONS {
         assert_eq!(names_in(&folder().join("snapshots").join(name)), ["plain.snap".to_owned()].into(), "{name}");
     }
