@@ -7,13 +7,11 @@ use clap::{Arg, Command, builder::StyledStr};
 use crate::options::{EXPERT, HOW_LONG, OUTPUT, WHAT};
 
 /// The groups of commands, in the order in which a new user needs them.
-pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 5] = [
     ("Start", &["estimate", "bench", "convert", "size", "verify", "codecs"]),
-    ("Many repositories", &["fleet"]),
-    ("Results", &["report", "diff"]),
+    ("Results", &["report", "diff", "fleet"]),
     ("Your git and hg", &["exec", "env", "alternatives"]),
-    ("Look closer", &["explain", "trace", "chains", "serve"]),
-    ("Laboratory", &["experiment", "replay", "payloads", "train"]),
+    ("Look closer", &["explain", "trace", "chains", "serve", "experiment", "replay", "payloads", "train"]),
     ("Upkeep", &["cache", "schema", "completions", "man"]),
 ];
 

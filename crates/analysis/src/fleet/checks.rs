@@ -15,9 +15,12 @@ struct Key {
 /// Pairs of a predicted and a measured ratio to the baseline, one for each repository.
 type Pairs = Vec<(f64, f64)>;
 
+/// The pairs of each codec and workload.
+type AllPairs = Vec<(Key, Pairs)>;
+
 /// Each codec and workload that was measured on a repository of `members`, with deltas as found. Sizes come last.
 pub(super) fn checks(members: &[Member<'_>], comparisons: &[WorkloadComparison]) -> Vec<FleetCheck> {
-    let (mut times, mut sizes): (Vec<(Key, Pairs)>, Vec<(Key, Pairs)>) = (Vec::new(), Vec::new());
+    let (mut times, mut sizes) = (AllPairs::new(), AllPairs::new());
     for member in members {
         let is_own = |of: &&WorkloadComparison| of.is_valid && of.repository.name == member.estimate.repository.name;
         for (number, comparison) in comparisons.iter().filter(is_own).enumerate() {
@@ -47,13 +50,7 @@ fn is_plain_candidate(row: &VariantComparison) -> bool {
         && variant.layout.is_none()
 }
 
-fn add(
-    all: &mut Vec<(Key, Pairs)>,
-    member: &Member<'_>,
-    at: usize,
-    workload: Option<String>,
-    pair: Option<(f64, f64)>,
-) {
+fn add(all: &mut AllPairs, member: &Member<'_>, at: usize, workload: Option<String>, pair: Option<(f64, f64)>) {
     let (Some(spec), Some(pair)) = (member.state.specs.get(at), pair) else { return };
     let key = Key { codec: spec.spec.typed.clone(), workload };
     match all.iter_mut().find(|(other, _)| *other == key) {
