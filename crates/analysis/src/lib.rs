@@ -61,6 +61,8 @@ pub use outcome::{Outcome, is_reading, outcomes, without_floors};
 pub use results::Results;
 pub use self_test::self_test;
 pub use source::{ResultSource, by_source, is_same_state, sources};
-pub use statistics::{COVERAGE, MedianRanks, median, median_duration, median_ranks, percentile, quantile, ratio_estimate};
+pub use statistics::{
+    COVERAGE, MedianRanks, median, median_duration, median_ranks, percentile, quantile, ratio_estimate,
+};
 pub use stratified::{CostRatio, MemberCost, StratifiedTotal, StratumSample, cost_ratio, mean_ratio, stratified_total};
 pub use verdict::{ERROR_RATE, LEAST_NOISE_FLOOR, blocks_for_verdicts, holm, noise_floor, sign_test};

@@ -4,19 +4,15 @@ use std::time::Duration;
 
 use repackbench_records::{Record, RequestPercentiles, WrittenBytes};
 
+use crate::percentile;
+
 /// The elapsed time of the requests of all `runs`; `None` if they have none.
 pub(crate) fn percentiles(runs: &[&Record]) -> Option<RequestPercentiles> {
     let requests = runs.iter().filter_map(|run| run.requests.as_ref());
-    let mut sorted: Vec<u64> = requests.flat_map(|requests| requests.elapsed_ns.iter().copied()).collect();
-    sorted.sort_unstable();
-    let of = |percent| at_most(&sorted, percent).map(Duration::from_nanos);
-    Some(RequestPercentiles { count: sorted.len(), median: of(50)?, p90: of(90)?, p99: of(99)? })
-}
-
-/// The least of the values that this many percent do not exceed.
-fn at_most(sorted: &[u64], percent: usize) -> Option<u64> {
-    let rank = sorted.len().saturating_mul(percent).div_ceil(100);
-    sorted.get(rank.saturating_sub(1)).copied()
+    let mut times: Vec<u64> = requests.flat_map(|requests| requests.elapsed_ns.iter().copied()).collect();
+    let mut of = |share| percentile(&mut times, share).map(Duration::from_nanos);
+    let (median, p90, p99) = (of(0.5)?, of(0.9)?, of(0.99)?);
+    Some(RequestPercentiles { count: times.len(), median, p90, p99 })
 }
 
 /// What a run wrote into the store.

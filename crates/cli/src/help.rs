@@ -7,11 +7,12 @@ use clap::{Arg, Command, builder::StyledStr};
 use crate::options::{EXPERT, HOW_LONG, OUTPUT, WHAT};
 
 /// The groups of commands, in the order in which a new user needs them.
-pub(crate) const GROUPS: [(&str, &[&str]); 5] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
     ("Start", &["estimate", "bench", "convert", "size", "verify", "codecs"]),
     ("Results", &["report", "diff", "fleet"]),
     ("Your git and hg", &["exec", "env", "alternatives"]),
-    ("Look closer", &["explain", "trace", "chains", "serve", "experiment", "replay", "payloads", "train"]),
+    ("Look closer", &["explain", "trace", "chains", "serve"]),
+    ("Laboratory", &["experiment", "replay", "payloads", "train"]),
     ("Upkeep", &["cache", "schema", "completions", "man"]),
 ];
 
@@ -23,7 +24,7 @@ const MORE: &str = "Options for experts are in --help.";
 pub(crate) fn arranged(program: Command) -> Command {
     let program = program.mut_subcommands(|command| arranged_command(command.clone()));
     let groups = groups_text(&program);
-    program.help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{{after-help}}"))
+    program.help_template(format!("{{about-with-newline}}{{usage-heading}} {{usage}}\n\n{groups}{{after-help}}"))
 }
 
 fn arranged_command(command: Command) -> Command {

@@ -28,6 +28,7 @@ fn estimate(name: &str, content: &str, bytes: u64, (size, cpu): (f64, f64)) -> R
         seconds: bytes as f64 / 1e6,
         decode_share: Predicted::exact(0.5),
         own_share: None,
+        own_graph_ratio: None,
         decodes: 1,
         ratios: vec![Predicted::exact(1.0), Predicted::exact(cpu)],
     };
@@ -46,6 +47,7 @@ fn estimate(name: &str, content: &str, bytes: u64, (size, cpu): (f64, f64)) -> R
         schema: SCHEMA_VERSION,
         program_version: String::new(),
         command: None,
+        host: None,
         repository: RepositoryState {
             name: name.to_owned(),
             fingerprint: content.to_owned(),
