@@ -43,9 +43,9 @@ const GRACE: Duration = Duration::from_secs(600);
 /// repositories that may succeed in another try.
 ///
 /// Examples:
-///   repackbench fleet /srv/git --time 10s --json fleet.jsonl
+///   repackbench fleet forge --time 10s --json fleet.jsonl
 ///   repackbench fleet list.txt --shard 3/16 --json shard-3.jsonl --resume
-///   repackbench fleet summarize shard-*.jsonl
+///   repackbench fleet summarize fleet.jsonl shard-*.jsonl
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct FleetArguments {

@@ -26,7 +26,7 @@ use crate::{
 /// --csv has every figure of every repository, for notebooks; --json the summary.
 ///
 /// Examples:
-///   repackbench fleet summarize shard-*.jsonl
+///   repackbench fleet summarize fleet.jsonl shard-*.jsonl
 ///   repackbench fleet summarize fleet.jsonl --html fleet.html --csv fleet.csv
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]

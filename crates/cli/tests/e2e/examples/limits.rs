@@ -48,9 +48,13 @@ pub(super) struct LeftOut {
     pub(super) words: &'static str,
 }
 
-/// Each of ten rows would check out for half a second. Other examples also check out.
-pub(super) const LEFT_OUT: &[LeftOut] =
-    &[LeftOut { command: "repackbench bench jj --client stock", words: " --workload checkout" }];
+pub(super) const LEFT_OUT: &[LeftOut] = &[
+    // Each of ten rows would check out for half a second. Other examples also check out.
+    LeftOut { command: "repackbench bench jj --client stock", words: " --workload checkout" },
+    // Clients are served for a given time. Other tests do that, on a smaller repository.
+    LeftOut { command: "repackbench serve", words: " --clients 1,8,32" },
+    LeftOut { command: "repackbench serve", words: " --time 10m" },
+];
 
 /// An example that cannot work here or would take minutes. It must be understood.
 pub(super) struct OnlyUnderstood {

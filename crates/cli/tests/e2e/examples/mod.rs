@@ -28,8 +28,9 @@ const GIT_SUITE: &str = "docs/git-suite.md";
 const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
-/// Options of other programs in code spans of the documents: git, hg, cargo and the chores of the project.
-const OPTIONS_OF_OTHERS: [&str; 14] = [
+/// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
+const OPTIONS_OF_OTHERS: [&str; 16] = [
+    "--alone",
     "--check",
     "--config",
     "--cwd",
@@ -43,6 +44,7 @@ const OPTIONS_OF_OTHERS: [&str; 14] = [
     "--stdin",
     "--update",
     "--use-bitmap-index",
+    "--work",
     "--writing",
 ];
 
@@ -54,7 +56,7 @@ fn play(document: &str, scene: &Scene) {
 #[test]
 fn readme() {
     let scene = Scene {
-        git: &["ripgrep", "curl", "jj", "git", "repo1", "repo2", "repo3"],
+        git: &["ripgrep", "curl", "jj", "git", "repo1", "repo2", "repo3", "forge/a.git", "forge/b.git"],
         hg: &["hgrepo", "small", "large"],
         before: "
             repackbench convert --codec zstd:5 git
@@ -64,6 +66,7 @@ fn readme() {
             repackbench bench hgrepo --codec zstd:5 --workload traverse --blocks 1 --json hg.jsonl
             cp git.jsonl main.jsonl
             cp git.jsonl branch.jsonl
+            ls -d forge/* > repositories.txt
             touch lz4 results",
     };
     play(README, &scene);
@@ -107,7 +110,7 @@ fn help_examples() -> Vec<Example> {
 #[test]
 fn help_texts() {
     let scene = Scene {
-        git: &[".", "~/src/linux", "linux", "repo", "repo.git", "gitrepo", "repo1", "repo2", "repo3"],
+        git: &[".", "~/src/linux", "linux", "repo", "repo.git", "gitrepo", "repo1", "repo2", "repo3", "forge/a.git"],
         hg: &["hgrepo"],
         before: "
             repackbench convert --codec zstd:5 linux
@@ -120,6 +123,7 @@ fn help_texts() {
             repackbench bench hgrepo --codec zstd:5 --workload traverse --blocks 1 --json hg.jsonl
             repackbench trace repo --workload traverse --json traces.jsonl
             for name in before after main branch; do cp git.jsonl $name.jsonl; done
+            ls -d forge/* > list.txt
             mkdir /tmp/tree
             touch results",
     };
