@@ -7,7 +7,7 @@ use repackbench_records::{CheckedPack, LeftOutLoad, LoadExchange, LoadRow, Servi
 
 use crate::{
     document::{Article, Block, Column, Table, plain_text},
-    number::{megabytes, or_dash, seconds, single_time, thousands},
+    number::{counted, megabytes, or_dash, seconds, single_time, thousands},
 };
 
 /// Elapsed time, CPU time, memory and bytes of each exchange, by number of clients and by arm.
@@ -148,8 +148,8 @@ fn notes(load: &ServingLoad) -> Vec<String> {
 fn left_out_words(left_out: &LeftOutLoad, load: &ServingLoad) -> String {
     let (from, to, entries) = arm_words(left_out.arm, load);
     let exchange = exchange_word(left_out.exchange);
-    let (clients, time) = (left_out.clients, seconds(left_out.expected_s));
-    format!("  {exchange}, {clients} clients, {from} to {to}, {entries}: about {time}")
+    let (clients, time) = (counted(u64::from(left_out.clients), "client", "clients"), seconds(left_out.expected_s));
+    format!("  {exchange}, {clients}, {from} to {to}, {entries}: about {time}")
 }
 
 #[cfg(test)]
