@@ -137,6 +137,10 @@ pub struct RepositoryState {
     /// Its bytes on disk, as found.
     #[serde(default)]
     pub bytes: Option<u64>,
+    /// Whether it is a partial clone, in which git itself searches for deltas without file names. Left out of the JSON form where
+    /// it is false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial_clone: bool,
 }
 
 /// The role of a variant in the comparison.

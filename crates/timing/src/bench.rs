@@ -55,7 +55,7 @@ pub use self::{
 use crate::{
     BenchError,
     clock::{Clock, unix_ms},
-    record_names::vcs_of,
+    record_names::{is_partial_clone, vcs_of},
 };
 
 /// What a benchmark has measured.
@@ -191,6 +191,7 @@ fn state(
         name: name.to_owned(),
         fingerprint: fingerprint(source)?.to_string(),
         vcs: Some(vcs_of(source)),
+        is_partial_clone: is_partial_clone(source),
         ..RepositoryState::default()
     };
     let Some(as_found) = as_found else { return Ok(state) };

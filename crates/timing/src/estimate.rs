@@ -49,7 +49,7 @@ use crate::{
     BenchError,
     clock::Clock,
     delta_search,
-    record_names::{readers_of, vcs_of},
+    record_names::{is_partial_clone, readers_of, vcs_of},
     session::Session,
     sizes::examine_each,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
@@ -125,6 +125,7 @@ pub fn estimate(
         bytes: Some(as_found.total_bytes),
         tip: tip_of(source)?,
         head: None,
+        is_partial_clone: is_partial_clone(source),
     };
     Ok(RepositoryEstimate {
         schema: SCHEMA_VERSION,

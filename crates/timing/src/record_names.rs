@@ -13,6 +13,11 @@ pub fn vcs_of(source: &Repository) -> Vcs {
     }
 }
 
+/// Whether `source` is a partial clone of a Git repository.
+pub(crate) fn is_partial_clone(source: &Repository) -> bool {
+    matches!(source, Repository::Git(git) if git.is_partial_clone())
+}
+
 /// Who reads a variant of `source` under `spec` in a store of this kind.
 pub fn readers_of(source: &Repository, spec: &CodecSpec, store: StoreKind) -> Readers {
     let (is_stock, has_means) = match source {

@@ -61,17 +61,26 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
     let is_git = repository.vcs != Some(Vcs::Mercurial);
     match (found.searched, repository.objects) {
         (Some(searched), _) => {
-            let program = if is_git { "`git repack -adF`" } else { "hg's new search" };
+            let program =
+                if is_git { in_full_clone(repository) + "`git repack -adF`" } else { "hg's new search".to_owned() };
             let bytes = (found.baseline.size.total_bytes, searched.size.total_bytes);
             Some(AdviceLine::new("Deltas", format!("{program} makes {}.", searched_words(bytes, ""))))
         }
         (None, Some(objects)) if is_git => {
             let takes = seconds(predicted_search_seconds(objects, None));
-            let text = format!("`git repack -adF` takes about {takes} of CPU time; `bench --rechosen` tries it.");
+            let clone = in_full_clone(repository);
+            let text =
+                format!("{clone}`git repack -adF` takes about {takes} of CPU time; `bench --rechosen` tries it.");
             Some(AdviceLine::new("Deltas", text))
         }
         _ => None,
     }
+}
+
+/// What a sentence about `git repack` begins with. In a partial clone git packs without file names, and finds far fewer
+/// deltas: the search that was measured is that of a full clone.
+pub(super) fn in_full_clone(repository: &RepositoryState) -> String {
+    if repository.is_partial_clone { "in a full clone, ".to_owned() } else { String::new() }
 }
 
 /// `124 of 180 MB in 16.0 s (31 % less): do this first`. `took` begins with a space unless it is empty.

@@ -113,16 +113,17 @@ fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
 
 /// What a new search for deltas makes of the repository.
 fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
+    let clone = advice::in_full_clone(&estimate.repository);
     let text = match &estimate.rechosen {
         Rechosen::Searched { seconds: took, window, peak_resident_bytes, state } => {
             let bytes = (estimate.as_found.total_bytes, state.total_bytes);
             let memory = peak_resident_bytes.map(|bytes| format!(" and {} MB of memory", megabytes(bytes)));
             let words = advice::searched_words(bytes, &format!(" in {}{}", seconds(*took), memory.unwrap_or_default()));
-            format!("{} makes {words}.", command(*window))
+            format!("{clone}{} makes {words}.", command(*window))
         }
         Rechosen::TooLong { predicted_seconds, window } => {
             let takes = seconds(*predicted_seconds);
-            format!("{} takes about {takes}; a longer --time tries it.", command(*window))
+            format!("{clone}{} takes about {takes}; a longer --time tries it.", command(*window))
         }
         Rechosen::Left { why } => format!("not searched for anew: {}.", plain_text(why)),
     };
@@ -252,5 +253,13 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("repo with deltas that git searched for anew, 9,000 objects, 7.00 MB"), "{text}");
+    }
+
+    #[test]
+    fn search_in_a_partial_clone_is_that_of_a_full_one() {
+        let mut estimate = estimate(Rechosen::TooLong { predicted_seconds: 90.0, window: None });
+        estimate.repository.is_partial_clone = true;
+        let text = plain(&estimates(&[estimate]));
+        assert!(text.contains("Deltas: in a full clone, `git repack -adF` takes about 90.0 s"), "{text}");
     }
 }

@@ -132,7 +132,7 @@ fn notes(load: &ServingLoad) -> Vec<String> {
         ages.dedup();
         let ages: Vec<String> = ages.iter().map(u32::to_string).collect();
         notes.push(format!(
-            "Fetches are drawn with seed {}, equally often {} commits behind.",
+            "Fetches are drawn with seed {}. Those of {} commits are equally frequent.",
             load.seed,
             ages.join(", ")
         ));
@@ -214,7 +214,7 @@ mod tests {
         ] {
             assert!(lines.iter().any(|line| line == expected), "{expected}: {text}");
         }
-        assert!(text.contains("seed 7, equally often 1, 10 commits behind"), "{text}");
+        assert!(text.contains("seed 7. Those of 1, 10 commits are equally frequent."), "{text}");
         assert!(
             text.contains("clone, 32 clients, zstd:3 to zlib, compressed and deltas searched again: about"),
             "{text}"
