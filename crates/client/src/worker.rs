@@ -1,7 +1,7 @@
 //! A copy of this program that works for another one, its parent.
 //!
 //! The parent holds the other end of the worker's stdin. If the parent dies, even by SIGKILL, the worker reads the end of
-//! stdin, and stops as for Ctrl-C: so it ends what it started, and leaves nothing behind.
+//! stdin. It then stops as it does after Ctrl-C: it ends the processes that it started, and removes its files.
 
 use std::{
     io, process,

@@ -45,7 +45,7 @@ use crate::{
 /// With --rollout it also shows the mean for 0, 10, ... 100 % upgraded clients.
 ///
 /// With --clients, unpatched git serves several clients at once, with commit-graph, bitmaps,
-/// multi-pack-index and pack reuse: clones, and fetches by clients that are 1, 10 and 100 commits behind.
+/// multi-pack-index and pack reuse: clones, and fetches of the newest 1, 10 and 100 commits.
 /// The table has elapsed time (median and 99th percentile), CPU time, peak memory and bytes for
 ///   - zlib to clients of zlib: stored bytes are reused, the baseline;
 ///   - the codec to clients of the codec: the same;

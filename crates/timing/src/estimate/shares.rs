@@ -22,8 +22,8 @@ use crate::{
 /// The part of a workload's time that is left for a trial with a commit-graph.
 const GRAPH_PART: f64 = 0.25;
 
-/// The elapsed time for each commit that writing a commit-graph is predicted to take: git 2.47 took 20 to 40 microseconds on
-/// public repositories.
+/// The elapsed time for each commit that writing a commit-graph is predicted to take. git 2.47 took 5 to 9 microseconds on five
+/// repositories of 2,000 to 27,000 commits whose packs were in the page cache.
 const GRAPH_FOR_A_COMMIT: Duration = Duration::from_micros(50);
 
 /// What was measured of one workload.

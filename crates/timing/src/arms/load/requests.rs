@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_records::{LoadExchange, LoadRequest};
 
-/// How many commits a fetch is behind, by first parents.
+/// The numbers of commits that are fetched, by first parents.
 const AGES: [u32; 3] = [1, 10, 100];
 
 /// What a fetch wants is one of this many newest commits by first parents. git makes a bitmap for each of the newest

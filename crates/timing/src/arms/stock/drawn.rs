@@ -16,7 +16,7 @@ use super::{Caches, Git, StockError, output};
 pub(super) const REQUESTS: usize = 300;
 /// The default number of pushes in a stream.
 const PUSHES: usize = 64;
-/// A stream begins among the newest commits of so many streams.
+/// A stream is drawn from the newest commits. They are this many times as many as it has.
 const STREAMS: usize = 4;
 
 /// A file at a revision.
@@ -65,7 +65,7 @@ pub(crate) struct DrawFrom<'a> {
     pub(crate) git: &'a Git,
     pub(crate) git_dir: &'a Path,
     pub(crate) head: &'a str,
-    /// At most so many of the newest commits, or pushes.
+    /// The greatest number of commits to draw from, and of pushes in a stream; `None` for the defaults.
     pub(crate) commits: Option<u64>,
     pub(crate) seed: u64,
 }

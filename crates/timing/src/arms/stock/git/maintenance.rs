@@ -12,7 +12,7 @@ use super::{
     GitRow,
 };
 
-/// After so many pushes a server repacks.
+/// The number of pushes after which a server repacks.
 const PUSHES_PER_REPACK: usize = 8;
 
 const MAIN: &str = "refs/heads/main";
