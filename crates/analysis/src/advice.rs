@@ -16,7 +16,10 @@ pub const SIZE_THRESHOLD: f64 = 0.05;
 /// A CPU time that is less by less than this share is no reason to change a codec.
 pub const TIME_THRESHOLD: f64 = 0.10;
 
-/// How much larger a codec that stock programs read may be to count as a gain.
+/// How much larger a codec that only saves time may be: less than what counts as a gain where it is smaller.
+const SIZE_TOLERANCE: f64 = SIZE_THRESHOLD;
+
+/// How much larger a codec that stock programs read may be to count as one that needs no new format.
 const STOCK_TOLERANCE: f64 = 0.01;
 
 /// CPU seconds that git's search for deltas takes for each object. Objects, not bytes, decide: each is compared with ten
@@ -115,9 +118,10 @@ impl CodecGain<'_> {
         }
     }
 
-    /// Whether it certainly saves something.
+    /// Whether it certainly saves something. A few more bytes are outweighed only by a time that matters.
     fn saves(&self) -> bool {
-        self.size.is_less() || self.time().is_some_and(|time| time.is_less())
+        let is_faster = self.time().is_some_and(|time| time.is_less());
+        self.size.is_less() || is_faster && self.size.ratio <= 1.0 + STOCK_TOLERANCE
     }
 
     /// Whether it certainly saves enough bytes or time.
@@ -171,9 +175,9 @@ impl<'a> Advice<'a> {
                 Some(Readers::Repackbench) => false,
                 Some(Readers::Exec) | None => !is_stock,
             };
-            // More bytes are no gain, however fast they are read. But a faster zlib costs nothing else.
-            let most = if is_stock { 1.0 + STOCK_TOLERANCE } else { 1.0 };
-            gains.iter().filter(is_read).filter(move |gain| gain.size.low <= most)
+            // Many more bytes are no gain, however fast they are read.
+            let most = 1.0 + if is_stock { STOCK_TOLERANCE } else { SIZE_TOLERANCE };
+            gains.iter().filter(is_read).filter(move |gain| gain.size.ratio < most)
         };
         let least = |a: &&CodecGain<'_>, b: &&CodecGain<'_>| a.product().total_cmp(&b.product());
         let stock = read_by(true).filter(|gain| gain.saves()).min_by(least).copied();

@@ -422,6 +422,7 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
         // Not every session measures them.
         conversion: runs.iter().rev().find_map(|run| run.conversion),
         decode_share: runs.iter().rev().find_map(|run| run.decode_share),
+        own_git: runs.iter().rev().find_map(|run| run.own_git),
         requests: requests::percentiles(runs),
         written: requests::written(last),
     })

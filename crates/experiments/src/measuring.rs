@@ -235,6 +235,7 @@ impl<'a> Measuring<'a> {
             jobs: 1,
             is_cold: false,
             devices: Vec::new(),
+            own_git: None,
             is_self_test: false,
             earlier: Vec::new(),
             seed: options.seed,

@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Checks, ComparedTime, ConversionCost, DeltaCacheUse, Host, RepositoryState, RequestPercentiles, Role, SizeRecord,
-    TracedReads, Variant, WorkloadLabel, WrittenBytes,
+    Checks, ComparedTime, ConversionCost, DeltaCacheUse, Host, OwnGitCost, RepositoryState, RequestPercentiles, Role,
+    SizeRecord, TracedReads, Variant, WorkloadLabel, WrittenBytes,
 };
 
 /// One workload on one repository: every variant beside the baseline.
@@ -121,6 +122,9 @@ pub struct VariantComparison {
     /// [`decode_share`](crate::Record::decode_share) of its runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_share: Option<f64>,
+    /// [`own_git`](crate::Record::own_git) of its runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_git: Option<OwnGitCost>,
     /// The elapsed time of its requests; `None` if the workload does not consist of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestPercentiles>,
@@ -156,7 +160,7 @@ pub struct RatioEstimate {
 }
 
 /// A confidence interval of a [`RatioEstimate`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RatioInterval {
     /// The lower end.
     pub low: f64,

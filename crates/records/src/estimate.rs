@@ -1,11 +1,12 @@
 //! Sizes and times of a repository under codecs that were predicted from a sample, without writing a variant.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Host, ObjectSizes, RatioInterval, Readers, RepositoryState, SpecText, WorkloadLabel};
 
 /// A predicted value.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Predicted {
     /// The best guess.
     pub value: f64,
@@ -162,4 +163,7 @@ pub struct WorkloadPrediction {
     /// The CPU time under each codec as a multiple of the time under the baseline, in the order of
     /// [`DeltaState::specs`].
     pub ratios: Vec<Predicted>,
+    /// The same for elapsed time, with all files in the page cache. Empty, and omitted from JSON, in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elapsed_ratios: Vec<Predicted>,
 }

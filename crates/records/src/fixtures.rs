@@ -53,6 +53,7 @@ pub fn record(workload: &str, role: Role, row: u32, block: u32, user_ns: u64) ->
         size: SizeRecord { total_bytes: u64::from(row), ..SizeRecord::default() },
         conversion: None,
         decode_share: None,
+        own_git: None,
         command: None,
         reads: None,
         requests: None,
@@ -88,6 +89,7 @@ pub fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, by
         reads: None,
         conversion: None,
         decode_share: None,
+        own_git: None,
         requests: None,
         written: None,
     }

@@ -70,9 +70,9 @@ pub use memory_check::{MemoryCheck, MemoryCheckRow};
 pub use published::{Published, PublishedClaim, PublishedRow, PublishedTable, published, published_experiment};
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{
-    BlockId, ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Readers,
-    Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SessionId, SpecText, Variant,
-    VariantIdentity, Vcs, WorkloadLabel,
+    BlockId, ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION,
+    OwnGitCost, Readers, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SessionId, SpecText,
+    Variant, VariantIdentity, Vcs, WorkloadLabel,
 };
 pub use regression::{CellChange, CellId, Measure, ResultChange};
 pub use requests::{RequestPercentiles, RequestTimes, WrittenBytes};

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Checks, ChosenDeltaCache, ChosenLayout, Client, DeltaCacheUse, Disturbance, Host, RequestTimes, RunUsage,
-    SizeRecord, TracedReads,
+    Checks, ChosenDeltaCache, ChosenLayout, Client, DeltaCacheUse, Disturbance, Host, Predicted, RequestTimes,
+    RunUsage, SizeRecord, TracedReads,
 };
 
 /// The schema version of [`Record`]. It increases when an older reader would misread a record.
@@ -84,6 +84,9 @@ pub struct Record {
     /// in sessions that are fitted to a time has one. Omitted from JSON if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_share: Option<f64>,
+    /// What the user's own git takes for the same. As `decode_share`; omitted from JSON if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_git: Option<OwnGitCost>,
     /// What the workload reads from the variant's files. `None`, and omitted from JSON, without an access trace and in
     /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,13 +96,32 @@ pub struct Record {
     pub requests: Option<RequestTimes>,
 }
 
+/// What the user's own git takes for a workload that is replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OwnGitCost {
+    /// The share of its CPU time that decoding the same chunks takes.
+    pub decode_share: f64,
+    /// Its CPU time with a commit-graph, as a multiple of the time without. Omitted from JSON if it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_ratio: Option<Predicted>,
+}
+
 /// The cost of converting a whole repository: reading the source, encoding, and checking the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversionCost {
     /// CPU time of all threads and started programs, in nanoseconds.
     pub cpu_ns: u64,
     /// Elapsed time, in nanoseconds.
     pub wall_ns: u64,
+    /// The elapsed time of the search for deltas in it, in nanoseconds. Omitted from JSON if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search_ns: Option<u64>,
+    /// The most memory that the search held, in bytes. Omitted from JSON if that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search_peak_bytes: Option<u64>,
+    /// The bytes of contexts and dictionaries of one thread that encodes. Omitted from JSON if that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encode_memory_bytes: Option<u64>,
 }
 
 fn one() -> u32 {

@@ -55,7 +55,9 @@ pub use self::{
 use crate::{
     BenchError,
     clock::{Clock, unix_ms},
+    own_git::OwnGit,
     record_names::{is_partial_clone, vcs_of},
+    session::BASELINE,
 };
 
 /// What a benchmark has measured.
@@ -110,13 +112,23 @@ pub fn bench(
     let clients = plan.stock.as_ref().map(|stock| StockClients::new(stock, source, cache)).transpose()?;
     let commits = as_found.first().map(|row| row.size.objects.commits());
     let making = MakingProgress::new(progress, clock, plan.variants(source), plan.time);
-    let rows = rows::all(source, as_found, plan, cache, &making)?;
+    let mut rows = rows::all(source, as_found, plan, cache, &making)?;
+    if plan.has_answer() {
+        rows::add_memory(source, &mut rows, progress)?;
+    }
     progress.finish();
     let cold = if plan.is_cold { Some(RowCopies::new(plan, &rows, cache, progress)?) } else { None };
     let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
     let host = host::host(source, cache);
     removals::warn(plan, vcs_of(source), &host, progress);
-    let context = BenchContext { plan, clock, progress, host, repository, began_unix_ms, commits, cold };
+    let own_git = match (&plan.own_git, rows.get(BASELINE)) {
+        (Some(git), Some(baseline)) if plan.has_answer() => {
+            let baseline = Repository::open(&baseline.place.folder)?;
+            OwnGit::find(git, (&baseline, commits.unwrap_or_default()), cache, progress)?
+        }
+        _ => None,
+    };
+    let context = BenchContext { plan, clock, progress, host, repository, began_unix_ms, commits, own_git, cold };
     let now = context.session().now()?;
     let end = plan.time.map(|time| now.saturating_add(time));
     let commands = match &clients {

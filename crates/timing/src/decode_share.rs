@@ -4,7 +4,7 @@
 use repackbench_analysis::median;
 use repackbench_codec::DecodeMemo;
 
-use crate::BenchError;
+use crate::{BenchError, clock::Sample};
 
 /// The largest and the smallest number of pairs of replays.
 const MOST_PAIRS: usize = 9;
@@ -25,18 +25,35 @@ pub(crate) struct DecodeShare {
     pub(crate) share: f64,
     /// Its standard error.
     pub(crate) error: f64,
+    /// The same for elapsed time.
+    pub(crate) elapsed: f64,
+    pub(crate) elapsed_error: f64,
     /// Whether there was more to remember than the limit allows. Then the share is too low.
     pub(crate) is_cut: bool,
 }
 
-/// The CPU times of a replay with all payloads decoded, and one with all of them remembered.
-struct Pair {
-    decoded: f64,
-    remembered: f64,
+/// The seconds of a replay.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Took {
+    pub(crate) cpu: f64,
+    pub(crate) elapsed: f64,
 }
 
-/// Replays a workload with a memo, or without, and returns the CPU seconds and the memo.
-type Replay<'a> = dyn FnMut(Option<Box<DecodeMemo>>) -> Result<(f64, Box<DecodeMemo>), BenchError> + 'a;
+impl Took {
+    /// The times of `sample`.
+    pub(crate) fn of(sample: &Sample) -> Self {
+        Took { cpu: sample.user.saturating_add(sample.sys).as_secs_f64(), elapsed: sample.wall.as_secs_f64() }
+    }
+}
+
+/// A replay with all payloads decoded, and one with all of them remembered.
+struct Pair {
+    decoded: Took,
+    remembered: Took,
+}
+
+/// Replays a workload with a memo, or without, and returns the times and the memo.
+type Replay<'a> = dyn FnMut(Option<Box<DecodeMemo>>) -> Result<(Took, Box<DecodeMemo>), BenchError> + 'a;
 
 /// Measures the share in what `replay` replays. There are enough pairs when the error is small, or `is_over` says that the
 /// time is up.
@@ -56,19 +73,22 @@ pub(crate) fn measure(
         let (remembered, kept) = replay(Some(memo))?;
         memo = kept;
         pairs.push(Pair { decoded, remembered });
-        let (share, error) = share_of(&pairs);
+        let (share, error) = share_of(&pairs, |took| took.cpu);
         let is_enough = pairs.len() >= FEWEST_PAIRS && (error <= LEAST_ERROR || is_over()?);
         if is_enough || pairs.len() >= MOST_PAIRS {
-            let mut seconds: Vec<f64> = pairs.iter().map(|pair| pair.decoded).collect();
+            let mut seconds: Vec<f64> = pairs.iter().map(|pair| pair.decoded.cpu).collect();
             let seconds = median(&mut seconds).unwrap_or_default();
-            return Ok(DecodeShare { seconds, share, error: error.max(LEAST_ERROR), is_cut });
+            let (elapsed, elapsed_error) = share_of(&pairs, |took| took.elapsed);
+            let (error, elapsed_error) = (error.max(LEAST_ERROR), elapsed_error.max(LEAST_ERROR));
+            return Ok(DecodeShare { seconds, share, error, elapsed, elapsed_error, is_cut });
         }
     }
 }
 
-/// The share that is saved where nothing is decoded, and its standard error.
-fn share_of(pairs: &[Pair]) -> (f64, f64) {
-    let of_pair = |pair: &Pair| (1.0 - pair.remembered / pair.decoded.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+/// The share of a time that is saved where nothing is decoded, and its standard error.
+fn share_of(pairs: &[Pair], time: fn(&Took) -> f64) -> (f64, f64) {
+    let of_pair =
+        |pair: &Pair| (1.0 - time(&pair.remembered) / time(&pair.decoded).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     let mut shares: Vec<f64> = pairs.iter().map(of_pair).collect();
     let share = median(&mut shares).unwrap_or_default();
     let squares: f64 = shares.iter().map(|of| (of - share).powi(2)).sum();
@@ -88,7 +108,7 @@ mod tests {
         let mut replay = |memo: Option<Box<DecodeMemo>>| {
             let number = replays.replace(replays.get() + 1);
             let took = if memo.is_some() { 0.5 } else { seconds[number / 2 % seconds.len()] };
-            Ok((took, memo.unwrap_or_default()))
+            Ok((Took { cpu: took, elapsed: 2.0 * took }, memo.unwrap_or_default()))
         };
         (measure(&mut replay, &|| Ok(is_over)).unwrap(), replays.get())
     }
@@ -97,6 +117,7 @@ mod tests {
     fn pairs_go_on_until_they_agree_or_the_time_is_up() {
         let (agreed, replays) = measured(&[2.0], false);
         assert_eq!((agreed.share, agreed.seconds, agreed.error), (0.75, 2.0, LEAST_ERROR));
+        assert_eq!((agreed.elapsed, agreed.elapsed_error), (0.75, LEAST_ERROR));
         assert_eq!(replays, 1 + 2 * FEWEST_PAIRS);
         let (spread, replays) = measured(&[1.0, 2.0, 4.0], false);
         assert!(spread.error > 0.01 && replays == 1 + 2 * MOST_PAIRS, "{spread:?}");

@@ -4,18 +4,14 @@
 //! - `held`: the drawn chunks in memory;
 //! - `encoded`: their bytes and times under each codec;
 //! - `decoding`: what decoding them costs under each codec;
-//! - `memory`: the memory of the contexts;
 //! - `shares`: how much of a workload's time is decoding, measured in place;
-//! - `own_git`: what the user's git takes for the same;
 //! - `steps`: progress.
 //!
 //! The statistics are in `repackbench_analysis`. `METHODOLOGY.md` justifies the method.
 
 mod decoding;
 mod encoded;
-mod held;
-mod memory;
-mod own_git;
+pub(crate) mod held;
 mod population;
 mod shares;
 mod steps;
@@ -39,8 +35,6 @@ use self::{
     decoding::DecodeCosts,
     encoded::{Encoded, Limit, MakeEncoders, encode_all, encode_every},
     held::HeldChunks,
-    memory::ContextMemory,
-    own_git::OwnGit,
     population::Population,
     shares::{Replays, WorkloadShare},
     steps::Steps,
@@ -48,7 +42,9 @@ use self::{
 use crate::{
     BenchError,
     clock::Clock,
+    context_memory::{self, ContextMemory},
     delta_search,
+    own_git::OwnGit,
     record_names::{is_partial_clone, readers_of, vcs_of},
     session::Session,
     sizes::examine_each,
@@ -216,10 +212,10 @@ impl Job<'_> {
             clock: self.clock,
             progress: self.progress,
             missing: Cell::new(0),
-            own_git: self.own_git(repository, cache)?,
+            own_git: self.own_git((repository, size.objects.commits()), cache)?,
         };
         let shares = self.shares(&replays, part_ends(parts.replays_end))?;
-        let memory = memory::measure(repository, encoders_of(repository), &held, &encoded)?;
+        let memory = context_memory::measure(repository, &held, encoded.iter().map(|encoded| &encoded.encoding))?;
         let sum = size.objects.sum();
         let other_bytes = size.total_bytes.saturating_sub(sum.stored_bytes);
         let whole = Whole { other_bytes, payload_bytes: sum.payload_bytes };
@@ -291,16 +287,9 @@ impl Job<'_> {
     }
 
     /// The user's git on `repository`, if it reads it.
-    fn own_git(&self, repository: &Repository, cache: &Cache) -> Result<Option<OwnGit>, BenchError> {
+    fn own_git(&self, repository: (&Repository, u64), cache: &Cache) -> Result<Option<OwnGit>, BenchError> {
         let Some(git) = &self.plan.git else { return Ok(None) };
-        match OwnGit::new(git, repository, cache) {
-            Err(BenchError::Interrupted) => Err(BenchError::Interrupted),
-            Err(error) => {
-                self.progress.note(&format!("no comparison with your own git: {error}"));
-                Ok(None)
-            }
-            own => own,
-        }
+        OwnGit::find(git, repository, cache, self.progress)
     }
 
     /// Replays each workload until its share of the time is over.
@@ -344,9 +333,9 @@ impl Job<'_> {
         let now = Session::new(self.clock, self.progress).now()?;
         let (state, _) = self.state(&repository, cache, (now, end), &|_| LAST)?;
         Ok(Rechosen::Searched {
-            seconds: searched.took.as_secs_f64(),
+            seconds: searched.cost.wall.as_secs_f64(),
             window,
-            peak_resident_bytes: searched.peak_resident_bytes,
+            peak_resident_bytes: searched.cost.peak_resident_bytes,
             state: Box::new(state),
         })
     }
@@ -408,16 +397,18 @@ fn spec_prediction(
 }
 
 fn workload_prediction(share: WorkloadShare, costs: &DecodeCosts, codecs: usize) -> WorkloadPrediction {
-    let ratio = |codec: usize| match codec {
+    let ratio = |codec: usize, (decoding, error): (f64, f64)| match codec {
         0 => Predicted::exact(1.0),
         codec => cost_ratio(&CostRatio {
             members: &costs.members(codec, 0),
             decoded_x: &share.decoded,
-            share: share.decoding.share,
-            share_error: share.decoding.error,
+            share: decoding,
+            share_error: error,
         }),
     };
-    let ratios = (0..codecs).map(ratio).collect();
+    let ratios = |of: (f64, f64)| (0..codecs).map(|codec| ratio(codec, of)).collect();
+    let elapsed_ratios = ratios((share.decoding.elapsed, share.decoding.elapsed_error));
+    let ratios = ratios((share.decoding.share, share.decoding.error));
     let half_width = 2.0 * share.decoding.error;
     let interval = repackbench_records::RatioInterval {
         low: (share.decoding.share - half_width).max(0.0),
@@ -430,9 +421,10 @@ fn workload_prediction(share: WorkloadShare, costs: &DecodeCosts, codecs: usize)
         is_cut: share.is_cut,
         seconds: share.decoding.seconds,
         decode_share: Predicted { value: share.decoding.share, interval: Some(interval) },
-        own_share: share.own_share,
-        own_graph_ratio: share.own_graph_ratio,
+        own_share: share.own_git.map(|own| own.decode_share),
+        own_graph_ratio: share.own_git.and_then(|own| own.graph_ratio),
         decodes: share.decodes,
         ratios,
+        elapsed_ratios,
     }
 }

@@ -16,6 +16,7 @@
 pub mod arms;
 pub mod bench;
 pub mod clock;
+mod context_memory;
 mod decode_share;
 mod delta_search;
 mod error;
@@ -26,6 +27,7 @@ mod newest_commits;
 #[cfg(test)]
 #[path = "../../../fixtures/on_disk.rs"]
 mod on_disk;
+mod own_git;
 mod probe;
 pub mod record_names;
 pub mod session;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use repackbench_reader::{ReaderError, Snapshot};
+use serde::{Deserialize, Serialize};
 
 use crate::{ConvertJob, OutputPath, Result, WriterError};
 
@@ -19,6 +20,17 @@ pub struct Conversion {
     pub sync: Duration,
     /// What was left out or is worth knowing, one sentence each.
     pub notes: Vec<String>,
+    /// The search for deltas, if there was one.
+    pub search: Option<SearchCost>,
+}
+
+/// The cost of a search for all deltas anew, by the user's own git or hg.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchCost {
+    /// Its elapsed time.
+    pub wall: Duration,
+    /// The most memory that it held, in bytes; `None` if that was not measured.
+    pub peak_resident_bytes: Option<u64>,
 }
 
 /// Lets `build` fill a folder, syncs it, and renames it to the target of `job`. `sources` are folders that must not be
@@ -44,7 +56,7 @@ pub(crate) fn watched(
 ) -> Result<Conversion> {
     let start = Instant::now();
     let notes = unchanged(snapshot, work)?;
-    Ok(Conversion { elapsed: start.elapsed(), sync: Duration::ZERO, notes })
+    Ok(Conversion { elapsed: start.elapsed(), notes, ..Conversion::default() })
 }
 
 /// Does `work` on a source that must not change meanwhile.

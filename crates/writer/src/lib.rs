@@ -34,7 +34,7 @@ mod progress;
 mod variant;
 mod work_folder;
 
-pub use conversion::Conversion;
+pub use conversion::{Conversion, SearchCost};
 pub use convert::{convert, convert_recomputed};
 pub use delta_recomputer::{DeltaRecomputer, GitDeltas, HgDeltas};
 pub use encoding::Encoding;

@@ -1,6 +1,9 @@
 //! Makes variants of a repository through the cache.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use repackbench_codec::{CodecSpec, FORMAT_VERSION, catalogue};
 use repackbench_reader::{ReaderError, Repository, git::GitRepository, hg::HgRepository};
@@ -8,6 +11,7 @@ use repackbench_reader::{ReaderError, Repository, git::GitRepository, hg::HgRepo
 use crate::{
     ConvertJob, DeltaRecomputer, GitDeltas, HgDeltas, JobControl, Layout, Result, WriterError,
     cache::{Cache, GetOrMakeError, VariantDir, VariantKey, VariantOrigin},
+    conversion::{Conversion, SearchCost},
     convert::{convert, other_system},
     git, hg,
 };
@@ -37,7 +41,7 @@ pub fn cached_variant(
     let (spec_text, key_text) = (layout.added_to(spec.canonical()), layout.added_to_key(spec.canonical()));
     let request = Request {
         key: &|| key(source, &key_text, &encoder()),
-        convert: &|target| convert(source, spec, layout, &ConvertJob::new(target, control)).map(drop),
+        convert: &|target| convert(source, spec, layout, &ConvertJob::new(target, control)).map(search_of),
         folder: source.folder(),
         spec: spec_text.clone(),
     };
@@ -82,7 +86,7 @@ fn git_recomputed(
     let first = Request {
         key: &|| git::variant::key(source, &recomputed(&readable), &encoder),
         convert: &|target| {
-            git::recompute::convert_recomputed(source, &readable, git, &ConvertJob::new(target, control)).map(drop)
+            git::recompute::convert_recomputed(source, &readable, git, &ConvertJob::new(target, control)).map(search_of)
         },
         folder: source.git_dir(),
         spec: recomputed(&readable),
@@ -94,7 +98,7 @@ fn git_recomputed(
     let opened = Repository::open(first.path()).map_err(|error| GetOrMakeError::Make(error.into()))?;
     let request = Request {
         key: &|| git::variant::key(source, &recomputed(spec), &encoder),
-        convert: &|target| convert(&opened, spec, Layout::default(), &ConvertJob::new(target, control)).map(drop),
+        convert: &|target| convert(&opened, spec, Layout::default(), &ConvertJob::new(target, control)).map(search_of),
         folder: source.git_dir(),
         spec: recomputed(spec),
     };
@@ -114,7 +118,7 @@ fn hg_recomputed(
     let request = Request {
         key: &|| hg::variant::key(source, &recomputed(spec), &encoder),
         convert: &|target| {
-            hg::recompute::convert_recomputed(source, spec, hg, &ConvertJob::new(target, control)).map(drop)
+            hg::recompute::convert_recomputed(source, spec, hg, &ConvertJob::new(target, control)).map(search_of)
         },
         folder: source.hg_dir(),
         spec: recomputed(spec),
@@ -136,12 +140,16 @@ fn encoder() -> String {
     libraries.collect::<Vec<_>>().join(", ")
 }
 
+fn search_of((conversion, _): (Conversion, PathBuf)) -> Option<SearchCost> {
+    conversion.search
+}
+
 /// A request for a variant.
 struct Request<'a> {
     /// Computes the key of the variant from the present state of the source.
     key: &'a dyn Fn() -> Result<VariantKey>,
-    /// Converts the source into a new folder.
-    convert: &'a dyn Fn(&Path) -> Result<()>,
+    /// Converts the source into a new folder, and returns the cost of a search for deltas in that.
+    convert: &'a dyn Fn(&Path) -> Result<Option<SearchCost>>,
     /// The folder of the source.
     folder: &'a Path,
     spec: String,
@@ -163,12 +171,12 @@ impl Request<'_> {
     /// Converts the source into `target`, and checks that the source is still what `key` describes. The key is computed
     /// before the conversion starts to watch the source. A change in between would give a complete variant under the
     /// wrong key.
-    fn convert_under_key(&self, key: &VariantKey, target: &Path) -> Result<()> {
-        (self.convert)(target)?;
+    fn convert_under_key(&self, key: &VariantKey, target: &Path) -> Result<Option<SearchCost>> {
+        let search = (self.convert)(target)?;
         if (self.key)()? != *key {
             return Err(ReaderError::Changed { path: self.folder.to_owned() }.into());
         }
-        Ok(())
+        Ok(search)
     }
 }
 
@@ -189,7 +197,9 @@ mod tests {
         let control = JobControl::quiet(1);
         let request = Request {
             key: &|| key(&source, &spec.canonical(), &encoder()),
-            convert: &|target| convert(&source, &spec, Layout::default(), &ConvertJob::new(target, control)).map(drop),
+            convert: &|target| {
+                convert(&source, &spec, Layout::default(), &ConvertJob::new(target, control)).map(search_of)
+            },
             folder: source.folder(),
             spec: spec.canonical(),
         };

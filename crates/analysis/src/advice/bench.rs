@@ -79,7 +79,7 @@ fn gain<'a>(
             let before = searched.and(reference.conversion).map_or(0, |cost| cost.cpu_ns);
             cost.cpu_ns.saturating_sub(before) as f64 / 1e9
         }),
-        writing_memory: None,
+        writing_memory: first.conversion.and_then(|cost| cost.encode_memory_bytes),
     })
 }
 
@@ -169,6 +169,8 @@ mod tests {
         assert_eq!(advice(0.80, 1000), CodecVerdict::Change);
         assert_eq!(advice(1.0, 940), CodecVerdict::Change);
         assert_eq!(advice(0.5, 1100), CodecVerdict::Stay);
+        assert_eq!(advice(0.5, 1040), CodecVerdict::Change, "slightly larger, and much faster");
+        assert_eq!(advice(0.95, 1040), CodecVerdict::Stay, "neither");
     }
 
     #[test]

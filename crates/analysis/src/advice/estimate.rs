@@ -1,6 +1,6 @@
 //! Advice from predictions.
 
-use repackbench_records::{DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction};
+use repackbench_records::{DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, WorkloadPrediction};
 
 use super::{Advice, BoundedRatio, CodecGain};
 
@@ -26,15 +26,17 @@ pub fn advise_on_estimate(estimate: &RepositoryEstimate) -> EstimateAdvice<'_> {
 
 /// The gain of the codec at `at` in `state`. Sizes are compared with the repository itself.
 fn gain<'a>(state: &'a DeltaState, at: usize, spec: &'a SpecPrediction) -> CodecGain<'a> {
-    let ratios = state.workloads.iter().filter_map(|workload| workload.ratios.get(at));
-    let ratios: Vec<BoundedRatio> = ratios.map(|ratio| bounded(ratio, 1.0)).collect();
+    let mean = |ratios: fn(&WorkloadPrediction) -> &[Predicted]| {
+        let ratios = state.workloads.iter().filter_map(|workload| ratios(workload).get(at));
+        BoundedRatio::mean(&ratios.map(|ratio| bounded(ratio, 1.0)).collect::<Vec<_>>())
+    };
     let speed = spec.encode_bytes_per_second;
     CodecGain {
         spec: &spec.spec,
         readers: Some(spec.readers),
         size: bounded(&spec.total_bytes, state.total_bytes.max(1) as f64),
-        cpu: BoundedRatio::mean(&ratios),
-        elapsed: None,
+        cpu: mean(|workload| &workload.ratios),
+        elapsed: mean(|workload| &workload.elapsed_ratios),
         writing_seconds: (speed > 0.0).then(|| state.payload_bytes as f64 / speed),
         writing_memory: spec.encode_memory_bytes,
     }
@@ -49,9 +51,7 @@ fn bounded(predicted: &Predicted, of: f64) -> BoundedRatio {
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::{
-        RatioInterval, Readers, RepositoryState, SCHEMA_VERSION, SpecText, WorkloadLabel, WorkloadPrediction,
-    };
+    use repackbench_records::{RatioInterval, Readers, RepositoryState, SCHEMA_VERSION, SpecText, WorkloadLabel};
 
     use super::*;
     use crate::advice::CodecVerdict;
@@ -78,6 +78,7 @@ mod tests {
             own_graph_ratio: None,
             decodes: 1,
             ratios: codecs.iter().map(|(_, _, time, _)| Predicted::exact(*time)).collect(),
+            elapsed_ratios: Vec::new(),
         };
         let state = DeltaState {
             total_bytes: 1000,
@@ -148,5 +149,7 @@ mod tests {
         assert_eq!(advice(950.0, 1.0), CodecVerdict::Change);
         assert_eq!(advice(999.0, 0.9), CodecVerdict::Change);
         assert_eq!(advice(1100.0, 1.0), CodecVerdict::Stay);
+        assert_eq!(advice(1030.0, 0.6), CodecVerdict::Change);
+        assert_eq!(advice(1060.0, 0.6), CodecVerdict::Stay);
     }
 }

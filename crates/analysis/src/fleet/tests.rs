@@ -30,6 +30,7 @@ fn estimate(name: &str, content: &str, bytes: u64, (size, cpu): (f64, f64)) -> R
         own_share: None,
         own_graph_ratio: None,
         decodes: 1,
+        elapsed_ratios: Vec::new(),
         ratios: vec![Predicted::exact(1.0), Predicted::exact(cpu)],
     };
     let as_found = DeltaState {

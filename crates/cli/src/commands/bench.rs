@@ -174,6 +174,7 @@ impl BenchArguments {
             layouts,
             decoders: self.decoders(),
             devices: self.devices.devices(),
+            own_git: matches!(source, Repository::Git(_)).then(|| self.programs.git.clone().into()),
             is_self_test: self.self_test,
             ..session
         })

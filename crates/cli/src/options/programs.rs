@@ -38,7 +38,7 @@ impl ProgramArguments {
     /// The program that searches for the deltas of `source` again.
     pub(crate) fn recomputer(&self, source: &Repository) -> Result<DeltaRecomputer, ClientError> {
         match source {
-            Repository::Git(_) => self.git().map(DeltaRecomputer::git),
+            Repository::Git(_) => self.git().map(|git| DeltaRecomputer::git(git.with_meter(meter()))),
             Repository::Hg(_) => self.hg().map(DeltaRecomputer::hg),
         }
     }

@@ -76,6 +76,7 @@ impl SessionArguments {
             delta_caches: pace.delta_caches(),
             jobs: pace.jobs,
             is_cold: pace.is_cold(),
+            own_git: None,
             is_self_test: false,
             earlier,
             seed: self.measure.seed.given_or(earlier_seed),

@@ -110,7 +110,8 @@ fn cached(context: &Context<'_>, version: &str) -> Result<VariantDir, Stopped> {
         let mut command = probe::hg(context, scratch.path());
         write_as_then(&mut command);
         command.args(["clone", "-q", "--pull", "-U"]).arg(&copy).arg(target);
-        Ok(run(command, "hg clone --pull", &|| context.progress.is_cancelled())?)
+        run(command, "hg clone --pull", &|| context.progress.is_cancelled())?;
+        Ok(None)
     })?;
     Ok(variant)
 }

@@ -65,6 +65,7 @@ fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
         counts: BTreeMap::new(),
         conversion: None,
         decode_share: None,
+        own_git: None,
         requests: None,
         written: None,
     });
@@ -123,9 +124,14 @@ fn runs(names: &Names<'_>, comparison: &WorkloadComparison, blocks: u32) -> Vec<
         digest: ContentDigest { algorithm: "sha256".into(), hex: String::new() },
         size: size("x", 1),
         reads: None,
-        conversion: (variant.role == Role::Candidate).then_some(ConversionCost { cpu_ns: 9_000_000_000, wall_ns: 1 }),
+        conversion: (variant.role == Role::Candidate).then_some(ConversionCost {
+            cpu_ns: 9_000_000_000,
+            wall_ns: 1,
+            ..ConversionCost::default()
+        }),
         requests: None,
         decode_share: None,
+        own_git: None,
         command: None,
     };
     let blocks =

@@ -46,9 +46,12 @@ pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     let Some(found) = advise_on_bench(comparisons) else { return Vec::new() };
     let mut lines: Vec<AdviceLine> = deltas(repository, &found).into_iter().collect();
     let is_replayed = comparisons.iter().all(|comparison| comparison.workload.client().is_none());
-    lines.extend(gains(&found.advice, repository.vcs.filter(|_| is_replayed), None));
-    let baselines = comparisons.iter().filter_map(|comparison| comparison.baseline());
-    lines.extend(decoding(baselines.filter_map(|baseline| baseline.decode_share), std::iter::empty()));
+    let baselines = || comparisons.iter().filter_map(|comparison| comparison.baseline());
+    let own_git = || baselines().filter_map(|baseline| baseline.own_git);
+    let graph = own_git().find_map(|own| own.graph_ratio);
+    lines.extend(gains(&found.advice, repository.vcs.filter(|_| is_replayed), graph.as_ref()));
+    let replayed = baselines().filter_map(|baseline| baseline.decode_share);
+    lines.extend(decoding(replayed, own_git().map(|own| own.decode_share)));
     lines.extend(price(&found.advice, repository.vcs));
     lines.extend(writing(&found.advice));
     lines.push(verdict(&found.advice));
@@ -64,7 +67,10 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
             let program =
                 if is_git { in_full_clone(repository) + "`git repack -adF`" } else { "hg's new search".to_owned() };
             let bytes = (found.baseline.size.total_bytes, searched.size.total_bytes);
-            Some(AdviceLine::new("Deltas", format!("{program} makes {}.", searched_words(bytes, ""))))
+            let cost = searched.conversion.unwrap_or_default();
+            let took = cost.search_ns.map(|took| took as f64 / 1e9);
+            let words = searched_words(bytes, took, cost.search_peak_bytes);
+            Some(AdviceLine::new("Deltas", format!("{program} makes {words}.")))
         }
         (None, Some(objects)) if is_git => {
             let takes = seconds(predicted_search_seconds(objects, None));
@@ -83,11 +89,13 @@ pub(super) fn in_full_clone(repository: &RepositoryState) -> String {
     if repository.is_partial_clone { "in a full clone, ".to_owned() } else { String::new() }
 }
 
-/// `124 of 180 MB in 16.0 s (31 % less): do this first`. `took` begins with a space unless it is empty.
-pub(super) fn searched_words((found, searched): (u64, u64), took: &str) -> String {
+/// `124 of 180 MB in 16.0 s and 663 MB of memory (31 % less): do this first`, of the seconds and bytes that a search took.
+pub(super) fn searched_words((found, searched): (u64, u64), took: Option<f64>, peak: Option<u64>) -> String {
     let ratio = searched as f64 / found.max(1) as f64;
+    let took = took.map(|took| format!(" in {}", seconds(took))).unwrap_or_default();
+    let memory = peak.map(|bytes| format!(" and {} MB of memory", megabytes(bytes))).unwrap_or_default();
     let advice = if ratio <= 1.0 - SIZE_THRESHOLD { ": do this first" } else { "" };
-    format!("{} of {} MB{took} ({}){advice}", megabytes(searched), megabytes(found), change_words(ratio))
+    format!("{} of {} MB{took}{memory} ({}){advice}", megabytes(searched), megabytes(found), change_words(ratio))
 }
 
 /// What is gained without a new format, and by the best codec. `replayed` is the system if replays of this program were
@@ -180,7 +188,7 @@ pub(super) fn verdict(advice: &Advice<'_>) -> AdviceLine {
             format!("open: {} may save {thresholds}; a longer --time decides.", plain_text(&best.spec.typed))
         }
         (CodecVerdict::TooSmall, _) => format!("too small to matter: no codec saves {thresholds}."),
-        _ => "stay: no codec of at most this size is certain to save anything.".to_owned(),
+        _ => "stay: no codec of about this size is certain to save anything.".to_owned(),
     };
     AdviceLine::new("Verdict", text)
 }
@@ -205,7 +213,7 @@ fn method(advice: &Advice<'_>, comparisons: &[&WorkloadComparison]) -> AdviceLin
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::{DeltaOrigin, Role, fixtures::comparison};
+    use repackbench_records::{ConversionCost, DeltaOrigin, OwnGitCost, RatioInterval, Role, fixtures::comparison};
 
     use super::*;
     use crate::fixtures::{estimate, row};
@@ -223,6 +231,19 @@ mod tests {
             candidate("zstd:9", 0.6, 5_950_000, Readers::Exec),
         ];
         let mut workload = comparison("traverse", rows, Some(estimate(1.0, 0.995, 1.005)));
+        for (row, seconds) in workload.rows.iter_mut().zip(1..) {
+            row.conversion = Some(ConversionCost {
+                cpu_ns: seconds * 1_000_000_000,
+                search_ns: (row.variant.deltas == DeltaOrigin::Recomputed).then_some(434_000_000),
+                search_peak_bytes: Some(40_000_000),
+                encode_memory_bytes: Some(3_500_000),
+                ..ConversionCost::default()
+            });
+        }
+        workload.rows[0].decode_share = Some(0.5);
+        let graph = RatioInterval { low: 0.4, high: 0.5, coverage: 0.95 };
+        let graph_ratio = Some(Predicted { value: 0.45, interval: Some(graph) });
+        workload.rows[0].own_git = Some(OwnGitCost { decode_share: 0.2, graph_ratio });
         (workload.repository.vcs, workload.repository.objects) = (Some(Vcs::Git), Some(9000));
         measured(&workload.repository.clone(), &[&workload]).iter().map(AdviceLine::to_string).collect()
     }
@@ -232,11 +253,12 @@ mod tests {
         assert_eq!(
             lines(DeltaOrigin::Recomputed),
             [
-                "Deltas: `git repack -adF` makes 7.00 of 10.0 MB (30 % less): do this first.",
-                "No new format: libdeflate:9, decoded by it too: 1.0 % smaller, 11 % less CPU time.",
+                "Deltas: `git repack -adF` makes 7.00 of 10.0 MB in 434 ms and 40.0 MB of memory (30 % less): do this first.",
+                "No new format: libdeflate:9, decoded by it too: 1.0 % smaller, 11 % less CPU time; with a commit-graph, git's traverse takes 55 % less CPU time.",
                 "Best codec: zstd:9: 15.0 % smaller, 33 % less CPU time.",
+                "Decoding: 50 % of replays' CPU time, 20 % of your git's: the limit.",
                 "Price: git reads it only under `exec`; other clients get it encoded again.",
-                "Writing: `convert --codec zlib:6` leads back.",
+                "Writing: 2.00 s of CPU time, 3.50 MB a thread; `convert --codec zlib:6` leads back.",
                 "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
                 "Measured: 10 blocks; `bench --precise --codec zstd:9` confirms it.",
             ]

@@ -117,8 +117,7 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
     let text = match &estimate.rechosen {
         Rechosen::Searched { seconds: took, window, peak_resident_bytes, state } => {
             let bytes = (estimate.as_found.total_bytes, state.total_bytes);
-            let memory = peak_resident_bytes.map(|bytes| format!(" and {} MB of memory", megabytes(bytes)));
-            let words = advice::searched_words(bytes, &format!(" in {}{}", seconds(*took), memory.unwrap_or_default()));
+            let words = advice::searched_words(bytes, Some(*took), *peak_resident_bytes);
             format!("{clone}{} makes {words}.", command(*window))
         }
         Rechosen::TooLong { predicted_seconds, window } => {
@@ -185,6 +184,7 @@ mod tests {
             own_share: Some(0.25),
             own_graph_ratio: None,
             decodes: 7000,
+            elapsed_ratios: Vec::new(),
             ratios: vec![Predicted::exact(1.0), Predicted::exact(0.8), Predicted::exact(0.6)],
         };
         DeltaState {

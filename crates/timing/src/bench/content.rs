@@ -2,7 +2,7 @@
 
 use repackbench_codec::DecodeMemo;
 use repackbench_reader::Repository;
-use repackbench_records::{ContentDigest, TracedReads, WorkloadLabel};
+use repackbench_records::{ContentDigest, OwnGitCost, TracedReads, WorkloadLabel};
 
 use super::{
     context::BenchContext,
@@ -15,11 +15,14 @@ use crate::{
         replay,
         stock::{Caches, StockError, StockJob, StockOutput, output_of},
     },
-    decode_share,
+    decode_share::{self, DecodeShare, Took},
     session::BASELINE,
     trace::{NEW_PAGES, traced_reads},
     workloads::{Counts, Digester, HistoryRange, VariantPlace, Workload, WorkloadSpec},
 };
+
+/// The part of a session's time in which the user's own git may be tried with a commit-graph.
+const OWN_GIT_PART: u32 = 20;
 
 /// What every run of a job has to see.
 pub(super) struct Content {
@@ -42,8 +45,17 @@ pub(super) struct Reference {
     pub(super) reads: Vec<Option<TracedReads>>,
     /// The peak memory of each row's command, in bytes, in the order of the schedule; empty for replays.
     pub(super) peaks: Vec<Option<u64>>,
-    /// The share of the baseline's CPU time that decoding takes; `None` if it was not measured.
-    pub(super) decode_share: Option<f64>,
+    /// What decoding takes on the baseline; `None` if it was not measured.
+    pub(super) decoding: Option<Decoding>,
+}
+
+/// What decoding takes of the CPU time of a workload.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decoding {
+    /// Its share in the replay.
+    pub(super) share: f64,
+    /// What the user's own git takes; `None` if it was not measured.
+    pub(super) own_git: Option<OwnGitCost>,
 }
 
 /// The content of the first row that did a job, with its label.
@@ -118,22 +130,14 @@ impl BenchContext<'_> {
         }
         let none = || Content { counts: Counts::new(), digest: Digester::default().digest() };
         let content = first.0.map_or_else(none, |(content, _)| content);
-        let decode_share = match rows.get_mut(BASELINE) {
-            Some(baseline) if self.has_decode_share(spec) => {
-                self.decode_share(&label, workload.as_mut(), baseline, &content)?
+        let decoding = match rows.get_mut(BASELINE) {
+            Some(baseline) if self.plan.has_answer() && spec.is_traced() => {
+                let share = self.decode_share(&label, workload.as_mut(), baseline, &content)?;
+                share.map(|share| self.with_own_git((spec, &job.range), share, baseline)).transpose()?
             }
             _ => None,
         };
-        Ok(Reference { content, reads, peaks: Vec::new(), decode_share })
-    }
-
-    /// Whether the answer has the share of decoding: in sessions for an answer within a time.
-    fn has_decode_share(&self, spec: &WorkloadSpec) -> bool {
-        self.plan.is_fitted
-            && self.plan.time.is_some()
-            && self.plan.jobs <= 1
-            && self.cold.is_none()
-            && spec.is_traced()
+        Ok(Reference { content, reads, peaks: Vec::new(), decoding })
     }
 
     /// The share of the CPU time of `workload` on the baseline that decoding takes; `None` if there is too much of it to
@@ -144,10 +148,10 @@ impl BenchContext<'_> {
         workload: &mut dyn Workload,
         baseline: &mut Row,
         expected: &Content,
-    ) -> Result<Option<f64>, BenchError> {
+    ) -> Result<Option<DecodeShare>, BenchError> {
         let mut replay = |memo: Option<Box<DecodeMemo>>| {
             self.session().go_on()?;
-            let Some(history) = baseline.histories.first_mut() else { return Ok((0.0, Box::default())) };
+            let Some(history) = baseline.histories.first_mut() else { return Ok(Default::default()) };
             history.set_memo(memo);
             let run = replay::run(workload, history.as_mut(), &baseline.place, self.clock)?;
             let memo = history.set_memo(None).unwrap_or_default();
@@ -155,10 +159,27 @@ impl BenchContext<'_> {
                 let seen = Content { counts, digest: expected.digest.clone() };
                 check(label, baseline, "the untimed run", expected, &seen)?;
             }
-            Ok((run.sample.user.saturating_add(run.sample.sys).as_secs_f64(), memo))
+            Ok((Took::of(&run.sample), memo))
         };
         let share = decode_share::measure(&mut replay, &|| Ok(true))?;
-        Ok((!share.is_cut && share.seconds > 0.0).then_some(share.share))
+        Ok((!share.is_cut && share.seconds > 0.0).then_some(share))
+    }
+
+    /// Adds what the user's own git takes for the same on the baseline.
+    fn with_own_git(
+        &self,
+        (spec, range): (&WorkloadSpec, &HistoryRange),
+        decoding: DecodeShare,
+        baseline: &mut Row,
+    ) -> Result<Decoding, BenchError> {
+        let own_git = match (&self.own_git, baseline.histories.first_mut()) {
+            (Some(git), Some(history)) => {
+                let end = self.session().now()?.saturating_add(self.plan.time.unwrap_or_default() / OWN_GIT_PART);
+                git.cost((spec, range, &decoding), history.as_mut(), (self.clock, self.progress), end)?
+            }
+            _ => None,
+        };
+        Ok(Decoding { share: decoding.share, own_git })
     }
 
     /// Runs the command on every row without a clock, and checks that all print or make the same.
@@ -186,7 +207,7 @@ impl BenchContext<'_> {
             digest: ContentDigest { algorithm: "none".to_owned(), hex: String::new() },
         };
         let content = first.0.map_or_else(none, |(content, _)| content);
-        Ok(Reference { content, reads: Vec::new(), peaks, decode_share: None })
+        Ok(Reference { content, reads: Vec::new(), peaks, decoding: None })
     }
 
     /// Checks that the replay of the same name would print what the command did, where the replay sees just that.

@@ -4,7 +4,7 @@ use repackbench_records::{Host, RepositoryState};
 use repackbench_writer::Progress;
 
 use super::{cold_copies::RowCopies, plan::BenchPlan};
-use crate::{arms::stock::StockRunner, clock::Clock, session::Session};
+use crate::{arms::stock::StockRunner, clock::Clock, own_git::OwnGit, session::Session};
 
 /// What all runs of a benchmark share.
 pub(super) struct BenchContext<'a> {
@@ -17,6 +17,8 @@ pub(super) struct BenchContext<'a> {
     pub(super) began_unix_ms: u64,
     /// The number of commits that are stored, reachable or not; `None` if unknown.
     pub(super) commits: Option<u64>,
+    /// The user's own git on the baseline; `None` if its times are not asked for.
+    pub(super) own_git: Option<OwnGit>,
     /// The copies that cold runs read; `None` for warm runs.
     pub(super) cold: Option<RowCopies>,
 }

@@ -2,7 +2,7 @@
 
 mod stock;
 
-use std::time::Duration;
+use std::{ffi::OsString, time::Duration};
 
 use repackbench_analysis::blocks_for_verdicts;
 use repackbench_codec::{CodecSpec, DecoderChoice};
@@ -100,6 +100,8 @@ pub struct BenchPlan {
     pub is_cold: bool,
     /// The devices to model a cold start on, for workloads that have an access trace.
     pub devices: Vec<Device>,
+    /// The user's own git, whose time is compared with the share of decoding; `None` not to run it.
+    pub own_git: Option<OsString>,
     /// Whether to measure only the baseline, under several names.
     pub is_self_test: bool,
     /// The records of a session that was stopped and that this one continues.
@@ -166,6 +168,11 @@ impl BenchPlan {
         let takes = delta_search::predicted_time(objects, window, self.threads);
         let fits = !self.searches_if_fits || self.time.is_none_or(|time| delta_search::fits(takes, time));
         BenchPlan { recomputer: self.recomputer.clone().filter(|_| fits), ..self.clone() }
+    }
+
+    /// Whether the session ends in an answer, with what else it says: the share of decoding, the user's own git, and memory.
+    pub(super) fn has_answer(&self) -> bool {
+        self.is_fitted && self.time.is_some() && self.jobs <= 1 && !self.is_cold && !self.is_self_test
     }
 
     /// The number of variants that are made or taken from the cache.

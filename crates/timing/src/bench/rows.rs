@@ -6,7 +6,7 @@ use repackbench_codec::{CodecSpec, Decoders, SharedFormat};
 use repackbench_reader::{History, ReaderError, Repository};
 use repackbench_records::{Checks, ChosenDeltaCache, ConversionCost, DeltaOrigin, Role, SizeRecord, Variant};
 use repackbench_writer::{
-    JobControl, Layout, StoreKind,
+    Encoding, JobControl, Layout, Progress, StoreKind,
     cache::{Cache, MakingCost, VariantDir},
     cached_recomputed, cached_variant,
 };
@@ -19,6 +19,7 @@ use super::{
 use crate::{
     BenchError,
     arms::stock::RowClient,
+    context_memory,
     record_names::{variant_as_found, variant_of},
     session::BASELINE,
     sizes::{self, SharedFormats},
@@ -146,7 +147,26 @@ impl Opening<'_> {
 
 fn cost(making: MakingCost) -> ConversionCost {
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    ConversionCost { cpu_ns: nanoseconds(making.cpu), wall_ns: nanoseconds(making.wall) }
+    ConversionCost {
+        cpu_ns: nanoseconds(making.cpu),
+        wall_ns: nanoseconds(making.wall),
+        search_ns: making.search.map(|search| nanoseconds(search.wall)),
+        search_peak_bytes: making.search.and_then(|search| search.peak_resident_bytes),
+        encode_memory_bytes: None,
+    }
+}
+
+/// Adds the memory of the contexts that encode under the codec of each variant to what making it took.
+pub(super) fn add_memory(source: &Repository, rows: &mut [Row], progress: &dyn Progress) -> Result<(), BenchError> {
+    let with_bases = rows.iter().any(|row| row.place.uses_bases());
+    let longest = context_memory::longest_of(source, with_bases, progress)?;
+    for Row { conversion, place, .. } in rows {
+        let (Some(conversion), Some(spec)) = (conversion, &place.spec) else { continue };
+        let encoding = Encoding::of_variant(&Repository::open(&place.folder)?, spec)?;
+        let memory = context_memory::measure(source, &longest, std::iter::once(&encoding))?;
+        conversion.encode_memory_bytes = memory.first().and_then(|memory| memory.encode);
+    }
+    Ok(())
 }
 
 /// One history for each of `jobs` copies of a job.

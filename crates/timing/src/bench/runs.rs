@@ -166,6 +166,7 @@ impl BenchContext<'_> {
             variant.role = Role::BaselineAgain;
         }
         let CacheLookups { hits, misses } = lookups;
+        let decoding = reference.decoding.filter(|_| turn.slot.variant() == BASELINE);
         Ok(Record {
             schema: SCHEMA_VERSION,
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -199,7 +200,8 @@ impl BenchContext<'_> {
             command: self.plan.command.clone(),
             reads: reference.reads.get(turn.slot.variant()).cloned().flatten(),
             requests: job.request_times(&requests, turn),
-            decode_share: reference.decode_share.filter(|_| turn.slot.variant() == BASELINE),
+            decode_share: decoding.map(|decoding| decoding.share),
+            own_git: decoding.and_then(|decoding| decoding.own_git),
         })
     }
 }

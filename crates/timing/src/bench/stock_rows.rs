@@ -191,11 +191,12 @@ impl<'p> StockClients<'p> {
         row.size.total_bytes = row.size.total_bytes.saturating_add(feature_bytes);
         row.size.other_bytes = row.size.other_bytes.saturating_add(feature_bytes);
         if let Some(making) = making {
-            let before = row.conversion.unwrap_or(ConversionCost { cpu_ns: 0, wall_ns: 0 });
+            let before = row.conversion.unwrap_or_default();
             let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
             row.conversion = Some(ConversionCost {
                 cpu_ns: before.cpu_ns.saturating_add(nanoseconds(making.user.saturating_add(making.sys))),
                 wall_ns: before.wall_ns.saturating_add(nanoseconds(making.wall)),
+                ..before
             });
         }
         Ok(row)

@@ -17,8 +17,8 @@ use crate::{
 
 /// One chunk.
 #[derive(Debug)]
-pub(super) struct HeldChunk {
-    pub(super) kind: ChunkKind,
+pub(crate) struct HeldChunk {
+    pub(crate) kind: ChunkKind,
     /// Whether it is a loose object.
     pub(super) is_loose: bool,
     /// Its stratum.
@@ -26,7 +26,7 @@ pub(super) struct HeldChunk {
     /// Its stored bytes as found.
     pub(super) stored: Vec<u8>,
     /// Its payload.
-    pub(super) payload: Vec<u8>,
+    pub(crate) payload: Vec<u8>,
     base: Option<HeldBase>,
     /// Its place among the chunks of the sample in the order of the store.
     pub(super) place: usize,
@@ -36,8 +36,8 @@ pub(super) struct HeldChunk {
 
 /// The chunks of a sample, in the order in which they are measured.
 #[derive(Debug, Default)]
-pub(super) struct HeldChunks {
-    pub(super) chunks: Vec<HeldChunk>,
+pub(crate) struct HeldChunks {
+    pub(crate) chunks: Vec<HeldChunk>,
     contents: HeldContents,
 }
 
@@ -58,7 +58,7 @@ impl HeldChunks {
     ///
     /// # Errors
     /// A chunk is damaged, or the user stops the work.
-    pub(super) fn read(
+    pub(crate) fn read(
         source: &Repository,
         sample: &HashMap<u64, Drawn>,
         with_bases: bool,
@@ -74,7 +74,7 @@ impl HeldChunks {
     }
 
     /// The base of a delta, if bases are held.
-    pub(super) fn base(&self, chunk: &HeldChunk) -> Option<PayloadBase<'_>> {
+    pub(crate) fn base(&self, chunk: &HeldChunk) -> Option<PayloadBase<'_>> {
         self.contents.get(chunk.base.as_ref()?)
     }
 }

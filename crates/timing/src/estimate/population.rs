@@ -56,7 +56,7 @@ fn class(kind: ChunkKind, stored_len: u64) -> Class {
 
 /// A chunk of the sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Drawn {
+pub(crate) struct Drawn {
     /// Its stratum.
     pub(super) stratum: usize,
     /// Its place in the order in which chunks are measured: every beginning of this order is a stratified sample too.

@@ -5,26 +5,22 @@ use std::{cell::Cell, time::Duration};
 
 use repackbench_codec::{DecodeMemo, Decoders};
 use repackbench_reader::{History, Recording, Repository};
-use repackbench_records::{Predicted, WorkloadLabel};
+use repackbench_records::{OwnGitCost, WorkloadLabel};
 use repackbench_writer::Progress;
 
-use super::{own_git::OwnGit, population::Population};
+use super::population::Population;
 use crate::{
     BenchError,
-    arms::stock::StockRunner,
     clock::{Clock, measure},
-    decode_share::{self, DecodeShare, FEWEST_PAIRS},
+    decode_share::{self, DecodeShare, FEWEST_PAIRS, Took},
     newest_commits::newest_that_fit,
+    own_git::{OwnGit, is_tried_with_graph},
     session::Session,
     workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadError, WorkloadSpec, record_accesses},
 };
 
 /// The part of a workload's time that is left for a trial with a commit-graph.
 const GRAPH_PART: f64 = 0.25;
-
-/// The elapsed time for each commit that writing a commit-graph is predicted to take. git 2.47 took 5 to 9 microseconds on five
-/// repositories of 2,000 to 27,000 commits whose packs were in the page cache.
-const GRAPH_FOR_A_COMMIT: Duration = Duration::from_micros(50);
 
 /// What was measured of one workload.
 #[derive(Debug)]
@@ -35,10 +31,8 @@ pub(super) struct WorkloadShare {
     /// Whether older commits were left out.
     pub(super) is_cut: bool,
     pub(super) decoding: DecodeShare,
-    /// The share of the CPU time of the user's own git that decoding the same chunks takes; `None` if that is unknown.
-    pub(super) own_share: Option<f64>,
-    /// The CPU time of that git with a commit-graph as a multiple of that without; `None` if it was not measured.
-    pub(super) own_graph_ratio: Option<Predicted>,
+    /// What the user's own git takes for the same; `None` if that is unknown.
+    pub(super) own_git: Option<OwnGitCost>,
     /// The number of chunks that are decoded.
     pub(super) decodes: u64,
     /// Their stored bytes by stratum, and at the end those of chunks that belong to none.
@@ -63,8 +57,7 @@ pub(super) struct Replays<'a> {
 /// One replay.
 struct Replay {
     wall: Duration,
-    /// CPU time in seconds.
-    cpu: f64,
+    took: Took,
     counts: Counts,
 }
 
@@ -97,13 +90,13 @@ impl Replays<'_> {
                 *sum += decode.stored_len as f64;
             }
         }
-        // The CPU time of a replay, which sees what the recording saw.
+        // The times of a replay, which sees what the recording saw.
         let mut replay = |memo: Option<Box<DecodeMemo>>| -> Result<_, BenchError> {
             history.set_memo(memo);
             let replay = self.replay(workload.as_mut(), history.as_mut(), &place)?;
             let memo = history.set_memo(None).unwrap_or_default();
             match replay.counts == counts {
-                true => Ok((replay.cpu, memo)),
+                true => Ok((replay.took, memo)),
                 false => Err(self.differs(spec, &counts, &replay.counts)),
             }
         };
@@ -112,53 +105,24 @@ impl Replays<'_> {
             let name = spec.build(&range, None).label().name;
             self.progress.note(&format!("{name}: decodes too much to remember, so its times change more than is said"));
         }
-        let (own_seconds, own_graph_ratio) = self.own_git(spec, &range, history.as_mut(), end)?;
-        let own_share =
-            own_seconds.map(|own| (decoding.share * decoding.seconds / own.max(f64::MIN_POSITIVE)).min(1.0));
+        let own_git = match &self.own_git {
+            Some(git) => git.cost((spec, &range, &decoding), history.as_mut(), (self.clock, self.progress), end)?,
+            None => None,
+        };
         Ok(WorkloadShare {
             label: spec.build(&range, None).label(),
             commits: spec.reads_commits().then(|| counts.get("commits").copied().unwrap_or(0)),
             is_cut: typed.is_none() && range.commits.is_some(),
             decoding,
-            own_share,
-            own_graph_ratio,
+            own_git,
             decodes: trace.decodes.len() as u64,
             decoded,
         })
     }
 
-    /// CPU seconds of the user's own git, and the ratio with a commit-graph, if it is known before `end`. Nothing if git has no
-    /// command for it, or fails.
-    fn own_git(
-        &self,
-        spec: &WorkloadSpec,
-        range: &HistoryRange,
-        history: &mut dyn History,
-        end: Duration,
-    ) -> Result<(Option<f64>, Option<Predicted>), BenchError> {
-        let Some(git) = &self.own_git else { return Ok((None, None)) };
-        let (runner, session) =
-            (StockRunner::new(self.clock, self.progress, None), Session::new(self.clock, self.progress));
-        let graph_takes = GRAPH_FOR_A_COMMIT.saturating_mul(u32::try_from(self.commits).unwrap_or(u32::MAX));
-        let is_over = || Ok(session.now()? >= end);
-        let mut measure = || -> Result<_, BenchError> {
-            let Some(job) = git.job(spec, range, history)? else { return Ok((None, None)) };
-            let seconds = git.seconds(&job, runner)?;
-            let has_time = self.tries_graph(spec) && session.now()?.saturating_add(graph_takes) < end;
-            let ratio = if has_time { git.graph_ratio(&job, runner, &is_over)? } else { None };
-            Ok((Some(seconds), ratio))
-        };
-        let measured = measure();
-        session.go_on()?;
-        Ok(measured.unwrap_or_else(|error| {
-            self.progress.note(&format!("your own git: {error}"));
-            (None, None)
-        }))
-    }
-
-    /// Whether the workload is tried with a commit-graph: the one that git reads most commits for.
+    /// Whether the workload is tried with a commit-graph.
     fn tries_graph(&self, spec: &WorkloadSpec) -> bool {
-        self.own_git.is_some() && *spec == WorkloadSpec::Traverse
+        self.own_git.is_some() && is_tried_with_graph(spec)
     }
 
     /// The error of a replay that sees something else than the recording.
@@ -210,7 +174,6 @@ impl Replays<'_> {
         history.clear_caches();
         workload.clean_up()?;
         result?;
-        let cpu = sample.user.saturating_add(sample.sys).as_secs_f64();
-        Ok(Replay { wall: sample.wall, cpu, counts: counter.counts() })
+        Ok(Replay { wall: sample.wall, took: Took::of(&sample), counts: counter.counts() })
     }
 }

@@ -23,7 +23,7 @@ pub struct VariantPlace {
 
 impl VariantPlace {
     /// Whether its spec compresses deltas with their bases.
-    pub(super) fn uses_bases(&self) -> bool {
+    pub(crate) fn uses_bases(&self) -> bool {
         self.spec.as_ref().is_some_and(CodecSpec::uses_bases)
     }
 

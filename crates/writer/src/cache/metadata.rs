@@ -10,6 +10,8 @@ use std::{
 use nix::sys::resource::{UsageWho, getrusage};
 use serde::{Deserialize, Serialize};
 
+use crate::conversion::SearchCost;
+
 /// The origin of a variant. It is informative only: the key alone decides whether a variant fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariantOrigin {
@@ -28,6 +30,9 @@ pub struct MakingCost {
     pub cpu: Duration,
     /// Elapsed time.
     pub wall: Duration,
+    /// The search for deltas in it, if there was one; missing for variants of older versions.
+    #[serde(default)]
+    pub search: Option<SearchCost>,
 }
 
 /// Measures the cost of making a variant.
@@ -41,10 +46,10 @@ impl MakingClock {
         MakingClock { began: Instant::now(), cpu: process_cpu() }
     }
 
-    /// The cost so far; `None` if the system does not report it.
-    pub(super) fn read(&self) -> Option<MakingCost> {
+    /// The cost so far, with that of a search in it; `None` if the system does not report it.
+    pub(super) fn read(&self, search: Option<SearchCost>) -> Option<MakingCost> {
         let cpu = process_cpu()?.checked_sub(self.cpu?)?;
-        Some(MakingCost { cpu, wall: self.began.elapsed() })
+        Some(MakingCost { cpu, wall: self.began.elapsed(), search })
     }
 }
 

@@ -42,7 +42,7 @@ pub use scratch::{CachedCopies, ScratchFolder};
 use lock::{VariantLock, WhenBusy};
 use metadata::{MakingClock, Metadata, unix_seconds};
 
-use crate::leftovers::Leftover;
+use crate::{conversion::SearchCost, leftovers::Leftover};
 
 const METADATA_FILE: &str = "metadata.json";
 const REPOSITORY_FOLDER: &str = "repository.git";
@@ -84,7 +84,8 @@ impl VariantDir {
     pub(crate) fn after(mut self, first: Option<MakingCost>) -> Self {
         self.making = match (self.making, first) {
             (Some(own), Some(first)) => {
-                Some(MakingCost { cpu: own.cpu.saturating_add(first.cpu), wall: own.wall.saturating_add(first.wall) })
+                let (cpu, wall) = (own.cpu.saturating_add(first.cpu), own.wall.saturating_add(first.wall));
+                Some(MakingCost { cpu, wall, search: own.search.or(first.search) })
             }
             _ => None,
         };
@@ -124,7 +125,7 @@ impl Cache {
     }
 
     /// The variant of `key`, made by `make` if the cache does not hold it. `make` receives the path of a folder that
-    /// does not exist yet, and creates the repository there. If two processes want the same variant at the same time,
+    /// does not exist yet, creates the repository there, and returns the cost of a search for deltas if it made one. If two processes want the same variant at the same time,
     /// one makes it and the other waits.
     ///
     /// # Errors
@@ -134,7 +135,7 @@ impl Cache {
         &self,
         key: &VariantKey,
         origin: &VariantOrigin,
-        make: impl FnOnce(&Path) -> Result<(), E>,
+        make: impl FnOnce(&Path) -> Result<Option<SearchCost>, E>,
     ) -> Result<VariantDir, GetOrMakeError<E>> {
         let mut make = Some(make);
         loop {
@@ -172,7 +173,7 @@ impl Cache {
         &self,
         key: &VariantKey,
         origin: &VariantOrigin,
-        make: impl FnOnce(&Path) -> Result<(), E>,
+        make: impl FnOnce(&Path) -> Result<Option<SearchCost>, E>,
     ) -> Result<(), GetOrMakeError<E>> {
         let making = self.root.join(format!("{key}{MAKING}"));
         let variant = self.variant_folder(key);
@@ -185,7 +186,7 @@ impl Cache {
         let clock = MakingClock::start();
         let made = make(&making.join(REPOSITORY_FOLDER))
             .map_err(GetOrMakeError::Make)
-            .and_then(|()| finish(&making, &variant, origin, clock.read()).map_err(GetOrMakeError::Cache));
+            .and_then(|search| finish(&making, &variant, origin, clock.read(search)).map_err(GetOrMakeError::Cache));
         if made.is_err() {
             // Report the first error. What cannot be removed now is removed at the next opening.
             let _ = remove_folder(&making);

@@ -27,15 +27,15 @@ fn cache() -> (tempfile::TempDir, Cache) {
 }
 
 /// Makes a variant that consists of one file of `bytes` bytes.
-fn make(bytes: usize) -> impl FnOnce(&Path) -> Result<(), Infallible> {
+fn make(bytes: usize) -> impl FnOnce(&Path) -> Result<Option<SearchCost>, Infallible> {
     move |repository| {
         fs::create_dir(repository).unwrap();
         fs::write(repository.join("pack"), vec![b'x'; bytes]).unwrap();
-        Ok(())
+        Ok(None)
     }
 }
 
-fn never_made(_: &Path) -> Result<(), Infallible> {
+fn never_made(_: &Path) -> Result<Option<SearchCost>, Infallible> {
     panic!("the cache holds this variant")
 }
 
@@ -74,7 +74,7 @@ fn cost_of_making_a_variant_is_stored() {
     assert_eq!(found, Some(made));
     // The time varies between machines; what the file says must be returned.
     let file = cache.variant_folder(&key("zstd:5")).join(METADATA_FILE);
-    let made_up = MakingCost { cpu: Duration::from_millis(3), wall: Duration::from_millis(7) };
+    let made_up = MakingCost { cpu: Duration::from_millis(3), wall: Duration::from_millis(7), search: None };
     Metadata { making: Some(made_up), ..Metadata::read(&file).unwrap().unwrap() }.write(&file).unwrap();
     assert_eq!(cache.get(&key("zstd:5")).unwrap().unwrap().making_cost(), Some(made_up));
     // Metadata of an older version lacks it.
@@ -142,7 +142,7 @@ fn failed_making_leaves_nothing_and_can_be_repeated() {
 #[test]
 fn making_nothing_is_an_error() {
     let (_folder, cache) = cache();
-    let result = cache.get_or_make(&key("zstd:5"), &origin("zstd:5"), |_| Ok::<_, Infallible>(()));
+    let result = cache.get_or_make(&key("zstd:5"), &origin("zstd:5"), |_| Ok::<_, Infallible>(None));
     assert!(matches!(result, Err(GetOrMakeError::Cache(CacheError::NothingMade { .. }))));
     assert_eq!(variant_names(&cache), [""; 0]);
 }

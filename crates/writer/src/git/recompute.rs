@@ -8,7 +8,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use repackbench_codec::CodecSpec;
@@ -22,7 +22,7 @@ use walkdir::WalkDir;
 use super::{begin, convert_into, folders, refuse_bases};
 use crate::{
     ConvertJob, Encoding, GitDeltas, JobControl, ProgressUnit, Result, StoreKind, WriterError,
-    conversion::{Conversion, build_beside, check_identical, in_scratch_folder},
+    conversion::{Conversion, SearchCost, build_beside, check_identical, in_scratch_folder},
     dictionaries::encoding_for,
 };
 
@@ -52,11 +52,13 @@ pub fn convert_recomputed(
         let conversion = in_scratch_folder(out, |scratch| {
             let first = convert_into(source, &Encoding::plain(&readable), scratch, control)?;
             keep_settings(source, scratch)?;
-            let (mut notes, _) = recompute(scratch, git, control)?;
+            let start = Instant::now();
+            let (mut notes, peak_resident_bytes) = recompute(scratch, git, control)?;
+            let search = Some(SearchCost { wall: start.elapsed(), peak_resident_bytes });
             let (encoding, of_encoding) = encoding_for(&Repository::open(scratch)?, spec, control)?;
             let second = convert_into(&GitRepository::open(scratch)?, &encoding, out, control)?;
             notes.extend(first.notes.into_iter().chain(of_encoding));
-            Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes, ..Conversion::default() })
+            Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes, search, ..Conversion::default() })
         })?;
         let recomputed = GitRepository::open(out)?;
         check_identical(source.git_dir(), "the objects after git repack", |found| {
@@ -69,10 +71,8 @@ pub fn convert_recomputed(
 /// A search for deltas.
 #[derive(Debug)]
 pub struct Searched {
-    /// Its elapsed time.
-    pub took: Duration,
-    /// The most memory that git held, in bytes, if it was measured.
-    pub peak_resident_bytes: Option<u64>,
+    /// Its cost.
+    pub cost: SearchCost,
     /// Notes about it, one sentence each.
     pub notes: Vec<String>,
 }
@@ -97,7 +97,7 @@ pub fn search_anew(
     keep_settings(source, out)?;
     let start = Instant::now();
     let (notes, peak_resident_bytes) = recompute(out, git, control)?;
-    Ok(Searched { took: start.elapsed(), peak_resident_bytes, notes })
+    Ok(Searched { cost: SearchCost { wall: start.elapsed(), peak_resident_bytes }, notes })
 }
 
 /// The settings of `source` that decide which deltas its own `git repack` would find. They are numbers, and too large

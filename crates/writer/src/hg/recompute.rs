@@ -9,6 +9,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::Instant,
 };
 
 use repackbench_codec::{Algorithm, CodecSpec};
@@ -20,7 +21,7 @@ use repackbench_reader::{
 use super::{convert_into, folders, metadata::requirement_lines};
 use crate::{
     ConvertJob, Encoding, HgDeltas, Progress, ProgressUnit, Result, WriterError,
-    conversion::{Conversion, build_beside, check_identical, in_scratch_folder},
+    conversion::{Conversion, SearchCost, build_beside, check_identical, in_scratch_folder},
 };
 
 /// Requirements, and the setting by which hg keeps each of them in an upgrade. Without it hg uses its own defaults.
@@ -86,9 +87,16 @@ pub fn convert_recomputed(
     build_beside(job, &folders(source), |out| {
         let conversion = in_scratch_folder(out, |scratch| {
             let first = convert_into(source, &encoding, scratch, control)?;
+            let start = Instant::now();
             recompute(scratch, spec, hg, control.progress)?;
+            let search = Some(SearchCost { wall: start.elapsed(), peak_resident_bytes: None });
             let second = convert_into(&HgRepository::open(scratch)?, &encoding, out, control)?;
-            Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes: first.notes, ..Conversion::default() })
+            Ok(Conversion {
+                elapsed: first.elapsed + second.elapsed,
+                notes: first.notes,
+                search,
+                ..Conversion::default()
+            })
         })?;
         let recomputed = HgRepository::open(out)?;
         check_identical(source.hg_dir(), "the history after hg debugupgraderepo", |found| {

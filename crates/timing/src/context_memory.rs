@@ -1,40 +1,63 @@
 //! The memory of one thread's contexts and dictionaries under each codec.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use repackbench_codec::{ChunkKind, HeapMark};
 use repackbench_reader::Repository;
-use repackbench_writer::{Encoding, PayloadDecoder};
+use repackbench_writer::{Encoding, PayloadDecoder, PayloadEncoders, Progress};
 
-use super::{
-    encoded::{Encoded, MakeEncoders},
-    held::{HeldChunk, HeldChunks},
+use crate::{
+    BenchError,
+    estimate::held::{HeldChunk, HeldChunks},
+    workloads::WorkloadError,
 };
-use crate::{BenchError, workloads::WorkloadError};
 
 /// Contexts grow with payloads. Longer ones than this are rare, and high levels take seconds for them.
 const LONGEST_PAYLOAD: usize = 256 << 10;
 
 /// Bytes on the heap, dictionaries included; `None` if that is unknown.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ContextMemory {
-    pub(super) encode: Option<u64>,
-    pub(super) decode: Option<u64>,
+pub(crate) struct ContextMemory {
+    pub(crate) encode: Option<u64>,
+    pub(crate) decode: Option<u64>,
 }
 
-/// Measures the contexts of each codec after they have encoded and decoded the longest chunk of each kind. Other threads
-/// should rest.
+/// Measures the contexts of each codec after they have encoded and decoded the longest chunk of each kind in `held`. Other
+/// threads should rest.
 ///
 /// # Errors
 /// A codec fails.
-pub(super) fn measure(
+pub(crate) fn measure<'a>(
     source: &Repository,
-    make: MakeEncoders,
     held: &HeldChunks,
-    encoded: &[Encoded],
+    encodings: impl Iterator<Item = &'a Encoding>,
 ) -> Result<Vec<ContextMemory>, BenchError> {
     let chunks = longest(&held.chunks);
-    encoded.iter().map(|encoded| of_encoding(source, make, (held, &chunks), &encoded.encoding)).collect()
+    encodings.map(|encoding| of_encoding(source, (held, &chunks), encoding)).collect()
+}
+
+/// Reads only those chunks of `source` that [`measure`] uses. With `with_bases`, also reads the bases of deltas.
+///
+/// # Errors
+/// A chunk is damaged, or the user stops the work.
+pub(crate) fn longest_of(
+    source: &Repository,
+    with_bases: bool,
+    progress: &dyn Progress,
+) -> Result<HeldChunks, BenchError> {
+    let mut longest: BTreeMap<ChunkKind, (u64, u64)> = BTreeMap::new();
+    let mut number = 0;
+    source.store().for_each_chunk(&mut |chunk| {
+        let of_kind = longest.entry(chunk.kind).or_default();
+        if chunk.payload_len <= LONGEST_PAYLOAD as u64 && chunk.payload_len > of_kind.0 {
+            *of_kind = (chunk.payload_len, number);
+        }
+        number += 1;
+        Ok(())
+    })?;
+    let sample: HashMap<u64, _> =
+        longest.into_values().filter(|(len, _)| *len > 0).map(|(_, number)| (number, Default::default())).collect();
+    HeldChunks::read(source, &sample, with_bases, progress)
 }
 
 /// The longest chunk of each kind within [`LONGEST_PAYLOAD`].
@@ -51,7 +74,6 @@ fn longest(chunks: &[HeldChunk]) -> Vec<&HeldChunk> {
 
 fn of_encoding(
     source: &Repository,
-    make: MakeEncoders,
     (held, chunks): (&HeldChunks, &[&HeldChunk]),
     encoding: &Encoding,
 ) -> Result<ContextMemory, BenchError> {
@@ -59,7 +81,7 @@ fn of_encoding(
     let growth = |mark: HeapMark| mark.growth().map(|bytes| bytes + dictionaries as u64);
     let mut stored: Vec<Vec<u8>> = chunks.iter().map(|_| Vec::with_capacity(2 * LONGEST_PAYLOAD)).collect();
     let mark = HeapMark::now();
-    let mut encoders = make(encoding);
+    let mut encoders = PayloadEncoders::new(source, encoding);
     for (chunk, stored) in chunks.iter().zip(&mut stored) {
         let base = held.base(chunk);
         encoders.encode(chunk.kind, false, &chunk.payload, base.as_ref(), stored).map_err(WorkloadError::from)?;

@@ -1,0 +1,162 @@
+//! The CPU time that the user's own git takes for a workload, and what a commit-graph changes.
+
+use std::{ffi::OsStr, rc::Rc, time::Duration};
+
+use repackbench_analysis::mean_ratio;
+use repackbench_reader::{History, Repository};
+use repackbench_records::{OwnGitCost, Predicted, Vcs};
+use repackbench_writer::{
+    Progress,
+    cache::{Cache, GetOrMakeError, ScratchFolder},
+};
+
+use crate::{
+    BenchError,
+    arms::stock::{Caches, Git, GitFeature, GitReader, GitRow, RowClient, StockJob, StockRunner, StockWorkload},
+    clock::Clock,
+    decode_share::DecodeShare,
+    session::Session,
+    workloads::{HistoryRange, WorkloadError, WorkloadSpec},
+};
+
+/// How often git is run with and without a commit-graph.
+const PAIRS: usize = 5;
+
+/// The elapsed time for each commit that writing a commit-graph is predicted to take. git 2.47 took 5 to 9 microseconds on five
+/// repositories of 2,000 to 27,000 commits whose packs were in the page cache.
+const GRAPH_FOR_A_COMMIT: Duration = Duration::from_micros(50);
+
+/// Whether `spec` is tried with a commit-graph: the workload that git reads most commits for.
+pub(crate) fn is_tried_with_graph(spec: &WorkloadSpec) -> bool {
+    *spec == WorkloadSpec::Traverse
+}
+
+/// The user's own git on one repository.
+pub(crate) struct OwnGit {
+    git: Rc<Git>,
+    plain: RowClient,
+    /// The same on a copy with a commit-graph, which is made when it is first used.
+    with_graph: RowClient,
+    /// The number of stored commits.
+    commits: u64,
+    /// Removed at the end.
+    _folder: ScratchFolder,
+}
+
+impl OwnGit {
+    /// The git that `program` names, on `repository` of this many `commits`. `None`, with a note, if it does not read it.
+    ///
+    /// # Errors
+    /// The user stops it.
+    pub(crate) fn find(
+        program: &OsStr,
+        (repository, commits): (&Repository, u64),
+        cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<Option<Self>, BenchError> {
+        match OwnGit::new(program, (repository, commits), cache) {
+            Err(BenchError::Interrupted) => Err(BenchError::Interrupted),
+            Err(error) => {
+                progress.note(&format!("no comparison with your own git: {error}"));
+                Ok(None)
+            }
+            own => own,
+        }
+    }
+
+    fn new(
+        program: &OsStr,
+        (repository, commits): (&Repository, u64),
+        cache: &Cache,
+    ) -> Result<Option<Self>, BenchError> {
+        let Repository::Git(repository) = repository else { return Ok(None) };
+        if repository.extension_spec().is_some() {
+            return Ok(None);
+        }
+        let folder = cache.scratch().map_err(GetOrMakeError::Cache)?;
+        let git = Rc::new(Git::new(program, folder.path())?);
+        let row = |number, features| -> Result<RowClient, BenchError> {
+            let row = GitRow::new(&git, repository, None, &GitReader { zlib: None, features }, number, true)?;
+            Ok(RowClient { client: Box::new(row), start: Default::default() })
+        };
+        let (plain, with_graph) = (row(0, Vec::new())?, row(1, vec![GitFeature::CommitGraph])?);
+        Ok(Some(OwnGit { git, plain, with_graph, commits, _folder: folder }))
+    }
+
+    /// The cost of what a replay of `spec` over `range` does, in which decoding took a share of the time. The trial with a
+    /// commit-graph is left out if it does not end before `end`. `None`, with a note, if git fails or has no command for it.
+    ///
+    /// # Errors
+    /// The user stops it.
+    pub(crate) fn cost(
+        &self,
+        (spec, range, decoding): (&WorkloadSpec, &HistoryRange, &DecodeShare),
+        history: &mut dyn History,
+        (clock, progress): (&dyn Clock, &dyn Progress),
+        end: Duration,
+    ) -> Result<Option<OwnGitCost>, BenchError> {
+        let (runner, session) = (StockRunner::new(clock, progress, None), Session::new(clock, progress));
+        let graph_takes = GRAPH_FOR_A_COMMIT.saturating_mul(u32::try_from(self.commits).unwrap_or(u32::MAX));
+        let is_over = || Ok(session.now()? >= end);
+        let mut measure = || -> Result<_, BenchError> {
+            let Some(job) = self.job(spec, range, history)? else { return Ok(None) };
+            let seconds = cpu_seconds(&job, &self.plain, runner)?;
+            let has_time = is_tried_with_graph(spec) && session.now()?.saturating_add(graph_takes) < end;
+            let graph_ratio = if has_time { self.graph_ratio(&job, runner, &is_over)? } else { None };
+            let decode_share = (decoding.share * decoding.seconds / seconds.max(f64::MIN_POSITIVE)).min(1.0);
+            Ok(Some(OwnGitCost { decode_share, graph_ratio }))
+        };
+        let measured = measure();
+        session.go_on()?;
+        Ok(measured.unwrap_or_else(|error| {
+            progress.note(&format!("your own git: {error}"));
+            None
+        }))
+    }
+
+    /// The command for `spec` over `range`; `None` if there is none.
+    ///
+    /// # Errors
+    /// The history cannot be read.
+    fn job(
+        &self,
+        spec: &WorkloadSpec,
+        range: &HistoryRange,
+        history: &mut dyn History,
+    ) -> Result<Option<StockJob>, BenchError> {
+        let Ok(workload) = StockWorkload::try_from(spec.clone()) else { return Ok(None) };
+        let head = match workload.needs_revision() {
+            true => Some(history.resolve(&range.revision).map_err(WorkloadError::from)?.to_string()),
+            false => None,
+        };
+        let name = (self.git.name(), Vcs::Git);
+        Ok(workload.jobs(name, &[Caches::Off], range, head.as_deref()).pop())
+    }
+
+    /// The CPU time of `job` with a commit-graph as a multiple of that without; `None` if `is_over` says that the time is up
+    /// before it is known.
+    ///
+    /// # Errors
+    /// A command fails, or the user stops it.
+    fn graph_ratio(
+        &self,
+        job: &StockJob,
+        runner: StockRunner<'_>,
+        is_over: &dyn Fn() -> Result<bool, BenchError>,
+    ) -> Result<Option<Predicted>, BenchError> {
+        let mut ratios = Vec::new();
+        while ratios.len() < PAIRS {
+            if is_over()? {
+                return Ok(None);
+            }
+            let with = cpu_seconds(job, &self.with_graph, runner)?;
+            ratios.push(with / cpu_seconds(job, &self.plain, runner)?.max(f64::MIN_POSITIVE));
+        }
+        Ok(mean_ratio(&ratios))
+    }
+}
+
+fn cpu_seconds(job: &StockJob, client: &RowClient, runner: StockRunner<'_>) -> Result<f64, BenchError> {
+    let sample = runner.time(job, client)?.sample;
+    Ok(sample.user.saturating_add(sample.sys).as_secs_f64())
+}
