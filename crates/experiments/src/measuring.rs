@@ -226,7 +226,7 @@ impl<'a> Measuring<'a> {
             decoders: Vec::new(),
             workloads,
             stock,
-            range: HistoryRange { revision, commits: job.commits },
+            range: HistoryRange { revision, commits: job.commits, seed: 0 },
             blocks: Blocks::Exactly(extent.runs),
             time: share,
             is_fitted: false,

@@ -243,6 +243,18 @@ pub trait History: Any + Send {
     /// Lists every file of the revision `id`, as changes against nothing.
     fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()>;
 
+    /// Replaces `file` by the file at `path` in the revision `id`, as a change against nothing; by nothing if there is none.
+    /// Git reads only the trees on the way to the path. Mercurial reads the whole manifest.
+    fn file_at(&mut self, id: &oid, path: &[u8], file: &mut Changes) -> Result<()> {
+        let mut all = Changes::default();
+        self.manifest(id, &mut all)?;
+        file.clear();
+        for (_, change) in all.iter().filter(|(found, _)| *found == path) {
+            file.push(path, change.old, change.new);
+        }
+        Ok(())
+    }
+
     /// Replaces `content` by the content of `file`, which is at `path`; `false` if it is missing here.
     fn content(&mut self, path: &[u8], file: &FileVersion, content: &mut Vec<u8>) -> Result<bool>;
 

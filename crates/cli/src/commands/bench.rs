@@ -43,6 +43,7 @@ use crate::{
 ///   checkout     the files of checkout:sink, written into a fresh folder
 ///   sizes        kind and size of every object
 ///   cat-all      the content of every object
+///   web:file     300 files at revisions, drawn from history by --seed
 ///   encode       compress every payload again, from memory; only with --store pack
 ///   ingest       write the objects of the last N commits (--commits, 100)
 ///   serve:same   the pack for a clone, or with --commits N a fetch, by a client with the codec
@@ -61,7 +62,7 @@ use crate::{
 ///   fetch:zlib          the newest commits (--commits, 100), as clone:zlib
 ///   fetch:same          the newest commits (--commits, 100), as clone:same
 /// What a forge does, drawn from history by --seed, also only if named and only in Git:
-///   web:file            git cat-file blob REV:PATH, a process for each file
+///   web:file            git cat-file blob REV:PATH, a process for each of 40 files
 ///   web:file:batch      the same by one long-lived git cat-file --batch
 ///   web:blame           git blame --porcelain REV -- PATH
 ///   web:log             git log -n 30 REV -- PATH

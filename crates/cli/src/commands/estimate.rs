@@ -11,7 +11,7 @@ use repackbench_report::{articles_text, sections};
 use repackbench_timing::{
     clock::SystemClock,
     estimate::{EstimatePlan, estimate},
-    workloads::WorkloadSpec,
+    workloads::{HistoryRange, WorkloadSpec},
 };
 use repackbench_writer::{DeltaRecomputer, cache::Cache};
 
@@ -81,8 +81,8 @@ pub(crate) struct EstimateArguments {
 
     /// Workload to predict; may be repeated.
     ///
-    /// One of checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch and cat-all [default: checkout:sink,
-    /// traverse, diff:raw and diff:patch].
+    /// One of checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, cat-all and web:file [default:
+    /// checkout:sink, traverse, diff:raw and diff:patch].
     #[arg(long = "workload", value_name = "W", help_heading = WHAT)]
     workloads: Vec<WorkloadSpec>,
 
@@ -146,15 +146,16 @@ impl EstimateArguments {
             ],
             typed => typed.to_vec(),
         };
+        let seed = self.seed.given_or(None);
         Ok(EstimatePlan {
             specs,
             workloads,
-            range: self.range.range(source.default_revision()),
+            range: HistoryRange { seed, ..self.range.range(source.default_revision()) },
             time: self.time.0.unwrap_or(NO_LIMIT),
             is_exact: self.exact,
             recomputer: self.recomputer(source),
             git: matches!(source, Repository::Git(_)).then(|| self.programs.git.clone().into()),
-            seed: self.seed.given_or(None),
+            seed,
             threads: self.effort.threads(),
             command: command_line(),
         })

@@ -48,8 +48,8 @@ use crate::{
 /// machine disturbs it.
 ///
 /// With --codec, --store or --order, variants are compared with the repository as found, the baseline
-/// first. Workloads are checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch
-/// and cat-all.
+/// first. Workloads are checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch,
+/// cat-all and web:file.
 ///
 /// Examples:
 ///   repackbench trace . --workload checkout
@@ -143,7 +143,7 @@ fn parse_workload(typed: &str) -> Result<WorkloadSpec, String> {
     match workload.is_traced() {
         true => Ok(workload),
         false => Err(
-            "expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch or cat-all; a trace does \
+            "expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, cat-all or web:file; a trace does \
                       not cover everything that other workloads read"
                 .to_owned(),
         ),

@@ -135,6 +135,6 @@ impl RangeArguments {
     /// The range, from `default_revision` unless the user names another.
     pub(crate) fn range(&self, default_revision: &str) -> HistoryRange {
         let revision = self.rev.as_deref().unwrap_or(default_revision).to_owned();
-        HistoryRange { revision, commits: self.commits }
+        HistoryRange { revision, commits: self.commits, seed: 0 }
     }
 }

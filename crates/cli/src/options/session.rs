@@ -13,6 +13,7 @@ use repackbench_records::Record;
 use repackbench_timing::{
     bench::{BenchPlan, Measured, Recorder, bench},
     clock::SystemClock,
+    workloads::HistoryRange,
 };
 use repackbench_writer::cache::Cache;
 
@@ -58,6 +59,7 @@ impl SessionArguments {
     pub(crate) fn plan(&self, source: &Repository, baseline: &CodecSpec) -> Result<BenchPlan, Failure> {
         let earlier = self.measure.earlier()?;
         let earlier_seed = earlier.first().map(|record| record.place.seed);
+        let seed = self.measure.seed.given_or(earlier_seed);
         let pace = &self.measure.pace;
         Ok(BenchPlan {
             codecs: Vec::new(),
@@ -68,7 +70,7 @@ impl SessionArguments {
             decoders: Vec::new(),
             workloads: Vec::new(),
             stock: None,
-            range: self.range.range(source.default_revision()),
+            range: HistoryRange { seed, ..self.range.range(source.default_revision()) },
             blocks: pace.blocks(),
             time: pace.time(),
             is_fitted: true,
@@ -79,7 +81,7 @@ impl SessionArguments {
             own_git: None,
             is_self_test: false,
             earlier,
-            seed: self.measure.seed.given_or(earlier_seed),
+            seed,
             threads: self.effort.threads(),
             devices: Vec::new(),
             command: self.measure.command.clone().or_else(command_line),

@@ -24,8 +24,8 @@ impl ReplayPrinter {
     pub(crate) fn new(workload: &WorkloadSpec) -> Self {
         ReplayPrinter {
             out: BufWriter::new(io::stdout().lock()),
-            prints_commits: matches!(workload, WorkloadSpec::RawDiff | WorkloadSpec::PatchDiff),
-            prints_changes: matches!(workload, WorkloadSpec::RawDiff),
+            prints_commits: matches!(workload, WorkloadSpec::RawDiff | WorkloadSpec::PatchDiff | WorkloadSpec::WebFile),
+            prints_changes: matches!(workload, WorkloadSpec::RawDiff | WorkloadSpec::WebFile),
             failed: None,
             missing: 0,
         }

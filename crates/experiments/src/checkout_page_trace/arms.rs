@@ -47,7 +47,7 @@ impl Jobs {
     /// The workloads that start from `revision`; the last one is the history of the file `most_changed`, if there is
     /// one.
     pub(super) fn new(revision: &str, most_changed: Option<&MostChanged>) -> Self {
-        let whole = HistoryRange { revision: revision.to_owned(), commits: None };
+        let whole = HistoryRange { revision: revision.to_owned(), commits: None, seed: 0 };
         let some = HistoryRange { commits: Some(PICKAXE_COMMITS), ..whole.clone() };
         let pickaxe = WorkloadSpec::PickaxeDiff(NEEDLE.to_owned());
         let mut jobs = vec![

@@ -53,7 +53,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     }
     let snapshot = context.source.snapshot()?;
     let revision = context.options.revision.clone().unwrap_or_else(|| context.source.default_revision().to_owned());
-    let range = HistoryRange { revision: revision.clone(), commits: None };
+    let range = HistoryRange { revision: revision.clone(), commits: None, seed: 0 };
     let decoders = context.source.recorded_spec().as_ref().map_or_else(Decoders::default, Decoders::for_spec);
     let mut history = context.source.history(decoders)?;
     let head = history.resolve(&revision)?.to_string();

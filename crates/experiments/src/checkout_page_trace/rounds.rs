@@ -358,7 +358,7 @@ impl MeasuredRounds<'_> {
     /// Writes the revision's files into the new folder `tree`.
     fn check_out(&mut self, tree: &Path) -> Result<(), ExperimentError> {
         let Some(arm) = self.plan.arms.first() else { return Ok(()) };
-        let range = HistoryRange { revision: self.plan.revision.to_owned(), commits: None };
+        let range = HistoryRange { revision: self.plan.revision.to_owned(), commits: None, seed: 0 };
         let mut checkout = WorkloadSpec::Checkout.build(&range, Some(tree.to_owned()));
         let mut history = Repository::open(&arm.folder)?.history(arm.decoders)?;
         checkout.prepare(&place_of(&arm.folder, arm)).map_err(BenchError::from)?;

@@ -219,7 +219,7 @@ fn check_out(
     folder: &Path,
     drops_all: bool,
 ) -> Result<(Sample, Counts), ExperimentError> {
-    let range = HistoryRange { revision: BRANCH.to_owned(), commits: None };
+    let range = HistoryRange { revision: BRANCH.to_owned(), commits: None, seed: 0 };
     let mut workload = WorkloadSpec::Checkout.build(&range, Some(folder.to_owned()));
     let decoders = Decoders::default();
     let place = {

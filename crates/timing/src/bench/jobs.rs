@@ -79,9 +79,11 @@ impl<'a> WorkloadJob<'a> {
 
     /// The requests of a run, for its record. Only one record of a session says which they were.
     pub(super) fn request_times(&self, elapsed: &[Duration], turn: Turn) -> Option<RequestTimes> {
-        let Work::Command(job, _) = &self.work else { return None };
         let is_first = turn.block == 0 && turn.slot == Slot::Variant(BASELINE);
-        let drawn = if is_first { job.drawn_names() } else { Vec::new() };
+        let drawn = match &self.work {
+            Work::Command(job, _) if is_first => job.drawn_names(),
+            _ => Vec::new(),
+        };
         let elapsed_ns = elapsed.iter().map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)).collect();
         let requests = RequestTimes { elapsed_ns, drawn };
         (requests != RequestTimes::default()).then_some(requests)

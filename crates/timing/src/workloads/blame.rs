@@ -59,7 +59,7 @@ impl Workload for Blame {
         }
         observer.missing(history.missing());
         if versions == 0 {
-            let HistoryRange { revision, commits } = &self.range;
+            let HistoryRange { revision, commits, .. } = &self.range;
             let among = commits.map_or_else(|| "no commit".to_owned(), |commits| format!("none of {commits} commits"));
             let why = format!("{among} of {revision} changes {}: expected the path of a file from the root", self.path);
             return Err(WorkloadError::Refused { why });
@@ -100,7 +100,7 @@ mod tests {
         let repository = Repository::open(folder.path()).unwrap();
         let mut history = repository.history(Decoders::default()).unwrap();
         let mut blame = |path: &str, commits| {
-            let range = HistoryRange { revision: "HEAD".to_owned(), commits };
+            let range = HistoryRange { revision: "HEAD".to_owned(), commits, seed: 0 };
             history.clear_caches();
             Blame::new(range, path).run(history.as_mut(), &mut Counter::default()).map_err(|error| error.to_string())
         };

@@ -22,6 +22,7 @@ mod serve;
 mod traverse;
 mod trees;
 mod variant_place;
+mod web_file;
 
 use std::path::Path;
 
@@ -84,6 +85,8 @@ pub struct HistoryRange {
     /// The largest number of commits that a log lists, including those that it does not compare: `git log -n`. `None`
     /// for all.
     pub commits: Option<u64>,
+    /// Decides what a workload draws from the history.
+    pub seed: u64,
 }
 
 /// A job that is replayed.

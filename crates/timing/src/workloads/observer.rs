@@ -1,6 +1,10 @@
 //! What workloads report of what they see.
 
-use std::{collections::BTreeMap, fmt, io, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    time::{Duration, Instant},
+};
 
 use gix_hash::oid;
 use repackbench_reader::{Change, ObjectKind, hash::IdHasher};
@@ -78,6 +82,12 @@ pub trait Observer {
         let _ = objects;
     }
 
+    /// The workload begins to answer one of several requests.
+    fn start_request(&mut self) {}
+
+    /// The request is answered.
+    fn end_request(&mut self) {}
+
     /// The workload is about to write a file, or to create its directory. Nothing is decoded or encoded until
     /// [`end_writing`](Observer::end_writing).
     fn start_writing(&mut self) {}
@@ -127,6 +137,9 @@ pub struct Counter<'c> {
     sizes: u64,
     chunks: u64,
     writing: Option<WritingTimer<'c>>,
+    /// The elapsed time of each request, and when the current one began.
+    requests: Vec<Duration>,
+    request_began: Option<Instant>,
 }
 
 /// Adds up the CPU time in which files are written.
@@ -178,6 +191,11 @@ impl<'c> Counter<'c> {
             Some(WritingTimer { failed: Some(kind), .. }) => Err((*kind).into()),
             writing => Ok(writing.as_ref().map(|writing| writing.sum)),
         }
+    }
+
+    /// The elapsed time of each request, in their order.
+    pub fn requests(&self) -> &[Duration] {
+        &self.requests
     }
 
     /// The counts that are not zero, by name.
@@ -257,6 +275,14 @@ impl Observer for Counter<'_> {
     fn patch(&mut self, _path: &[u8], _change: &Change, patch: &[u8]) {
         self.patches += 1;
         self.patch_bytes += patch.len() as u64;
+    }
+
+    fn start_request(&mut self) {
+        self.request_began = Some(Instant::now());
+    }
+
+    fn end_request(&mut self) {
+        self.requests.extend(self.request_began.take().map(|began| began.elapsed()));
     }
 
     fn hit(&mut self, _id: &oid) {

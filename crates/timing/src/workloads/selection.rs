@@ -14,6 +14,7 @@ use super::{
     patch::PatchDiff,
     serve::{Exchange, Serve},
     traverse::Traverse,
+    web_file::WebFile,
 };
 
 /// The default string of the pickaxe: that of the experiment of 2016.
@@ -38,6 +39,8 @@ pub enum WorkloadSpec {
     Sizes,
     /// `cat-all`: the content of every object.
     CatAll,
+    /// `web:file`: read files at revisions, drawn from history.
+    WebFile,
     /// `encode`: compress every payload again.
     Encode,
     /// `ingest`: write the objects of the last commits.
@@ -54,7 +57,7 @@ pub enum UnknownWorkload {
     /// An unknown name.
     #[error(
         "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, sizes, \
-         cat-all, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of these except sizes and encode"
+         cat-all, web:file, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of these except sizes and encode"
     )]
     Name(String),
     /// A workload without a meaningful floor.
@@ -102,6 +105,7 @@ impl WorkloadSpec {
                 | WorkloadSpec::PickaxeDiff(_)
                 | WorkloadSpec::PatchDiff
                 | WorkloadSpec::CatAll
+                | WorkloadSpec::WebFile
         )
     }
 
@@ -160,6 +164,7 @@ impl WorkloadSpec {
             WorkloadSpec::PatchDiff => Box::new(PatchDiff::new(range.clone())),
             WorkloadSpec::Sizes => Box::new(Sizes),
             WorkloadSpec::CatAll => Box::new(CatAll),
+            WorkloadSpec::WebFile => Box::new(WebFile::new(range.clone())),
             WorkloadSpec::Encode => Box::new(Encode::default()),
             WorkloadSpec::Ingest => Box::new(Ingest::new(range.clone(), into)),
             WorkloadSpec::Serve(exchange) => Box::new(Serve::new(*exchange, range, into)),
@@ -184,6 +189,7 @@ impl FromStr for WorkloadSpec {
             "diff:patch" => Ok(WorkloadSpec::PatchDiff),
             "sizes" => Ok(WorkloadSpec::Sizes),
             "cat-all" => Ok(WorkloadSpec::CatAll),
+            "web:file" => Ok(WorkloadSpec::WebFile),
             "encode" => Ok(WorkloadSpec::Encode),
             "ingest" => Ok(WorkloadSpec::Ingest),
             "diff:pickaxe" => Ok(WorkloadSpec::PickaxeDiff(DEFAULT_NEEDLE.to_owned())),
@@ -213,6 +219,7 @@ impl fmt::Display for WorkloadSpec {
             WorkloadSpec::PatchDiff => f.write_str("diff:patch"),
             WorkloadSpec::Sizes => f.write_str("sizes"),
             WorkloadSpec::CatAll => f.write_str("cat-all"),
+            WorkloadSpec::WebFile => f.write_str("web:file"),
             WorkloadSpec::Encode => f.write_str("encode"),
             WorkloadSpec::Ingest => f.write_str("ingest"),
             WorkloadSpec::Serve(exchange) => f.write_str(exchange.name()),
@@ -227,7 +234,13 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        let others = [WorkloadSpec::Sizes, WorkloadSpec::CatAll, WorkloadSpec::Encode, WorkloadSpec::Ingest];
+        let others = [
+            WorkloadSpec::Sizes,
+            WorkloadSpec::CatAll,
+            WorkloadSpec::WebFile,
+            WorkloadSpec::Encode,
+            WorkloadSpec::Ingest,
+        ];
         let serve = Exchange::ALL.map(WorkloadSpec::Serve);
         for workload in WorkloadSpec::all().into_iter().chain(others).chain(serve) {
             assert_eq!(workload.to_string().parse(), Ok(workload));

@@ -260,6 +260,12 @@ impl History for GitHistory {
         self.tree_diff.run(&mut self.store.lock(), None, Some(tree), files)
     }
 
+    fn file_at(&mut self, id: &oid, path: &[u8], file: &mut Changes) -> Result<()> {
+        let tree = self.tree_of(id)?;
+        file.clear();
+        change_of_path(&mut self.store.lock(), self.hash, None, Some(tree), path, file)
+    }
+
     fn content(&mut self, _path: &[u8], file: &FileVersion, content: &mut Vec<u8>) -> Result<bool> {
         let mut store = self.store.lock();
         match store.read(&file.id, content)? {

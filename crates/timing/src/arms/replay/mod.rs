@@ -45,7 +45,7 @@ pub(crate) fn run(
     let extra = workload.extra();
     workload.clean_up()?;
     let sample = Sample { writing: counter.writing().map_err(BenchError::clock)?, ..sample };
-    Ok(JobRun { counts: vec![counter.counts()], extra, sample, usage, lookups, requests: Vec::new() })
+    Ok(JobRun { counts: vec![counter.counts()], extra, sample, usage, lookups, requests: counter.requests().to_vec() })
 }
 
 /// Does the job once on `copy` of the variant at `place`, of which nothing is in memory. Opening it is part of the job,
@@ -74,5 +74,5 @@ pub(crate) fn run_cold(
     let extra = workload.extra();
     workload.clean_up()?;
     let sample = Sample { writing: counter.writing().map_err(BenchError::clock)?, ..sample };
-    Ok(JobRun { counts: vec![counter.counts()], extra, sample, usage, lookups, requests: Vec::new() })
+    Ok(JobRun { counts: vec![counter.counts()], extra, sample, usage, lookups, requests: counter.requests().to_vec() })
 }

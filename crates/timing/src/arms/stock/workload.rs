@@ -262,6 +262,7 @@ impl TryFrom<WorkloadSpec> for StockWorkload {
             | WorkloadSpec::PatchDiff
             | WorkloadSpec::Sizes
             | WorkloadSpec::CatAll => Ok(StockWorkload::Replayed(spec)),
+            WorkloadSpec::WebFile => Ok(StockWorkload::Web(WebRead::File)),
             WorkloadSpec::CheckoutToSink
             | WorkloadSpec::Encode
             | WorkloadSpec::Ingest
@@ -318,7 +319,7 @@ mod tests {
 
     #[test]
     fn user_time_is_compared_where_files_are_written() {
-        let range = HistoryRange { revision: "HEAD".into(), commits: None };
+        let range = HistoryRange { revision: "HEAD".into(), commits: None, seed: 0 };
         for (name, compared) in
             [("checkout", ComparedTime::UserOfCommand), ("traverse", ComparedTime::Cpu), ("repack", ComparedTime::Cpu)]
         {
@@ -328,7 +329,7 @@ mod tests {
 
     #[test]
     fn jobs_have_the_name_of_the_replay_and_the_client() {
-        let range = HistoryRange { revision: "HEAD".into(), commits: Some(7) };
+        let range = HistoryRange { revision: "HEAD".into(), commits: Some(7), seed: 0 };
         let labels = |name: &str, caches: &[Caches]| {
             let workload: StockWorkload = name.parse().unwrap();
             let jobs = workload.jobs(("git", Vcs::Git), caches, &range, Some("id"));

@@ -37,7 +37,7 @@ fn btree_values_are_found_beforehand_and_sent_by_id() {
     convert(&source, &"zstd:3".parse().unwrap(), layout, &ConvertJob::new(&target, JobControl::quiet(1))).unwrap();
     let variant = Repository::open(&target).unwrap();
     let place = VariantPlace::of(&variant, Decoders::default());
-    let range = HistoryRange { revision: "HEAD".to_owned(), commits: None };
+    let range = HistoryRange { revision: "HEAD".to_owned(), commits: None, seed: 0 };
     let mut server = PackServer::at(&place, &range).unwrap();
 
     let count = 36;
