@@ -56,6 +56,7 @@ fn estimate(name: &str, content: &str, bytes: u64, (size, cpu): (f64, f64)) -> R
         seed: 1,
         seconds: 1.0,
         missing_objects: 0,
+        pack_checksums: Vec::new(),
         as_found,
         rechosen: Rechosen::Left { why: "it was not asked for".to_owned() },
     }

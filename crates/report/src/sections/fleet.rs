@@ -300,6 +300,7 @@ mod tests {
             repositories: 2,
             bytes: (size * 30e6) as u64,
             size: ratios(size),
+            cpu: Some(ratios(cpu)),
             encode_seconds: 12.5,
             gains: 0.5,
             loses: 0.25,
