@@ -106,7 +106,7 @@ pub fn results_page(listed: &[ListedRepository], lines: Vec<ResultLine>) -> Resu
             page.missing.push((listed.name.clone(), why));
             continue;
         };
-        let estimate = estimates.swap_remove(at);
+        let estimate = estimates.remove(at);
         let checked = checked_predictions(&estimate, &comparisons);
         page.repositories.push(PageRepository { listed: listed.clone(), estimate, checked });
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListedRepository {
-    /// Its public name, as in `sharkdp/fd`. Records have the same.
+    /// Its public name, as in `sharkdp/fd`: words of letters, digits and `.-_` with slashes between. Records have the same.
     pub name: String,
     /// Where it is published.
     pub url: String,
@@ -79,12 +79,24 @@ pub fn read_list(text: &str) -> Result<Vec<ListedRepository>, ListError> {
     let read = |(at, line): (usize, &str)| {
         let failed = |why| ListError { line: at + 1, why };
         let listed: ListedRepository = serde_json::from_str(line).map_err(|error| failed(error.to_string()))?;
+        if !is_path_of_words(&listed.name) {
+            return Err(failed(format!("{:?} is no name such as sharkdp/fd", listed.name)));
+        }
+        if !listed.url.strip_prefix("https://").is_some_and(is_path_of_words) {
+            return Err(failed(format!("{:?} is no address such as https://github.com/sharkdp/fd", listed.url)));
+        }
         if !names.insert(listed.name.clone()) {
             return Err(failed(format!("{} is listed twice", listed.name)));
         }
         Ok(listed)
     };
     lines.map(read).collect()
+}
+
+/// Whether `text` can stand in a link and in the path of a page.
+fn is_path_of_words(text: &str) -> bool {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
+    text.split('/').all(|word| !word.is_empty() && !word.starts_with('.') && word.chars().all(is_plain))
 }
 
 #[cfg(test)]
@@ -100,6 +112,10 @@ mod tests {
         assert_eq!(serde_json::to_string(&listed[0]).unwrap(), FD);
         let twice = read_list(&format!("{FD}\n{FD}\n")).unwrap_err().to_string();
         assert_eq!(twice, "line 2: sharkdp/fd is listed twice");
+        for (wrong, what) in [("sharkdp/fd\"", "sharkdp/../fd\""), ("https://", "javascript:")] {
+            let error = read_list(&FD.replacen(wrong, what, 1)).unwrap_err().to_string();
+            assert!(error.starts_with("line 1: ") && error.contains(" is no "), "{error}");
+        }
         let misspelt = FD.replace("about", "abuot");
         let error = read_list(&misspelt).unwrap_err().to_string();
         assert!(error.starts_with("line 1: unknown field `abuot`"), "{error}");

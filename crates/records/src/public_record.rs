@@ -170,7 +170,9 @@ mod tests {
         let command = |command: &str| changed(|run| run.command = Some(command.to_owned()));
         assert_eq!(command("repackbench bench --git git sharkdp/fd"), None);
         assert_eq!(command("repackbench bench https://example.org/fd 1/3"), None);
-        for private in ["repackbench bench /srv/fd", "repackbench bench --git=/usr/bin/git fd", "bench '/a b'", "b ~/fd"] {
+        for private in
+            ["repackbench bench /srv/fd", "repackbench bench --git=/usr/bin/git fd", "bench '/a b'", "b ~/fd"]
+        {
             assert_eq!(command(private).as_deref(), Some("command"), "{private}");
         }
         let end = |path: &str, message: &str| {

@@ -31,8 +31,8 @@ use repackbench_records::{
     SpecText, WorkloadPrediction,
 };
 use repackbench_writer::{
-    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, WriterError, cache::Cache,
-    dictionaries::encoding_for, fingerprint, git::recompute::search_anew,
+    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, WriterError,
+    cache::Cache, dictionaries::encoding_for, fingerprint, git::recompute::search_anew,
 };
 
 use self::{

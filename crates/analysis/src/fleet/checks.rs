@@ -1,8 +1,6 @@
 //! Predictions compared with what `bench` measured on the same repositories.
 
-use repackbench_records::{
-    DeltaOrigin, FleetCheck, RatioInterval, Role, VariantComparison, WorkloadComparison,
-};
+use repackbench_records::{DeltaOrigin, FleetCheck, RatioInterval, Role, VariantComparison, WorkloadComparison};
 
 use super::{Member, geometric_mean, is_ratio, median_of};
 
@@ -28,8 +26,7 @@ impl CheckedPrediction {
     }
 
     fn new(predicted: f64, measured: f64) -> Option<Self> {
-        let checked =
-            CheckedPrediction { codec: String::new(), workload: None, predicted, measured, interval: None };
+        let checked = CheckedPrediction { codec: String::new(), workload: None, predicted, measured, interval: None };
         (is_ratio(predicted) && is_ratio(measured)).then_some(checked)
     }
 }

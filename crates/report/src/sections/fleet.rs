@@ -184,7 +184,7 @@ fn worst(codec: &FleetCodec) -> Table {
 }
 
 /// Predictions and measurements beside each other.
-fn checks(summary: &FleetSummary) -> Option<Article> {
+pub(crate) fn checks(summary: &FleetSummary) -> Option<Article> {
     let numbers = ["number", "predicted", "measured", "median error", "largest"].map(Column::numbers);
     let mut table = Table::new(["codec", "of"].map(Column::words).into_iter().chain(numbers));
     for check in &summary.checks {

@@ -172,7 +172,15 @@ fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) ->
     // is missing, no object has to be marked as promised.
     let unmark = |mark: &PathBuf| fs::rename(mark, set_aside(mark)).map_err(|e| WriterError::io("rename", mark, e));
     marks.iter().try_for_each(unmark)?;
-    match repack(repository, git, control) {
+    let unmarked = match repack(repository, git, control) {
+        // An object is missing. git cannot repack, but search among those that are there.
+        Err(WriterError::Program { .. }) if !marks.is_empty() => {
+            let search = |threads| git.recompute_incomplete(repository, threads, &|| control.progress.is_cancelled());
+            search(control.threads).map(|()| None)
+        }
+        repacked => repacked,
+    };
+    match unmarked {
         Err(WriterError::Program { .. }) if !marks.is_empty() => {
             let mark =
                 |mark: &PathBuf| fs::rename(set_aside(mark), mark).map_err(|e| WriterError::io("rename", mark, e));
@@ -184,7 +192,12 @@ fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) ->
         Ok(peak) => {
             let remove = |mark: &PathBuf| {
                 let mark = set_aside(mark);
-                fs::remove_file(&mark).map_err(|e| WriterError::io("remove", mark, e))
+                match fs::remove_file(&mark) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        Err(WriterError::io("remove", mark, error))
+                    }
+                    _ => Ok(()),
+                }
             };
             marks.iter().try_for_each(remove)?;
             if !marks.is_empty() {
