@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use repackbench_analysis::{HeldOut, PageCodec, ResultsPage};
 use repackbench_records::{DeltaOrigin, FleetCodec, FleetState, Host, Readers};
 
-use super::words::{effect, listed, size_words};
+use super::words::{effect, listed, size_words, time_words};
 use crate::{
     document::{Article, Block, Cell, Column, Table, plain_text},
     number::{counted, megabytes, multiple, or_dash, share, three_decimals, time_ratio},
@@ -19,7 +19,8 @@ pub(super) fn answer(page: &ResultsPage) -> Vec<Article> {
         let none = "There is no record of a held-out repository yet.";
         return vec![Article::of([Block::note(none)])];
     };
-    let mut notes = vec![scope(found)];
+    let mut notes: Vec<String> = in_short(git).into_iter().collect();
+    notes.push(scope(found));
     notes.extend(deltas(git));
     notes.extend(no_new_format(git));
     notes.extend(plain_codec(git));
@@ -36,6 +37,33 @@ pub(super) fn answer(page: &ResultsPage) -> Vec<Article> {
 
 pub(super) fn titled(heading: &str, blocks: Vec<Block>) -> Article {
     Article { heading: heading.to_owned(), title: heading.to_owned(), ..Article::of(blocks) }
+}
+
+/// The geometric means of a few codecs, in a sentence for each way to go.
+fn in_short(git: &HeldOut) -> Option<String> {
+    let (fastest, smallest) = (git.fastest(|_| true)?, git.smallest(|_| true)?);
+    let mut text = String::from("In short:");
+    if let Some(search) = git.search {
+        text += &format!(
+            " a new search for deltas makes repositories {}, in the format that there is.",
+            size_words(search.mean)
+        );
+    }
+    if let Some((codec, cpu)) = git.best(|codec| codec.readers == Readers::Stock).and_then(|of| Some((of, of.cpu?))) {
+        let name = plain_text(&codec.codec);
+        text += &format!(" Another implementation of zlib ({name}) reads with {}.", time_words(cpu.mean));
+    }
+    text += &format!(" Another format reads with {},", fastest.cpu.map(|cpu| time_words(cpu.mean)).unwrap_or_default());
+    text += &format!(" {} ({}),", size_words(fastest.size.mean), plain_text(&fastest.codec));
+    let name = plain_text(&smallest.codec);
+    let time = smallest.cpu.map(|cpu| format!(", with {}", time_words(cpu.mean))).unwrap_or_default();
+    let anew = anew(git, smallest).map(|of| format!(", and after a new search {}", size_words(of.size.mean)));
+    text += &format!(
+        " or makes repositories {}{}{time} ({name}).",
+        size_words(smallest.size.mean),
+        anew.unwrap_or_default()
+    );
+    Some(text)
 }
 
 fn scope(found: &FleetState) -> String {
@@ -69,7 +97,7 @@ fn deltas(git: &HeldOut) -> Option<String> {
         (several, _) => format!("On deltas as served, {} save more.", listed(several)),
     };
     Some(format!(
-        "Deltas first: git repack -adF, which changes no format, makes {} {} ({} of all bytes). {compared}",
+        "Deltas first: git repack -adF, which changes no format, makes {} {} (all bytes together: {}). {compared}",
         counted(search.repositories as u64, "repository", "repositories"),
         size_words(search.mean),
         size_words(search.total),
@@ -78,22 +106,26 @@ fn deltas(git: &HeldOut) -> Option<String> {
 
 /// `zstd:9 is 1 % smaller (2 %) at 40 % less CPU time (41 %); after a new search for deltas ...`.
 fn is(git: &HeldOut, codec: &FleetCodec) -> String {
-    let anew = git.summary.states.iter().find(|state| state.deltas == DeltaOrigin::Recomputed);
-    let anew = anew.and_then(|state| state.codecs.iter().find(|of| of.codec == codec.codec));
-    let anew = anew.map(|codec| format!("; after a new search for deltas {}", effect(codec))).unwrap_or_default();
-    format!("{} is {}{anew}", plain_text(&codec.codec), effect(codec))
+    let anew = anew(git, codec).map(|codec| format!("; after a new search for deltas {}", effect(codec)));
+    format!("{} is {}{}", plain_text(&codec.codec), effect(codec), anew.unwrap_or_default())
+}
+
+/// The same codec on the repositories with deltas that were searched for anew.
+fn anew<'a>(git: &'a HeldOut, codec: &FleetCodec) -> Option<&'a FleetCodec> {
+    let state = git.summary.states.iter().find(|state| state.deltas == DeltaOrigin::Recomputed)?;
+    state.codecs.iter().find(|of| of.codec == codec.codec)
 }
 
 fn no_new_format(git: &HeldOut) -> Option<String> {
     let best = git.best(|codec| codec.readers == Readers::Stock)?;
-    Some(format!("No new format: {}. Every git reads what it writes.", is(git, best)))
+    Some(format!("No new format: {}. Every git reads it.", is(git, best)))
 }
 
 fn plain_codec(git: &HeldOut) -> Option<String> {
     let is_in = |codec: &PageCodec| codec.is_plain && codec.readers != Readers::Stock;
     let best = git.best(is_in)?;
     let smallest = git.smallest(is_in).filter(|smallest| smallest.codec != best.codec);
-    let smallest = smallest.map(|of| format!(" The smallest, {}.", is(git, of))).unwrap_or_default();
+    let smallest = smallest.map(|of| format!(" The smallest: {}.", is(git, of))).unwrap_or_default();
     Some(format!("Another codec, and nothing else: {}.{smallest}", is(git, best)))
 }
 
@@ -101,7 +133,7 @@ fn with_dictionaries(git: &HeldOut) -> Option<String> {
     let is_in = |codec: &PageCodec| !codec.is_plain;
     let best = git.best(is_in)?;
     let smallest = git.smallest(is_in).filter(|smallest| smallest.codec != best.codec);
-    let smallest = smallest.map(|of| format!(" The smallest, {}.", is(git, of))).unwrap_or_default();
+    let smallest = smallest.map(|of| format!(" The smallest: {}.", is(git, of))).unwrap_or_default();
     Some(format!("Dictionaries trained on the repository: {}.{smallest}", is(git, best)))
 }
 
@@ -115,7 +147,7 @@ fn decoding(git: &HeldOut) -> Option<String> {
     let own = range(git.decoding.iter().filter_map(|of| of.of_git).collect());
     let own = own.map(|own| format!(", and {own} of that of the same jobs by git itself")).unwrap_or_default();
     Some(format!(
-        "The limit: decoding takes {replays} of the CPU time of a replay{own} (medians, by workload). No codec saves more."
+        "The limit: decoding takes {replays} of the CPU time of a replay{own} (medians, by workload). No codec can save more."
     ))
 }
 

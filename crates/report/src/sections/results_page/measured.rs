@@ -26,7 +26,8 @@ pub(super) fn all(page: &ResultsPage) -> Vec<Article> {
     let by_repository = titled("By repository", vec![Block::note(what), Block::Table(table)]);
     let by_codec = [("Git", &page.git), ("Mercurial", &page.mercurial)].map(|(vcs, of)| {
         let article = checks(&of.summary)?;
-        Some(Article { heading: format!("By codec, held-out repositories, {vcs}: {}", article.heading), ..article })
+        let heading = format!("By codec, held-out repositories in {vcs}: geometric means of ratios to the baseline");
+        Some(Article { heading, ..article })
     });
     std::iter::once(by_repository).chain(by_codec.into_iter().flatten()).collect()
 }
