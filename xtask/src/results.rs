@@ -14,10 +14,13 @@ use crate::process::{self, Failure, Outcome, cargo};
 
 const USAGE: &str = "\
 usage: cargo xtask results [--check]
-       cargo xtask results collect FOLDER... --out FILE [--program FILE] [--list] [-- OPTION...]
+       cargo xtask results collect FOLDER... --out FILE [--only NAME]... [--except NAME]... [--program FILE] [--list]
+                                   [-- OPTION...]
   --check        write nothing, and fail if the pages are not those that the records give
   FOLDER         a folder with listed repositories: owner/name, owner/name.git, owner+name/repo, name or name.git in it
   --out FILE     the records, such as docs/results/records/2026-11.jsonl. If it exists, the work on it goes on
+  --only NAME    measure only the repositories of these names
+  --except NAME  measure no repository of these names
   --program FILE the repackbench that measures (default: built from this checkout)
   --list         say which listed repositories are in the folders, and measure nothing
   OPTION         for repackbench fleet, such as --time 60s or --bench 33%";
@@ -62,6 +65,8 @@ struct Collect {
     out: PathBuf,
     program: Option<PathBuf>,
     list: bool,
+    only: Vec<String>,
+    except: Vec<String>,
     options: Vec<OsString>,
 }
 
@@ -97,6 +102,10 @@ fn parse(words: &[OsString]) -> Outcome<Collect> {
             Some("--out") => collect.out = path()?,
             Some("--program") => collect.program = Some(path()?),
             Some("--list") => collect.list = true,
+            Some(option @ ("--only" | "--except")) => {
+                let name = words.next().and_then(|word| word.to_str()).ok_or_else(usage)?.to_owned();
+                if option == "--only" { collect.only.push(name) } else { collect.except.push(name) }
+            }
             Some("--") => collect.options = words.by_ref().cloned().collect(),
             Some(option) if option.starts_with('-') => return Err(usage()),
             _ => collect.folders.push(std::path::absolute(word).map_err(|_| usage())?),
@@ -106,6 +115,20 @@ fn parse(words: &[OsString]) -> Outcome<Collect> {
     if is_complete { Ok(collect) } else { Err(usage()) }
 }
 
+impl Collect {
+    /// The listed repositories to measure. A name that is not in the list is an error, since it may be misspelt.
+    fn wanted(&self, mut listed: Vec<Listed>) -> Outcome<Vec<Listed>> {
+        let is_listed = |name: &&String| listed.iter().any(|listed| listed.name == **name);
+        if let Some(name) = self.only.iter().chain(&self.except).find(|name| !is_listed(name)) {
+            return Err(Failure(format!("no listed repository is called {name}")));
+        }
+        let is_named = |names: &[String], listed: &Listed| names.contains(&listed.name);
+        listed.retain(|listed| self.only.is_empty() || is_named(&self.only, listed));
+        listed.retain(|listed| !is_named(&self.except, listed));
+        Ok(listed)
+    }
+}
+
 /// Measures the listed repositories in the folders.
 ///
 /// The fleet runs in a folder of links that are called as the repositories, beside its records. All its paths are relative, so
@@ -113,7 +136,8 @@ fn parse(words: &[OsString]) -> Outcome<Collect> {
 fn collect(collect: &Collect) -> Outcome<()> {
     let list = folder().join("repositories.jsonl");
     let text = read_text(&list)?;
-    let found = find(&listed(&text)?, &collect.folders);
+    let listed = collect.wanted(listed(&text)?)?;
+    let found = find(&listed, &collect.folders);
     for (name, path) in &found {
         match path {
             Some(path) => eprintln!("{name}: {}", path.display()),
@@ -243,6 +267,20 @@ mod tests {
             ("one/z-hg", at("b/z")),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn names_select_repositories() {
+        let wanted = |words: &str| {
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            let names = parse(&words)?.wanted(list())?.into_iter().map(|listed| listed.name);
+            Ok::<Vec<String>, Failure>(names.collect())
+        };
+        assert_eq!(wanted("/srv --list --only sharkdp/fd --only git/git").unwrap(), ["git/git", "sharkdp/fd"]);
+        let others = wanted("/srv --list --except sharkdp/fd").unwrap();
+        assert_eq!((others.len(), others.contains(&"sharkdp/fd".to_owned())), (list().len() - 1, false));
+        assert_eq!(wanted("/srv --list --only sharkdp/df").unwrap_err().0, "no listed repository is called sharkdp/df");
+        assert!(wanted("/srv --only sharkdp/fd").is_err(), "no --out");
     }
 
     /// A repository that specs were chosen on must not be in a summary because another list does not say so.

@@ -47,6 +47,9 @@ pub struct HeldOut {
     pub codecs: Vec<PageCodec>,
     /// What a new search for deltas saves; `None` if there was none.
     pub search: Option<SearchGain>,
+    /// Each codec other than the baseline with the geometric mean of its sizes as found, in the repositories that `search`
+    /// is about: only there a codec compares with the search.
+    pub served_where_searched: Vec<(String, f64)>,
     /// The number of repositories in which git had to search without file names.
     pub searched_without_names: usize,
     /// The repositories that lack objects.
@@ -128,6 +131,7 @@ impl HeldOut {
             summary: summarize_estimates(summarized, comparisons, false),
             codecs: codecs(estimates),
             search: search_gain(estimates),
+            served_where_searched: served_where_searched(estimates),
             searched_without_names: estimates.iter().filter(|of| is_searched_without_names(of)).count(),
             incomplete: estimates.iter().filter(|of| of.missing_objects > 0).count(),
             decoding: decoding(estimates),
@@ -198,6 +202,13 @@ fn codecs(estimates: &[&RepositoryEstimate]) -> Vec<PageCodec> {
         }
     }
     codecs
+}
+
+fn served_where_searched(estimates: &[&RepositoryEstimate]) -> Vec<(String, f64)> {
+    let of_search = estimates.iter().filter(|estimate| searched(estimate).is_some()).map(|of| (*of).clone()).collect();
+    let summary = summarize_estimates(of_search, &[], false);
+    let codecs = summary.states.into_iter().next().into_iter().flat_map(|state| state.codecs).skip(1);
+    codecs.map(|codec| (codec.codec, codec.size.mean)).collect()
 }
 
 fn search_gain(estimates: &[&RepositoryEstimate]) -> Option<SearchGain> {

@@ -85,11 +85,14 @@ fn search_without_file_names_is_in_no_figure() {
     let list = [listed("a", ContentKind::Source, false), listed("b", ContentKind::Source, false)];
     let incomplete = RepositoryEstimate { missing_objects: 2, ..estimate("b", 9_000_000, 0.5, 0.5) };
     let page =
-        page(&list, &[searched_anew(estimate("a", 1_000_000, 0.5, 0.5), false), searched_anew(incomplete, true)]);
+        page(&list, &[searched_anew(estimate("a", 1_000_000, 0.4, 0.5), false), searched_anew(incomplete, true)]);
     let search = page.git.search.unwrap();
     assert_eq!((search.repositories, page.git.searched_without_names, page.git.incomplete), (1, 1, 1));
     near(search.mean, 0.5);
     near(search.total, 0.5);
+    let (codec, size) = &page.git.served_where_searched[1];
+    assert_eq!(codec, "zstd:9");
+    near(*size, 0.4);
     let states: Vec<_> = page.git.summary.states.iter().map(|state| (state.deltas, state.repositories)).collect();
     assert_eq!(states, [(DeltaOrigin::Kept, 2), (DeltaOrigin::Recomputed, 1)]);
     assert_eq!(page.repositories.iter().map(|of| of.searched().is_some()).collect::<Vec<_>>(), [true, false]);

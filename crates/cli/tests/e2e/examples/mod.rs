@@ -29,8 +29,9 @@ const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
-const OPTIONS_OF_OTHERS: [&str; 16] = [
+const OPTIONS_OF_OTHERS: [&str; 19] = [
     "--alone",
+    "--bare",
     "--check",
     "--config",
     "--cwd",
@@ -41,6 +42,8 @@ const OPTIONS_OF_OTHERS: [&str; 16] = [
     "--no-reuse-object",
     "--no-walk",
     "--objects",
+    "--only",
+    "--out",
     "--stdin",
     "--update",
     "--use-bitmap-index",

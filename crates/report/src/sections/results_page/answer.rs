@@ -85,12 +85,12 @@ fn baseline(state: &FleetState) -> String {
 /// What a new search for deltas saves, compared with the codecs.
 fn deltas(git: &HeldOut) -> Option<String> {
     let search = git.search?;
-    let codecs = git.summary.states.first()?.codecs.iter().skip(1);
-    let mut smaller: Vec<&FleetCodec> = codecs.filter(|codec| codec.size.mean < search.mean).collect();
-    smaller.sort_by(|a, b| a.size.mean.total_cmp(&b.size.mean));
-    let of_codec = |codec: &FleetCodec| format!("{} ({})", plain_text(&codec.codec), size_words(codec.size.mean));
-    let named: Vec<String> = smaller.iter().map(|codec| of_codec(codec)).collect();
-    let compared = match (named.as_slice(), git.smallest(|_| true)) {
+    let mut codecs: Vec<&(String, f64)> = git.served_where_searched.iter().collect();
+    codecs.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let of_codec = |(codec, mean): &(String, f64)| format!("{} ({})", plain_text(codec), size_words(*mean));
+    let smaller = codecs.iter().filter(|(_, mean)| *mean < search.mean);
+    let named: Vec<String> = smaller.map(|codec| of_codec(codec)).collect();
+    let compared = match (named.as_slice(), codecs.first()) {
         ([], Some(best)) => format!("No codec saves as much on deltas as served; {} comes closest.", of_codec(best)),
         ([], None) => String::new(),
         ([only], _) => format!("Only {only} saves more on deltas as served."),
@@ -166,6 +166,7 @@ fn limits(page: &ResultsPage) -> Vec<String> {
             .to_owned(),
     );
     limits.push(readers(&page.git));
+    limits.extend(partly_searched(&page.git));
     limits.extend(incomplete(&page.git));
     limits.extend(chosen_on(page));
     limits.extend(origin(page));
@@ -202,6 +203,16 @@ fn readers(git: &HeldOut) -> String {
     let own = named(Readers::Repackbench);
     let own = if own.is_empty() { String::new() } else { format!(" Only repackbench reads {}.", listed(&own)) };
     format!("An unpatched git reads {} only under repackbench exec.{own}", listed(&exec))
+}
+
+/// Where sizes as served and after a search are of different repositories.
+fn partly_searched(git: &HeldOut) -> Option<String> {
+    let (all, searched) = (git.summary.repositories, git.search?.repositories);
+    (searched < all).then(|| {
+        format!(
+            "Deltas were searched for anew in {searched} of the {all} repositories: figures after the search are of those alone."
+        )
+    })
 }
 
 fn incomplete(git: &HeldOut) -> Option<String> {
