@@ -29,9 +29,8 @@ const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
-const OPTIONS_OF_OTHERS: [&str; 19] = [
+const OPTIONS_OF_OTHERS: [&str; 17] = [
     "--alone",
-    "--bare",
     "--check",
     "--config",
     "--cwd",
@@ -43,7 +42,6 @@ const OPTIONS_OF_OTHERS: [&str; 19] = [
     "--no-walk",
     "--objects",
     "--only",
-    "--out",
     "--stdin",
     "--update",
     "--use-bitmap-index",
