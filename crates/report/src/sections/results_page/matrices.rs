@@ -11,6 +11,9 @@ use crate::{
 
 /// The two states of the deltas, and how to find them.
 type StateOf = fn(&PageRepository) -> Option<&DeltaState>;
+/// What a row's figures are multiples of, as text.
+type BaseOf<'a> = &'a dyn Fn(&DeltaState) -> Option<String>;
+
 const STATES: [(&str, StateOf); 2] =
     [("as served", |of| Some(&of.estimate.as_found)), ("with deltas that git searched for anew", |of| of.searched())];
 
@@ -65,7 +68,7 @@ fn article(heading: &str, note: &str, table: Table) -> Option<Article> {
 fn matrix(
     page: &ResultsPage,
     state: StateOf,
-    (unit, base): (&str, &dyn Fn(&DeltaState) -> Option<String>),
+    (unit, base): (&str, BaseOf<'_>),
     cell: &dyn Fn(&DeltaState, &str) -> Option<String>,
 ) -> Table {
     let mut codecs: Vec<&str> = Vec::new();
