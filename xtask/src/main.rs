@@ -25,6 +25,7 @@ mod licences;
 mod mercurial;
 mod needs;
 mod process;
+mod results;
 mod tests;
 
 use std::ffi::OsString;
@@ -53,6 +54,8 @@ chores:
                        --list lists them, --check also compares the sizes of their variants byte by byte
   deny                 check the licences and sources of all dependencies against deny.toml. Needs cargo-deny
   git-perf             run git's own performance scripts on variants; see docs/git-perf.md
+  results              make the page of results, docs/results, from the committed records. --check compares instead,
+                       and `results collect FOLDER --out FILE` measures the listed repositories in FOLDER
   git-suite            run git's own tests with the stand-in for zlib, reading and writing; see docs/git-suite.md
 ";
 
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         },
         Some("git-perf") => git_perf::run(&rest),
         Some("git-suite") => git_suite::run(&rest),
+        Some("results") => results::run(&rest),
         Some("hg-extension") => hg_extension::run(&rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");

@@ -19,9 +19,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_records::{
     DeltaOrigin, DeltaState, FleetEnd, FleetFailure, FleetSummary, Rechosen, RepositoryEstimate, ResultLine,
+    WorkloadComparison,
 };
 
-use self::{checks::checks, figures::figures, state::state};
+pub use self::checks::CheckedPrediction;
+use self::{
+    checks::{checked, checks},
+    figures::figures,
+    state::state,
+};
 use crate::{Results, quantile};
 
 /// The number of repositories that are named as the worst under a codec.
@@ -31,16 +37,44 @@ const WORST: usize = 10;
 /// several tries: the last end of the work on it counts. Repositories with the same content count once, under the first
 /// of their names. `with_figures` says whether to keep every figure of every repository.
 pub fn summarize_fleet(lines: Vec<ResultLine>, with_figures: bool) -> FleetSummary {
-    let (mut ends, mut estimates, mut runs) = (BTreeMap::new(), Vec::new(), Vec::new());
-    for line in lines {
-        match line {
-            ResultLine::Fleet(end) => drop(ends.insert(end.name, end.end)),
-            ResultLine::Estimate(estimate) => estimates.push(*estimate),
-            run @ ResultLine::Run(_) => runs.push(run),
-            _ => {}
-        }
+    let FleetLines { ends, estimates, comparisons } = FleetLines::of(lines);
+    FleetSummary {
+        failures: ends.into_iter().filter_map(|(name, end)| failure(name, end)).collect(),
+        ..summarize_estimates(estimates, &comparisons, with_figures)
     }
-    let (measured, _) = Results::from_lines(runs);
+}
+
+/// The lines of all shards by their kind.
+#[derive(Debug, Default)]
+pub(crate) struct FleetLines {
+    /// The last end of the work on each repository.
+    pub(crate) ends: BTreeMap<String, FleetEnd>,
+    pub(crate) estimates: Vec<RepositoryEstimate>,
+    /// Derived from the runs of `bench`.
+    pub(crate) comparisons: Vec<WorkloadComparison>,
+}
+
+impl FleetLines {
+    pub(crate) fn of(lines: Vec<ResultLine>) -> Self {
+        let (mut found, mut runs) = (FleetLines::default(), Vec::new());
+        for line in lines {
+            match line {
+                ResultLine::Fleet(end) => drop(found.ends.insert(end.name, end.end)),
+                ResultLine::Estimate(estimate) => found.estimates.push(*estimate),
+                run @ ResultLine::Run(_) => runs.push(run),
+                _ => {}
+            }
+        }
+        FleetLines { comparisons: Results::from_lines(runs).0.comparisons, ..found }
+    }
+}
+
+/// The findings about repositories, without failures; see [`summarize_fleet`].
+pub(crate) fn summarize_estimates(
+    mut estimates: Vec<RepositoryEstimate>,
+    comparisons: &[WorkloadComparison],
+    with_figures: bool,
+) -> FleetSummary {
     estimates.sort_by(|a, b| a.repository.name.cmp(&b.repository.name));
     let count = estimates.len();
     let mut fingerprints = BTreeSet::new();
@@ -57,12 +91,20 @@ pub fn summarize_fleet(lines: Vec<ResultLine>, with_figures: bool) -> FleetSumma
     FleetSummary {
         repositories: estimates.len(),
         duplicates: count - estimates.len(),
-        failures: ends.into_iter().filter_map(|(name, end)| failure(name, end)).collect(),
+        failures: Vec::new(),
         without_kind: found.iter().filter(|member| classes::kind(member).is_none()).count(),
         states: states.map(|(deltas, members)| state(deltas, members)).collect(),
-        checks: checks(&found, &measured.comparisons),
+        checks: checks(&checked(&found, comparisons)),
         figures,
     }
+}
+
+/// The predictions of `estimate` that `comparisons` check.
+pub(crate) fn checked_predictions(
+    estimate: &RepositoryEstimate,
+    comparisons: &[WorkloadComparison],
+) -> Vec<CheckedPrediction> {
+    checked(&[Member::new(estimate, &estimate.as_found)], comparisons)
 }
 
 fn failure(name: String, end: FleetEnd) -> Option<FleetFailure> {
@@ -115,17 +157,17 @@ impl<'a> Member<'a> {
 }
 
 /// Whether a number from a record can be a ratio.
-fn is_ratio(number: f64) -> bool {
+pub(crate) fn is_ratio(number: f64) -> bool {
     number.is_finite() && number > 0.0
 }
 
 /// The geometric mean of positive numbers; `None` of none.
-fn geometric_mean(ratios: impl Iterator<Item = f64>) -> Option<f64> {
+pub(crate) fn geometric_mean(ratios: impl Iterator<Item = f64>) -> Option<f64> {
     let (logs, count) = ratios.fold((0.0, 0_u32), |(logs, count), ratio| (logs + ratio.ln(), count + 1));
     (count > 0).then(|| (logs / f64::from(count)).exp())
 }
 
 /// The median; 0 of none.
-fn median_of(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median_of(mut values: Vec<f64>) -> f64 {
     quantile(&mut values, 0.5).unwrap_or_default()
 }

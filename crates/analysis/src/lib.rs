@@ -25,6 +25,7 @@ mod joined;
 mod outcome;
 mod requests;
 mod results;
+mod results_page;
 mod self_test;
 mod source;
 mod statistics;
@@ -52,13 +53,14 @@ pub use device_check::{ColdTimes, calibrated_device, cold_times};
 pub use equal_budget::equal_budgets;
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;
-pub use fleet::summarize_fleet;
+pub use fleet::{CheckedPrediction, summarize_fleet};
 pub use hierarchical::{
     CopyRatio, Hierarchical, estimate_of_copies, hierarchical, hierarchical_interval, ratio_of_copies,
 };
 pub use joined::{JoinedJob, JoinedVariant, joined_jobs};
 pub use outcome::{Outcome, is_reading, outcomes, without_floors};
 pub use results::Results;
+pub use results_page::{DecodeShare, HeldOut, PageCodec, PageRepository, ResultsPage, SearchGain, results_page};
 pub use self_test::self_test;
 pub use source::{ResultSource, by_source, is_same_state, sources};
 pub use statistics::{

@@ -28,7 +28,10 @@ use signal_hook::consts::SIGXFSZ;
 
 use args::{Arguments, Command};
 use command_line::CommandLine;
-use commands::{generate::GenerateArguments, peak_memory::PeakMemoryArguments, recode_pack::RecodePackArguments};
+use commands::{
+    generate::GenerateArguments, peak_memory::PeakMemoryArguments, recode_pack::RecodePackArguments,
+    results_page::ResultsPageArguments,
+};
 use failure::Failure;
 use output::print_bytes;
 
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
     let result = match parse(&words) {
         Ok(Parsed::Arguments { arguments, is_quiet }) => run(*arguments).inspect(|_| note_missing_threads(is_quiet)),
         Ok(Parsed::Generate(arguments)) => commands::generate::run(&arguments, &program()),
+        Ok(Parsed::ResultsPage(arguments)) => commands::results_page::run(&arguments),
         Ok(Parsed::PeakMemory(arguments)) => commands::peak_memory::run(&arguments),
         Ok(Parsed::RecodePack(arguments)) => commands::recode_pack::run(&arguments),
         Err(Refused::Failure(failure)) => Err(failure),
@@ -92,6 +96,8 @@ enum Parsed {
     },
     /// The hidden command that writes man pages and completions of the others.
     Generate(GenerateArguments),
+    /// The hidden command that makes the page of results.
+    ResultsPage(ResultsPageArguments),
     /// The hidden commands that this program runs itself.
     PeakMemory(PeakMemoryArguments),
     RecodePack(RecodePackArguments),
@@ -113,7 +119,7 @@ impl From<clap::Error> for Refused {
 
 fn parse(typed: &[OsString]) -> Result<Parsed, Refused> {
     let mut program = program().subcommand(GenerateArguments::command()).subcommand(PeakMemoryArguments::command());
-    program = program.subcommand(RecodePackArguments::command());
+    program = program.subcommand(RecodePackArguments::command()).subcommand(ResultsPageArguments::command());
     let called = typed.first().and_then(|word| Path::new(word).file_name());
     if called == Some(OsStr::new(GIT_PROGRAM)) {
         program = program.bin_name("git repackbench");
@@ -129,6 +135,9 @@ fn parse(typed: &[OsString]) -> Result<Parsed, Refused> {
     };
     match matches.subcommand() {
         Some(("generate", matches)) => return Ok(Parsed::Generate(GenerateArguments::from_arg_matches(matches)?)),
+        Some(("results-page", matches)) => {
+            return Ok(Parsed::ResultsPage(ResultsPageArguments::from_arg_matches(matches)?));
+        }
         Some((METER_COMMAND, matches)) => {
             return Ok(Parsed::PeakMemory(PeakMemoryArguments::from_arg_matches(matches)?));
         }

@@ -1,13 +1,18 @@
 //! Lets the user's git and hg search for deltas again, for `writer`.
 
-use std::{fs, os::unix::ffi::OsStrExt, path::Path};
+use std::{
+    fs::{self, File},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::ReaderError;
 use repackbench_writer::{GitDeltas, HgDeltas, WriterError, cache::KeyHasher, hg::recompute::is_native_to_hg};
 use walkdir::WalkDir;
 
-use crate::{ClientError, GitProgram, HgProgram, metered, read_peak, run};
+use crate::{ClientError, GitProgram, HgProgram, metered, read_peak, run, run_child};
 
 impl From<ClientError> for WriterError {
     fn from(error: ClientError) -> Self {
@@ -56,6 +61,66 @@ impl GitDeltas for GitProgram {
             _ => Ok(bytes),
         }
     }
+
+    fn recompute_incomplete(
+        &self,
+        git_dir: &Path,
+        threads: usize,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> repackbench_writer::Result<()> {
+        let threads = threads.to_string();
+        let git = || {
+            let mut command = self.command([("pack.threads", threads.as_str())]);
+            command.arg("--git-dir").arg(git_dir);
+            command
+        };
+        let output = |mut command: Command, words: &[&str]| {
+            command.args(words).stdin(Stdio::null());
+            output_of(command, &format!("git {}", words.join(" ")), is_cancelled)
+        };
+        // With the file names that git finds most deltas by; then all others, to which nothing leads.
+        let mut objects = output(git(), &["rev-list", "--objects", "--all", "--missing=allow-any"])?;
+        let every = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname)", "--unordered"];
+        objects.extend(output(git(), &every)?);
+        let list = git_dir.join("objects-to-pack");
+        let packs = git_dir.join("objects").join("pack");
+        let failed = |error| WriterError::io("write", &list, error);
+        fs::write(&list, objects).map_err(failed)?;
+        let mut pack = git();
+        pack.args(["pack-objects", "--no-reuse-object", "--delta-base-offset", "--honor-pack-keep", "-q"]);
+        pack.args(self.window.map(|window| format!("--window={window}"))).arg(packs.join("pack"));
+        pack.stdin(File::open(&list).map_err(failed)?);
+        let hash = output_of(pack, "git pack-objects", is_cancelled)?;
+        fs::remove_file(&list).map_err(failed)?;
+        remove_other_packs(&packs, String::from_utf8_lossy(&hash).trim())?;
+        // Loose objects are in the pack, too.
+        output(git(), &["prune-packed", "-q"]).map(drop)
+    }
+}
+
+/// The output of `command`, which messages call `name`.
+fn output_of(
+    mut command: Command,
+    name: &str,
+    is_cancelled: &(dyn Fn() -> bool + Sync),
+) -> repackbench_writer::Result<Vec<u8>> {
+    let mut output = Vec::new();
+    run_child(&mut command, is_cancelled, Some(&mut output), &mut ()).map_err(|error| error.of(name))?;
+    Ok(output)
+}
+
+/// Removes all packs in `folder` but the one with this hash and those that are to be kept, with what belongs to them, and
+/// indexes over several packs.
+fn remove_other_packs(folder: &Path, hash: &str) -> repackbench_writer::Result<()> {
+    let failed = |error| WriterError::io("list", folder, error);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let is_new = path.file_stem().is_some_and(|stem| stem.to_str() == Some(&format!("pack-{hash}")));
+        if !is_new && !path.with_extension("keep").exists() {
+            fs::remove_file(&path).map_err(|error| WriterError::io("remove", &path, error))?;
+        }
+    }
+    Ok(())
 }
 
 impl HgDeltas for HgProgram {

@@ -49,10 +49,19 @@ pub struct RepositoryEstimate {
     /// The number of objects that refs or other objects name and that are missing.
     #[serde(default)]
     pub missing_objects: u64,
+    /// The checksums in the trailers of its packs, in hexadecimal and sorted. Empty, and omitted from JSON, in older records, for
+    /// Mercurial, and for a repository with more packs than [`MOST_PACK_CHECKSUMS`](Self::MOST_PACK_CHECKSUMS).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pack_checksums: Vec<String>,
     /// The repository with its own deltas.
     pub as_found: DeltaState,
     /// What became of the repository with deltas that were searched for anew.
     pub rechosen: Rechosen,
+}
+
+impl RepositoryEstimate {
+    /// The most packs whose checksums are recorded: a record has to fit a line.
+    pub const MOST_PACK_CHECKSUMS: usize = 1000;
 }
 
 /// A new search for deltas.
@@ -69,6 +78,10 @@ pub enum Rechosen {
         /// The most memory that git held, in bytes, mapped files included; `None`, and omitted from JSON, if that is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peak_resident_bytes: Option<u64>,
+        /// Whether git had to search without file names, by which it finds most deltas, as objects are missing. Omitted from
+        /// JSON if false.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_without_names: bool,
         /// The repository after it.
         state: Box<DeltaState>,
     },

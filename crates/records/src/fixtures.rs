@@ -3,10 +3,69 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
-    Checks, ComparedTime, ContentDigest, DeltaCacheUse, DeltaOrigin, Disturbance, DisturbanceShares, Host,
-    RatioEstimate, RatioInterval, Record, RepositoryState, Role, RunPlace, RunUsage, SCHEMA_VERSION, SampleRecord,
-    SizeRecord, SpecText, Variant, VariantComparison, Verdict, WorkloadComparison, WorkloadLabel,
+    Checks, ComparedTime, ContentDigest, DeltaCacheUse, DeltaOrigin, DeltaState, Disturbance, DisturbanceShares, Host,
+    Predicted, RatioEstimate, RatioInterval, Readers, Rechosen, Record, RepositoryEstimate, RepositoryState, Role,
+    RunPlace, RunUsage, SCHEMA_VERSION, SampleRecord, SizeRecord, SpecPrediction, SpecText, Variant, VariantComparison,
+    Verdict, WorkloadComparison, WorkloadLabel, WorkloadPrediction,
 };
+
+/// A codec of a made-up estimate: its spec, who reads it, and its bytes and CPU time as multiples.
+pub type EstimatedCodec<'a> = (&'a str, Readers, f64, f64);
+
+/// The estimate of a repository with this many bytes as found, under these codecs. `content` is its fingerprint.
+pub fn repository_estimate(name: &str, content: &str, bytes: u64, codecs: &[EstimatedCodec<'_>]) -> RepositoryEstimate {
+    RepositoryEstimate {
+        schema: SCHEMA_VERSION,
+        program_version: "0.1.0".into(),
+        command: None,
+        host: None,
+        repository: RepositoryState { name: name.into(), fingerprint: content.into(), ..RepositoryState::default() },
+        seed: 1,
+        seconds: 1.0,
+        missing_objects: 0,
+        pack_checksums: Vec::new(),
+        as_found: delta_state(bytes, codecs),
+        rechosen: Rechosen::Left { why: "it was not asked for".into() },
+    }
+}
+
+/// One state of the deltas: half of a traversal, of a second for a million bytes, is decoding.
+pub fn delta_state(bytes: u64, codecs: &[EstimatedCodec<'_>]) -> DeltaState {
+    let spec = |(name, readers, size, _): &EstimatedCodec<'_>| SpecPrediction {
+        spec: SpecText { typed: (*name).into(), canonical: (*name).into() },
+        total_bytes: Predicted::exact(bytes as f64 * size),
+        dictionary_bytes: 0,
+        sampled_chunks: 1,
+        encode_bytes_per_second: 100.0,
+        decode_bytes_per_second: 1.0,
+        encode_memory_bytes: None,
+        decode_memory_bytes: None,
+        readers: *readers,
+    };
+    let workload = WorkloadPrediction {
+        workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
+        commits: None,
+        is_cut: false,
+        seconds: bytes as f64 / 1e6,
+        decode_share: Predicted::exact(0.5),
+        own_share: None,
+        own_graph_ratio: None,
+        decodes: 1,
+        elapsed_ratios: Vec::new(),
+        ratios: codecs.iter().map(|(.., cpu)| Predicted::exact(*cpu)).collect(),
+    };
+    DeltaState {
+        total_bytes: bytes,
+        chunk_bytes: bytes,
+        payload_bytes: 2 * bytes,
+        chunks: 1,
+        commits: 1,
+        sampled_chunks: 1,
+        objects: None,
+        specs: codecs.iter().map(spec).collect(),
+        workloads: vec![workload],
+    }
+}
 
 /// A variant under `spec`; a variant as found has no spec.
 pub fn variant(role: Role, row: u32, spec: &str) -> Variant {

@@ -99,6 +99,8 @@ pub struct FleetCodec {
     pub bytes: u64,
     /// Bytes as multiples of those of the repositories as they are.
     pub size: FleetRatios,
+    /// CPU times as multiples of those under the baseline, geometric means over all workloads; `None` without workloads.
+    pub cpu: Option<FleetRatios>,
     /// CPU seconds that one thread takes to encode all of them.
     pub encode_seconds: f64,
     /// The share of repositories that gain: they save enough bytes or CPU time, and lose neither.
@@ -115,10 +117,8 @@ pub struct FleetCodec {
 
 impl FleetCodec {
     /// Bytes times the geometric mean of CPU times, over all repositories, as a multiple.
-    fn product(&self) -> f64 {
-        let count = self.workloads.len().max(1) as f64;
-        let logs: f64 = self.workloads.iter().map(|workload| workload.cpu.total.ln()).sum();
-        self.size.total * (logs / count).exp()
+    pub fn product(&self) -> f64 {
+        self.size.total * self.cpu.map_or(1.0, |cpu| cpu.total)
     }
 }
 

@@ -200,6 +200,11 @@ pub fn read_records<R: BufRead>(input: R) -> impl Iterator<Item = Result<Record,
 
 /// Reads the lines of all kinds of `input` one by one; see [`read_records`].
 pub fn read_results<R: BufRead>(input: R) -> impl Iterator<Item = Result<ResultLine, RecordError>> {
+    read_numbered_results(input).map(|line| line.map(|(_, line)| line))
+}
+
+/// As [`read_results`], each line with its number, counted from 1.
+pub fn read_numbered_results<R: BufRead>(input: R) -> impl Iterator<Item = Result<(u64, ResultLine), RecordError>> {
     ResultLines { input, buffer: Vec::new(), line: 0, finished: false }
 }
 
@@ -278,7 +283,7 @@ impl<R: BufRead> ResultLines<R> {
 }
 
 impl<R: BufRead> Iterator for ResultLines<R> {
-    type Item = Result<ResultLine, RecordError>;
+    type Item = Result<(u64, ResultLine), RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.finished {
@@ -286,7 +291,7 @@ impl<R: BufRead> Iterator for ResultLines<R> {
         }
         let next = self.next_line().transpose();
         self.finished = !matches!(next, Some(Ok(_)));
-        next
+        next.map(|line| line.map(|line| (self.line, line)))
     }
 }
 

@@ -27,7 +27,9 @@ mod fleet_summary;
 mod host;
 mod jsonl;
 mod layout;
+mod listed;
 mod memory_check;
+mod public_record;
 mod published;
 mod reads;
 mod record;
@@ -63,10 +65,13 @@ pub use fleet_summary::{
 };
 pub use host::{Host, Machine, Storage};
 pub use jsonl::{
-    MAX_LINE_BYTES, RecordError, ResultLine, SizeLine, read_records, read_results, write_record, write_result,
+    MAX_LINE_BYTES, RecordError, ResultLine, SizeLine, read_numbered_results, read_records, read_results, write_record,
+    write_result,
 };
 pub use layout::ChosenLayout;
+pub use listed::{ContentKind, ListError, ListedRepository, read_list};
 pub use memory_check::{MemoryCheck, MemoryCheckRow};
+pub use public_record::{RefusedRecord, check_public, repository_of};
 pub use published::{Published, PublishedClaim, PublishedRow, PublishedTable, published, published_experiment};
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{

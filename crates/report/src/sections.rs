@@ -19,6 +19,7 @@ mod memory_check;
 pub(crate) mod names;
 pub(crate) mod origin;
 mod published;
+pub(crate) mod results_page;
 mod self_test;
 mod serving;
 mod serving_load;
@@ -43,6 +44,7 @@ pub use self::{
     fleet::fleet,
     joined::joined,
     memory_check::memory_check,
+    results_page::{ResultsFile, results_page},
     self_test::self_test,
     serving::rollout,
     serving_load::serving_load,

@@ -21,14 +21,14 @@ use std::{cell::Cell, ffi::OsString, time::Duration};
 use rand::{SeedableRng, rngs::SmallRng};
 use repackbench_analysis::{CostRatio, cost_ratio};
 use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, Decoders, DictionarySource, ObjectKind};
-use repackbench_reader::Repository;
+use repackbench_reader::{ReaderError, Repository, git::pack::PackFile};
 use repackbench_records::{
     DeltaState, Host, Predicted, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction,
     SpecText, WorkloadPrediction,
 };
 use repackbench_writer::{
-    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, cache::Cache,
-    dictionaries::encoding_for, fingerprint, git::recompute::search_anew,
+    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, WriterError,
+    cache::Cache, dictionaries::encoding_for, fingerprint, git::recompute::search_anew,
 };
 
 use self::{
@@ -132,9 +132,23 @@ pub fn estimate(
         seed: plan.seed,
         seconds: Session::new(clock, progress).now()?.saturating_sub(began).as_secs_f64(),
         missing_objects,
+        pack_checksums: pack_checksums(source)?,
         as_found,
         rechosen,
     })
+}
+
+/// The checksums in the trailers of all packs, unless there are too many.
+fn pack_checksums(source: &Repository) -> Result<Vec<String>, BenchError> {
+    let Repository::Git(git) = source else { return Ok(Vec::new()) };
+    if git.packs().len() > RepositoryEstimate::MOST_PACK_CHECKSUMS {
+        return Ok(Vec::new());
+    }
+    let checksum = |files| Ok(PackFile::open(files, git.object_hash())?.trailer()?.to_string());
+    let read: Result<Vec<String>, ReaderError> = git.packs().iter().map(checksum).collect();
+    let mut checksums = read.map_err(WorkloadError::from)?;
+    checksums.sort();
+    Ok(checksums)
 }
 
 /// The commit or changeset that the repository shows by default; `None` if it has none.
@@ -327,7 +341,11 @@ impl Job<'_> {
         }
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
         let scratch = cache.scratch().map_err(|error| BenchError::Variant(error.into()))?;
-        let searched = search_anew(git_source, scratch.path(), &**git, control)?;
+        let searched = match search_anew(git_source, scratch.path(), &**git, control) {
+            // What is known of the repository as found must not be lost.
+            Err(WriterError::Program { command, why }) => return left_out(&format!("{command} failed: {why}")),
+            searched => searched?,
+        };
         searched.notes.iter().for_each(|note| self.progress.note(note));
         let repository = Repository::open(scratch.path()).map_err(WorkloadError::from)?;
         let now = Session::new(self.clock, self.progress).now()?;
@@ -336,6 +354,7 @@ impl Job<'_> {
             seconds: searched.cost.wall.as_secs_f64(),
             window,
             peak_resident_bytes: searched.cost.peak_resident_bytes,
+            is_without_names: searched.is_without_names,
             state: Box::new(state),
         })
     }

@@ -60,6 +60,18 @@ pub trait GitDeltas: fmt::Debug + Send + Sync {
         threads: usize,
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<u64>>;
+
+    /// As [`recompute`](Self::recompute), for a repository with missing objects: searches among those that are there, by the
+    /// same file names. Packs with a `.keep` file stay.
+    ///
+    /// # Errors
+    /// As [`recompute`](Self::recompute). The packs of the repository are then still there.
+    fn recompute_incomplete(
+        &self,
+        git_dir: &Path,
+        threads: usize,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<()>;
 }
 
 /// Recomputes the deltas of Mercurial revlogs.

@@ -100,6 +100,7 @@ mod tests {
             seed: 1,
             seconds: 1.0,
             missing_objects: 0,
+            pack_checksums: Vec::new(),
             as_found: state,
             rechosen: Rechosen::TooLong { predicted_seconds: 9.0, window: None },
         }

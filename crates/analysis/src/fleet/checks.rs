@@ -1,43 +1,59 @@
 //! Predictions compared with what `bench` measured on the same repositories.
 
-use repackbench_records::{DeltaOrigin, FleetCheck, Role, VariantComparison, WorkloadComparison};
+use repackbench_records::{DeltaOrigin, FleetCheck, RatioInterval, Role, VariantComparison, WorkloadComparison};
 
 use super::{Member, geometric_mean, is_ratio, median_of};
 
-/// What is compared.
-#[derive(Debug, PartialEq, Eq)]
-struct Key {
-    codec: String,
-    /// `None` for sizes.
-    workload: Option<String>,
+/// A predicted and a measured ratio to the baseline, on one repository with deltas as found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedPrediction {
+    /// The codec as typed.
+    pub codec: String,
+    /// The workload; `None` for the size.
+    pub workload: Option<String>,
+    /// The predicted ratio.
+    pub predicted: f64,
+    /// The measured one.
+    pub measured: f64,
+    /// The interval of the measured one; `None` for sizes, which are exact, and for too few runs.
+    pub interval: Option<RatioInterval>,
 }
 
-/// Pairs of a predicted and a measured ratio to the baseline, one for each repository.
-type Pairs = Vec<(f64, f64)>;
+impl CheckedPrediction {
+    /// The difference between both, as a share of the measured ratio.
+    pub fn error(&self) -> f64 {
+        self.predicted / self.measured - 1.0
+    }
 
-/// The pairs of each codec and workload.
-type AllPairs = Vec<(Key, Pairs)>;
+    fn new(predicted: f64, measured: f64) -> Option<Self> {
+        let checked = CheckedPrediction { codec: String::new(), workload: None, predicted, measured, interval: None };
+        (is_ratio(predicted) && is_ratio(measured)).then_some(checked)
+    }
+}
 
 /// Each codec and workload that was measured on a repository of `members`, with deltas as found. Sizes come last.
-pub(super) fn checks(members: &[Member<'_>], comparisons: &[WorkloadComparison]) -> Vec<FleetCheck> {
-    let (mut times, mut sizes) = (AllPairs::new(), AllPairs::new());
+pub(super) fn checked(members: &[Member<'_>], comparisons: &[WorkloadComparison]) -> Vec<CheckedPrediction> {
+    let (mut times, mut sizes) = (Vec::new(), Vec::new());
     for member in members {
         let is_own = |of: &&WorkloadComparison| of.is_valid && of.repository.name == member.estimate.repository.name;
         for (number, comparison) in comparisons.iter().filter(is_own).enumerate() {
             for row in comparison.rows.iter().filter(|row| is_plain_candidate(row)) {
-                let Some(at) = row.variant.spec.as_ref().and_then(|spec| member.place_of(&spec.canonical)) else {
-                    continue;
-                };
-                let workload = comparison.workload.name.clone();
-                add(&mut times, member, at, Some(workload), time_pair(member, at, comparison, row));
+                let spec = row.variant.spec.as_ref();
+                let Some(at) = spec.and_then(|spec| member.place_of(&spec.canonical)) else { continue };
+                let codec = member.state.specs.get(at).map(|spec| spec.spec.typed.clone()).unwrap_or_default();
+                let named = |of| CheckedPrediction { codec: codec.clone(), ..of };
+                let workload = Some(comparison.workload.name.clone());
+                let time = time_of(member, at, comparison, row);
+                times.extend(time.map(named).map(|of| CheckedPrediction { workload, ..of }));
                 // Every workload has the same sizes.
                 if number == 0 {
-                    add(&mut sizes, member, at, None, size_pair(member, at, comparison, row));
+                    sizes.extend(size_of(member, at, comparison, row).map(named));
                 }
             }
         }
     }
-    times.into_iter().chain(sizes).map(|(key, pairs)| check(key, &pairs)).collect()
+    times.append(&mut sizes);
+    times
 }
 
 /// Whether only the codec distinguishes the row from the baseline.
@@ -50,50 +66,53 @@ fn is_plain_candidate(row: &VariantComparison) -> bool {
         && variant.layout.is_none()
 }
 
-fn add(all: &mut AllPairs, member: &Member<'_>, at: usize, workload: Option<String>, pair: Option<(f64, f64)>) {
-    let (Some(spec), Some(pair)) = (member.state.specs.get(at), pair) else { return };
-    let key = Key { codec: spec.spec.typed.clone(), workload };
-    match all.iter_mut().find(|(other, _)| *other == key) {
-        Some((_, pairs)) => pairs.push(pair),
-        None => all.push((key, vec![pair])),
-    }
-}
-
-fn time_pair(
+fn time_of(
     member: &Member<'_>,
     at: usize,
     comparison: &WorkloadComparison,
     row: &VariantComparison,
-) -> Option<(f64, f64)> {
+) -> Option<CheckedPrediction> {
     let mut workloads = member.state.workloads.iter();
     let predicted = workloads.find(|workload| workload.workload.name == comparison.workload.name)?;
-    pair(predicted.ratios.get(at)?.value, row.ratio?.ratio)
+    let measured = row.ratio?;
+    let checked = CheckedPrediction::new(predicted.ratios.get(at)?.value, measured.ratio)?;
+    Some(CheckedPrediction { interval: measured.interval, ..checked })
 }
 
-fn size_pair(
+fn size_of(
     member: &Member<'_>,
     at: usize,
     comparison: &WorkloadComparison,
     row: &VariantComparison,
-) -> Option<(f64, f64)> {
+) -> Option<CheckedPrediction> {
     let predicted = member.size(at)?.0 / member.size(0)?.0;
     let measured = row.size.total_bytes as f64 / comparison.baseline()?.size.total_bytes as f64;
-    pair(predicted, measured)
+    CheckedPrediction::new(predicted, measured)
 }
 
-fn pair(predicted: f64, measured: f64) -> Option<(f64, f64)> {
-    (is_ratio(predicted) && is_ratio(measured)).then_some((predicted, measured))
+/// The predictions of each codec and workload together, in the order of `all`.
+pub(super) fn checks(all: &[CheckedPrediction]) -> Vec<FleetCheck> {
+    let mut groups: Vec<Vec<&CheckedPrediction>> = Vec::new();
+    for one in all {
+        let is_same = |other: &&CheckedPrediction| (&other.codec, &other.workload) == (&one.codec, &one.workload);
+        match groups.iter_mut().find(|group| group.first().is_some_and(is_same)) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups.iter().filter_map(|group| check(group)).collect()
 }
 
-fn check(Key { codec, workload }: Key, pairs: &[(f64, f64)]) -> FleetCheck {
-    let errors: Vec<f64> = pairs.iter().map(|(predicted, measured)| (predicted / measured - 1.0).abs()).collect();
-    FleetCheck {
-        codec,
-        workload,
-        repositories: pairs.len(),
-        predicted: geometric_mean(pairs.iter().map(|(predicted, _)| *predicted)).unwrap_or_default(),
-        measured: geometric_mean(pairs.iter().map(|(_, measured)| *measured)).unwrap_or_default(),
+fn check(group: &[&CheckedPrediction]) -> Option<FleetCheck> {
+    let first = group.first()?;
+    let errors: Vec<f64> = group.iter().map(|checked| checked.error().abs()).collect();
+    Some(FleetCheck {
+        codec: first.codec.clone(),
+        workload: first.workload.clone(),
+        repositories: group.len(),
+        predicted: geometric_mean(group.iter().map(|checked| checked.predicted)).unwrap_or_default(),
+        measured: geometric_mean(group.iter().map(|checked| checked.measured)).unwrap_or_default(),
         largest_error: errors.iter().copied().fold(0.0, f64::max),
         median_error: median_of(errors),
-    }
+    })
 }

@@ -56,6 +56,11 @@ fn fleet_codec(members: &[Member<'_>], codec: &SpecText) -> Option<FleetCodec> {
         let name = member.estimate.repository.name.clone();
         rows.push(FleetRow { name, bytes: member.estimate.as_found.total_bytes, size, cpu });
     }
+    let workloads = workloads(members, codec);
+    let totals = workloads.iter().map(|workload| workload.cpu.total);
+    let mut each: Vec<f64> = rows.iter().filter_map(|row| row.cpu).collect();
+    let cpu = geometric_mean(totals).zip(geometric_mean(each.iter().copied()));
+    let cpu = cpu.map(|(total, mean)| FleetRatios { total, mean, quantiles: quantiles(&mut each) });
     let repositories = rows.len();
     let share = |count: u32| f64::from(count) / repositories as f64;
     rows.sort_by(|a, b| product(b).total_cmp(&product(a)).then_with(|| a.name.cmp(&b.name)));
@@ -65,11 +70,12 @@ fn fleet_codec(members: &[Member<'_>], codec: &SpecText) -> Option<FleetCodec> {
         repositories,
         bytes: sizes.value as u64,
         size: sizes.ratios()?,
+        cpu,
         encode_seconds,
         gains: share(gains),
         loses: share(loses),
         trades: share(trades),
-        workloads: workloads(members, codec),
+        workloads,
         worst: rows,
     })
 }
@@ -152,8 +158,11 @@ impl Sums {
 
     /// `None` without a repository.
     fn ratios(&self) -> Option<FleetRatios> {
-        let mut each = self.each.clone();
-        let quantiles = QUANTILES.map(|part| quantile(&mut each, part).unwrap_or_default());
+        let quantiles = quantiles(&mut self.each.clone());
         Some(FleetRatios { total: self.total(), mean: self.mean()?, quantiles })
     }
+}
+
+fn quantiles(each: &mut [f64]) -> [f64; 5] {
+    QUANTILES.map(|part| quantile(each, part).unwrap_or_default())
 }

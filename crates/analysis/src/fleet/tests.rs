@@ -1,65 +1,14 @@
 use repackbench_records::{
-    ChunkForm, FleetRecord, ObjectKind, ObjectSizes, Predicted, Readers, RepositoryClass, RepositoryState, Role,
-    SCHEMA_VERSION, SpecPrediction, SpecText, WorkloadLabel, WorkloadPrediction, fixtures::record,
+    ChunkForm, FleetRecord, ObjectKind, ObjectSizes, Readers, RepositoryClass, Role, SCHEMA_VERSION, SpecText,
+    fixtures::{record, repository_estimate},
 };
 
 use super::*;
 
-fn spec(name: &str, bytes: f64) -> SpecPrediction {
-    SpecPrediction {
-        spec: SpecText { typed: name.to_owned(), canonical: name.to_owned() },
-        total_bytes: Predicted::exact(bytes),
-        dictionary_bytes: 0,
-        sampled_chunks: 1,
-        encode_bytes_per_second: 100.0,
-        decode_bytes_per_second: 1.0,
-        encode_memory_bytes: None,
-        decode_memory_bytes: None,
-        readers: Readers::Stock,
-    }
-}
-
 /// A repository of this name, content and size, under zlib:6 and another codec, whose bytes and CPU time are these multiples.
 fn estimate(name: &str, content: &str, bytes: u64, (size, cpu): (f64, f64)) -> RepositoryEstimate {
-    let workload = WorkloadPrediction {
-        workload: WorkloadLabel { name: "traverse".to_owned(), parameters: BTreeMap::new() },
-        commits: None,
-        is_cut: false,
-        seconds: bytes as f64 / 1e6,
-        decode_share: Predicted::exact(0.5),
-        own_share: None,
-        own_graph_ratio: None,
-        decodes: 1,
-        elapsed_ratios: Vec::new(),
-        ratios: vec![Predicted::exact(1.0), Predicted::exact(cpu)],
-    };
-    let as_found = DeltaState {
-        total_bytes: bytes,
-        chunk_bytes: bytes,
-        payload_bytes: 2 * bytes,
-        chunks: 1,
-        commits: 1,
-        sampled_chunks: 1,
-        objects: None,
-        specs: vec![spec("zlib:6", bytes as f64), spec("zstd:9", bytes as f64 * size)],
-        workloads: vec![workload],
-    };
-    RepositoryEstimate {
-        schema: SCHEMA_VERSION,
-        program_version: String::new(),
-        command: None,
-        host: None,
-        repository: RepositoryState {
-            name: name.to_owned(),
-            fingerprint: content.to_owned(),
-            ..RepositoryState::default()
-        },
-        seed: 1,
-        seconds: 1.0,
-        missing_objects: 0,
-        as_found,
-        rechosen: Rechosen::Left { why: "it was not asked for".to_owned() },
-    }
+    let codecs = [("zlib:6", Readers::Stock, 1.0, 1.0), ("zstd:9", Readers::Stock, size, cpu)];
+    repository_estimate(name, content, bytes, &codecs)
 }
 
 fn lines(estimates: &[RepositoryEstimate]) -> Vec<ResultLine> {

@@ -79,9 +79,13 @@ pub(crate) struct FleetArguments {
 
     /// Also measure this share of the repositories, drawn by --seed, with bench.
     ///
-    /// For --time each, under the codecs of --codec, or else zlib:9, zstd:9 and balanced.
+    /// For --time each, under the codecs of --bench-codec or --codec, or else zlib:9, zstd:9 and balanced.
     #[arg(long, value_name = "PERCENT", help_heading = WHAT)]
     bench: Option<Percent>,
+
+    /// Codec that --bench measures; may be repeated [default: see --bench].
+    #[arg(long = "bench-codec", value_name = "SPEC", requires = "bench", help_heading = WHAT)]
+    bench_codecs: Vec<CodecSpecs>,
 
     /// Time for each repository, such as 10s or 1m.
     #[arg(long, value_name = "DURATION", default_value = "60s", help_heading = HOW_LONG)]
@@ -155,9 +159,11 @@ impl FleetArguments {
         let window = self.window.window.map(|window| ["--window".to_owned(), window.to_string()]);
         let estimate: Vec<String> =
             common.iter().cloned().chain(as_found).chain(window.into_iter().flatten()).collect();
-        let codecs: Vec<String> = self.codecs.iter().flat_map(CodecSpecs::specs).map(ToString::to_string).collect();
+        let [codecs, bench_codecs] = [&self.codecs, &self.bench_codecs].map(|named| spelled(named));
         let sample = self.bench.map(|Percent(share)| (share, seed));
         let bench = sample.map(|(share, _)| format!(" --bench {}%", share * 100.0)).unwrap_or_default();
+        let bench_words = bench_codecs.iter().map(|codec| format!(" --bench-codec {codec}"));
+        let bench: String = std::iter::once(bench).chain(bench_words).collect();
         let settings = [&estimate[..], &codec_words(&codecs)].concat().join(" ") + &bench;
         let machine = self.machine_words();
         let work = Work {
@@ -166,6 +172,7 @@ impl FleetArguments {
             estimate: [&estimate[..], &machine].concat(),
             bench: [&common[..], &["--as-found".to_owned()], &machine].concat(),
             codecs,
+            bench_codecs,
             sample,
             memory: self.memory.map(|ByteSize(bytes)| bytes),
             limit: self.limit(),
@@ -183,6 +190,11 @@ impl FleetArguments {
         }
         words
     }
+}
+
+/// Every codec of the lists.
+fn spelled(codecs: &[CodecSpecs]) -> Vec<String> {
+    codecs.iter().flat_map(CodecSpecs::specs).map(ToString::to_string).collect()
 }
 
 pub(crate) fn run(arguments: &FleetArguments) -> Result<ExitCode, Failure> {

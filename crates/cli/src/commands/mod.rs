@@ -20,6 +20,7 @@ pub(crate) mod peak_memory;
 pub(crate) mod recode_pack;
 pub(crate) mod replay;
 pub(crate) mod report;
+pub(crate) mod results_page;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod size;

@@ -31,6 +31,8 @@ pub(crate) struct Work {
     pub(crate) bench: Vec<String>,
     /// The codecs that the user named.
     pub(crate) codecs: Vec<String>,
+    /// The codecs that `bench` measures, if the user named some for it alone.
+    pub(crate) bench_codecs: Vec<String>,
     /// The share of repositories that `bench` measures, and the seed that draws them.
     pub(crate) sample: Option<(f64, u64)>,
     /// The most memory of each process in bytes; `None` for no limit.
@@ -87,7 +89,8 @@ impl Work {
         }
         let specs = estimate.as_found.specs.iter().skip(1).map(|spec| spec.spec.typed.clone());
         let is_checked = |spec: &String| !self.codecs.is_empty() || CHECKED_CODECS.contains(&spec.as_str());
-        let codecs: Vec<String> = specs.filter(is_checked).collect();
+        let codecs: Vec<String> =
+            if self.bench_codecs.is_empty() { specs.filter(is_checked).collect() } else { self.bench_codecs.clone() };
         let options = [&self.bench[..], &codec_words(&codecs)].concat();
         let lines = match self.lines_of("bench", &options, member, progress)? {
             Ok(lines) => lines,

@@ -1,12 +1,14 @@
 //! `repackbench estimate`: what it predicts is what a conversion gives, and nothing is written but the prediction.
 
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::support::program::{self, Outcome, cached, command, convert, exit, text};
 use crate::support::records::{self, number};
-use crate::support::{Fixture, Scratch, snapshot};
+use crate::support::{Fixture, Scratch, git, snapshot};
 
 /// Codecs of all forms: with a dictionary, with bases, and neither.
 const CODECS: [&str; 4] = ["zlib:9", "zstd:3", "balanced", "zstd:3,patch,prefix"];
@@ -48,6 +50,42 @@ fn exact_sizes_are_those_of_conversions() {
     let options = [vec!["--exact", "--as-found", "--workload", "traverse"], codec_options()].concat();
     let (_, exact) = estimate(&repo, &scratch, &options);
     assert_as_converted(&repo, &exact, &scratch);
+}
+
+/// As in a mirror that lost its configuration: its packs are marked as sent by a promisor, which no remote is.
+#[test]
+fn deltas_are_searched_for_where_an_object_is_missing() {
+    let scratch = Scratch::new();
+    let (source, repo) = (Fixture::get("partial-clone").repo().join(".git"), scratch.join("mirror.git"));
+    fs::create_dir(&repo).expect("a folder");
+    for name in ["HEAD", "packed-refs", "refs", "objects"] {
+        program::run(Command::new("cp").arg("-R").args([&source.join(name), &repo])).exits(exit::OK);
+    }
+    let (_, found) = estimate(&repo, &scratch, &["--codec", "zstd:3", "--workload", "traverse"]);
+    let rechosen = &found["rechosen"];
+    assert_eq!(rechosen["outcome"], "searched", "{rechosen}");
+    assert!(rechosen["is_without_names"].is_null(), "{rechosen}");
+    // An object that is in two packs is in one now.
+    let packed = git::output(&repo, ["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+    assert_eq!(number(&rechosen["state"]["chunks"]), packed.lines().count() as u64);
+}
+
+#[test]
+fn checksums_are_those_at_the_ends_of_packs() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let (_, found) = estimate(&repo, &scratch, &["--as-found", "--codec", "zstd:3", "--workload", "traverse"]);
+    let packs =
+        fs::read_dir(git::path(&repo, "objects/pack")).expect("packs").map(|entry| entry.expect("a file").path());
+    let packs = packs.filter(|path| path.extension().is_some_and(|extension| extension == "pack"));
+    let ends = packs.map(|path| {
+        let bytes = fs::read(path).expect("a pack");
+        bytes[bytes.len() - 20..].iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    });
+    let mut ends: Vec<String> = ends.collect();
+    ends.sort();
+    assert!(!ends.is_empty());
+    assert_eq!(found["pack_checksums"], serde_json::json!(ends));
 }
 
 #[test]

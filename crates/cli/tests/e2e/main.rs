@@ -28,6 +28,7 @@ mod payloads;
 mod peak_memory;
 mod replay;
 mod report;
+mod results_page;
 mod robustness;
 mod schema;
 mod serve;

@@ -2,6 +2,7 @@
 
 mod experiments;
 mod fleet;
+pub(crate) mod results_page;
 
 use std::fmt::Write;
 

@@ -115,7 +115,7 @@ fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
 fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
     let clone = advice::in_full_clone(&estimate.repository);
     let text = match &estimate.rechosen {
-        Rechosen::Searched { seconds: took, window, peak_resident_bytes, state } => {
+        Rechosen::Searched { seconds: took, window, peak_resident_bytes, state, .. } => {
             let bytes = (estimate.as_found.total_bytes, state.total_bytes);
             let words = advice::searched_words(bytes, Some(*took), *peak_resident_bytes);
             format!("{clone}{} makes {words}.", command(*window))
@@ -214,6 +214,7 @@ mod tests {
             seed: 1,
             seconds: 12.0,
             missing_objects: 1,
+            pack_checksums: Vec::new(),
             as_found: state(),
             rechosen,
         }
@@ -246,6 +247,7 @@ mod tests {
             seconds: 3.0,
             window: None,
             peak_resident_bytes: Some(20_000_000),
+            is_without_names: false,
             state: Box::new(searched),
         })]));
         assert!(

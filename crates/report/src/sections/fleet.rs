@@ -184,7 +184,7 @@ fn worst(codec: &FleetCodec) -> Table {
 }
 
 /// Predictions and measurements beside each other.
-fn checks(summary: &FleetSummary) -> Option<Article> {
+pub(crate) fn checks(summary: &FleetSummary) -> Option<Article> {
     let numbers = ["number", "predicted", "measured", "median error", "largest"].map(Column::numbers);
     let mut table = Table::new(["codec", "of"].map(Column::words).into_iter().chain(numbers));
     for check in &summary.checks {
@@ -300,6 +300,7 @@ mod tests {
             repositories: 2,
             bytes: (size * 30e6) as u64,
             size: ratios(size),
+            cpu: Some(ratios(cpu)),
             encode_seconds: 12.5,
             gains: 0.5,
             loses: 0.25,

@@ -29,6 +29,9 @@ use crate::{
 /// The spec of repositories that git reads.
 const READABLE: &str = "zlib:6";
 
+/// What is added to the configuration of a repository with missing objects while git repacks it.
+const PROMISING_REMOTE: &[u8] = b"[remote \"promisor\"]\n\tpromisor = true\n";
+
 /// The spec under which git reads a repository, to search for deltas in it.
 pub(crate) fn readable_spec() -> Result<CodecSpec> {
     READABLE.parse().map_err(|error| WriterError::Spec { spec: READABLE.to_owned(), why: format!("{error}") })
@@ -53,8 +56,9 @@ pub fn convert_recomputed(
             let first = convert_into(source, &Encoding::plain(&readable), scratch, control)?;
             keep_settings(source, scratch)?;
             let start = Instant::now();
-            let (mut notes, peak_resident_bytes) = recompute(scratch, git, control)?;
+            let (is_without_names, peak_resident_bytes) = recompute(scratch, git, control)?;
             let search = Some(SearchCost { wall: start.elapsed(), peak_resident_bytes });
+            let mut notes: Vec<String> = is_without_names.then(without_names_note).into_iter().collect();
             let (encoding, of_encoding) = encoding_for(&Repository::open(scratch)?, spec, control)?;
             let second = convert_into(&GitRepository::open(scratch)?, &encoding, out, control)?;
             notes.extend(first.notes.into_iter().chain(of_encoding));
@@ -73,6 +77,8 @@ pub fn convert_recomputed(
 pub struct Searched {
     /// Its cost.
     pub cost: SearchCost,
+    /// Whether git had to search without file names, as objects are missing.
+    pub is_without_names: bool,
     /// Notes about it, one sentence each.
     pub notes: Vec<String>,
 }
@@ -96,8 +102,10 @@ pub fn search_anew(
     }
     keep_settings(source, out)?;
     let start = Instant::now();
-    let (notes, peak_resident_bytes) = recompute(out, git, control)?;
-    Ok(Searched { cost: SearchCost { wall: start.elapsed(), peak_resident_bytes }, notes })
+    let (is_without_names, peak_resident_bytes) = recompute(out, git, control)?;
+    let notes = is_without_names.then(without_names_note).into_iter().collect();
+    let cost = SearchCost { wall: start.elapsed(), peak_resident_bytes };
+    Ok(Searched { cost, is_without_names, notes })
 }
 
 /// The settings of `source` that decide which deltas its own `git repack` would find. They are numbers, and too large
@@ -153,36 +161,64 @@ fn link_objects(source: &GitRepository, objects: &Path) -> Result<()> {
     Ok(())
 }
 
+fn without_names_note() -> String {
+    "objects are missing: git chose deltas without file names, as in partial clones".to_owned()
+}
+
 /// Lets `git` search for all deltas of the packs of `repository` again. Keeps objects that nothing refers to. Returns
-/// notes, and git's peak memory if it was measured.
-fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) -> Result<(Vec<String>, Option<u64>)> {
+/// whether it had to search without file names, and its peak memory if that was measured.
+fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) -> Result<(bool, Option<u64>)> {
     let marks = promisor_marks(repository)?;
     // git packs objects from a promisor separately, and without file names, by which it finds most deltas. If nothing
     // is missing, no object has to be marked as promised.
     let unmark = |mark: &PathBuf| fs::rename(mark, set_aside(mark)).map_err(|e| WriterError::io("rename", mark, e));
     marks.iter().try_for_each(unmark)?;
-    match repack(repository, git, control) {
+    let unmarked = match repack(repository, git, control) {
+        // An object is missing. git cannot repack, but search among those that are there.
+        Err(WriterError::Program { .. }) if !marks.is_empty() => {
+            let search = |threads| git.recompute_incomplete(repository, threads, &|| control.progress.is_cancelled());
+            search(control.threads).map(|()| None)
+        }
+        repacked => repacked,
+    };
+    match unmarked {
         Err(WriterError::Program { .. }) if !marks.is_empty() => {
             let mark =
                 |mark: &PathBuf| fs::rename(set_aside(mark), mark).map_err(|e| WriterError::io("rename", mark, e));
             marks.iter().try_for_each(mark)?;
-            let peak = repack(repository, git, control)?;
-            let note = "objects are missing: git chose deltas without file names, as in partial clones";
-            Ok((vec![note.to_owned()], peak))
+            let peak = as_partial_clone(repository, || repack(repository, git, control))?;
+            Ok((true, peak))
         }
         Err(error) => Err(error),
         Ok(peak) => {
             let remove = |mark: &PathBuf| {
                 let mark = set_aside(mark);
-                fs::remove_file(&mark).map_err(|e| WriterError::io("remove", mark, e))
+                match fs::remove_file(&mark) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        Err(WriterError::io("remove", mark, error))
+                    }
+                    _ => Ok(()),
+                }
             };
             marks.iter().try_for_each(remove)?;
             if !marks.is_empty() {
                 mark_all(repository)?;
             }
-            Ok((Vec::new(), peak))
+            Ok((false, peak))
         }
     }
+}
+
+/// Lets `repack` see a remote that promises the missing objects, without which git does not heed the marks of packs. A
+/// repository may have lost the remote with its configuration. No address is given, so nothing can be fetched.
+fn as_partial_clone<T>(repository: &Path, repack: impl FnOnce() -> Result<T>) -> Result<T> {
+    let path = repository.join("config");
+    let config = fs::read(&path).map_err(|error| ReaderError::io("read", &path, error))?;
+    let write = |bytes: &[u8]| fs::write(&path, bytes).map_err(|error| WriterError::io("write", &path, error));
+    write(&[&config[..], PROMISING_REMOTE].concat())?;
+    let repacked = repack();
+    write(&config)?;
+    repacked
 }
 
 /// Marks all packs as sent by a promisor, as they were before.

@@ -29,7 +29,7 @@ const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
-const OPTIONS_OF_OTHERS: [&str; 16] = [
+const OPTIONS_OF_OTHERS: [&str; 17] = [
     "--alone",
     "--check",
     "--config",
@@ -41,6 +41,7 @@ const OPTIONS_OF_OTHERS: [&str; 16] = [
     "--no-reuse-object",
     "--no-walk",
     "--objects",
+    "--only",
     "--stdin",
     "--update",
     "--use-bitmap-index",

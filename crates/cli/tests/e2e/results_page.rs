@@ -1,0 +1,114 @@
+//! `repackbench results-page`: the page of results follows from committed records, and from nothing else.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::support::program::{self, Outcome, Scratch, cached, exit, text, words};
+use crate::support::{Fixture, repackbench};
+
+/// The repositories of the page, and the fixtures that they are.
+const REPOSITORIES: [(&str, &str); 2] = [("one/history", "history"), ("one/content", "content")];
+
+/// A folder of results with the records of two repositories, measured as `cargo xtask results collect` does.
+fn results(scratch: &Scratch) -> PathBuf {
+    let folder = scratch.join("results");
+    let links = scratch.join("links");
+    fs::create_dir_all(links.join("one")).expect("a folder");
+    fs::create_dir_all(folder.join("records")).expect("a folder");
+    let (mut manifest, mut list) = (String::new(), String::new());
+    for (name, fixture) in REPOSITORIES {
+        symlink(Fixture::get(fixture).repo(), links.join(name)).expect("a link");
+        manifest += &(serde_json::json!({"name": name, "path": name}).to_string() + "\n");
+        let url = format!("https://example.org/{name}");
+        list += &(serde_json::json!({"name": name, "url": url, "kind": "source", "about": "shell"}).to_string() + "\n");
+    }
+    fs::write(links.join("list.jsonl"), manifest).expect("a manifest");
+    fs::write(folder.join("repositories.jsonl"), list).expect("a list");
+    let mut fleet = cached(scratch);
+    fleet.current_dir(&links).args(["fleet", "list.jsonl", "--json", "../results/records/one.jsonl"]);
+    program::run(fleet.args(words("--codec zstd:3 --workload traverse --time 2s --bench 100%"))).exits(exit::OK);
+    folder
+}
+
+fn page(folder: &Path, options: &[&str]) -> Outcome {
+    repackbench(["results-page", text(folder)].iter().chain(options))
+}
+
+fn records(folder: &Path) -> PathBuf {
+    folder.join("records/one.jsonl")
+}
+
+#[test]
+fn pages_follow_from_records() {
+    let scratch = Scratch::new();
+    let folder = results(&scratch);
+    assert!(page(&folder, &["--check"]).exits(exit::FAILURE).stderr.contains("not what the records give"));
+    page(&folder, &[]).exits(exit::OK);
+    page(&folder, &["--check"]).exits(exit::OK);
+    let index = fs::read_to_string(folder.join("README.md")).expect("a page");
+    let one = fs::read_to_string(folder.join("repositories/one/history.md")).expect("a page");
+    assert!(index.contains("Scope: 2 public Git repositories"), "{index}");
+    assert!(index.contains("[one/history](repositories/one/history.md)"), "{index}");
+    assert!(one.contains("## Predicted and measured"), "{one}");
+    assert!(!index.contains(text(scratch.path())) && !one.contains(text(scratch.path())), "no path of this machine");
+
+    let changed = folder.join("sizes.md");
+    fs::write(&changed, fs::read_to_string(&changed).expect("a page") + "More.\n").expect("a page");
+    let stale = folder.join("repositories/one/gone.md");
+    fs::write(&stale, "").expect("a page");
+    let error = page(&folder, &["--check"]).exits(exit::FAILURE).stderr;
+    assert!(error.contains("sizes.md") && error.contains("gone.md") && !error.contains("times.md"), "{error}");
+    page(&folder, &[]).exits(exit::OK);
+    page(&folder, &["--check"]).exits(exit::OK);
+    assert!(!stale.exists());
+}
+
+#[test]
+fn incomplete_records_are_refused_by_file_line_and_field() {
+    let scratch = Scratch::new();
+    let folder = results(&scratch);
+    let whole = fs::read_to_string(records(&folder)).expect("records");
+    let line_of = |part: &str| whole.lines().position(|line| line.contains(part)).expect("a line") + 1;
+    let (estimate, run) = (line_of(r#""record":"estimate""#), line_of(r#""place":{"#));
+    let changed = |number: usize, change: &dyn Fn(&mut serde_json::Value)| {
+        let lines = whole.lines().enumerate().map(|(at, line)| {
+            if at + 1 != number {
+                return line.to_owned() + "\n";
+            }
+            let mut value = serde_json::from_str(line).expect("a record");
+            change(&mut value);
+            value.to_string() + "\n"
+        });
+        fs::write(records(&folder), lines.collect::<String>()).expect("records");
+        let outcome = page(&folder, &[]).exits(exit::FAILURE);
+        assert!(!folder.join("README.md").exists(), "nothing is written");
+        outcome.error_line()
+    };
+    let refused = |number: usize, change: &dyn Fn(&mut serde_json::Value)| {
+        let line = changed(number, change);
+        assert!(line.contains(&format!("one.jsonl: line {number}: ")), "{line}");
+        line
+    };
+    assert!(refused(estimate, &|of| of["host"] = serde_json::Value::Null).contains(": host: "));
+    assert!(refused(estimate, &|of| of["program_version"] = "".into()).contains(": program_version: "));
+    assert!(refused(estimate, &|of| of["repository"]["tip"] = serde_json::Value::Null).contains(": repository.tip: "));
+    assert!(refused(estimate, &|of| of["command"] = "repackbench estimate /srv/a".into()).contains(": command: "));
+    assert!(refused(run, &|of| of["host"]["cores"] = serde_json::Value::Null).contains(": host.cores: "));
+    let unlisted = refused(estimate, &|of| of["repository"]["name"] = "one/other".into());
+    assert!(unlisted.contains("one/other is not in repositories.jsonl"), "{unlisted}");
+    let twice = changed(1, &|of| {
+        *of = serde_json::from_str(whole.lines().nth(estimate - 1).expect("a line")).expect("a record");
+    });
+    assert!(
+        twice.contains(&format!("one.jsonl: line {estimate}: ")) && twice.contains("estimate already, in "),
+        "{twice}"
+    );
+}
+
+/// Whoever adds records has to make the pages anew.
+#[test]
+fn committed_pages_are_those_of_the_committed_records() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+    page(&folder, &["--check"]).exits(exit::OK);
+}
