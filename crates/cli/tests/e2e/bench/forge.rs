@@ -112,4 +112,6 @@ fn repositories_without_a_push_are_refused() {
     }
     let unknown = program::run(&mut bench(&scratch, &repo, &["--workload", "web:files"])).exits(exit::USAGE);
     assert!(unknown.stderr.contains("web:file:batch"), "{}", unknown.stderr);
+    let of_hg = program::run(&mut bench(&scratch, &repo, &["--workload", "unbundle"])).exits(exit::USAGE);
+    assert!(of_hg.stderr.contains("unbundle: git has no command for that"), "{}", of_hg.stderr);
 }
