@@ -16,6 +16,7 @@ mod environment;
 mod executable;
 mod files;
 mod fixtures;
+mod fleet;
 mod git_perf;
 mod git_source;
 mod git_suite;
@@ -52,6 +53,9 @@ chores:
   corpus [NAME...]     fetch the repositories that figures are measured on, and check that they have not changed.
                        --list lists them, --check also compares the sizes of their variants byte by byte
   deny                 check the licences and sources of all dependencies against deny.toml. Needs cargo-deny
+  fleet [N] [REPO...]  make N repositories (default: 1000) from the histories of those named (default: this checkout), run
+                       `repackbench fleet` on them in two shards with kills and resumes, and check that every one has
+                       exactly one final record. --time, --as-found, --kills N, --seed N, --program FILE
   git-perf             run git's own performance scripts on variants; see docs/git-perf.md
   git-suite            run git's own tests with the stand-in for zlib, reading and writing; see docs/git-suite.md
 ";
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
             Ok(code) => return code,
             Err(failure) => Err(failure),
         },
+        Some("fleet") => fleet::run(&rest),
         Some("git-perf") => git_perf::run(&rest),
         Some("git-suite") => git_suite::run(&rest),
         Some("hg-extension") => hg_extension::run(&rest),
