@@ -111,6 +111,26 @@ fn every_form_of_a_summary_is_written() {
     assert!(serde_json::from_str::<Value>(&read("json")).expect("JSON")["fleet"].is_object());
 }
 
+/// Builds without the feature say so before they read anything; others write a file that begins and ends as Parquet does.
+#[test]
+fn parquet_is_written_or_refused() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    program::run(&mut fleet(&scratch, &repo, "")).exits(exit::OK);
+    let parquet = scratch.join("fleet.parquet");
+    let mut command = cached(&scratch);
+    command.args(["fleet", "summarize", "--parquet"]).arg(&parquet).arg(scratch.join("shard.jsonl"));
+    let outcome = program::run(&mut command);
+    if cfg!(feature = "parquet") {
+        let bytes = fs::read(&parquet).expect("the file");
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{bytes:?}");
+        assert!(program::run(&mut command).exits(exit::USAGE).stderr.contains("--force replaces it"));
+    } else {
+        assert!(outcome.exits(exit::USAGE).error_line().contains("without the feature parquet"));
+        assert!(!parquet.exists());
+    }
+}
+
 #[test]
 fn killed_fleet_goes_on_where_it_was() {
     let scratch = Scratch::new();
