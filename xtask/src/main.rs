@@ -16,6 +16,7 @@ mod environment;
 mod executable;
 mod files;
 mod fixtures;
+mod fleet;
 mod git_perf;
 mod git_source;
 mod git_suite;
@@ -53,6 +54,9 @@ chores:
   corpus [NAME...]     fetch the repositories that figures are measured on, and check that they have not changed.
                        --list lists them, --check also compares the sizes of their variants byte by byte
   deny                 check the licences and sources of all dependencies against deny.toml. Needs cargo-deny
+  fleet [N] [REPO...]  make N repositories (default: 1000) from the histories of those named (default: this checkout), run
+                       `repackbench fleet` on them in two shards with kills and resumes, and check that every one has
+                       exactly one final record. --time, --as-found, --kills N, --seed N, --program FILE
   git-perf             run git's own performance scripts on variants; see docs/git-perf.md
   results              make the page of results, docs/results, from the committed records. --check compares instead,
                        and `results collect FOLDER --out FILE` measures the listed repositories in FOLDER
@@ -74,6 +78,7 @@ fn main() -> ExitCode {
             Ok(code) => return code,
             Err(failure) => Err(failure),
         },
+        Some("fleet") => fleet::run(&rest),
         Some("git-perf") => git_perf::run(&rest),
         Some("git-suite") => git_suite::run(&rest),
         Some("results") => results::run(&rest),

@@ -19,7 +19,7 @@ pub(crate) fn percentiles(runs: &[&Record]) -> Option<RequestPercentiles> {
 pub(crate) fn written(run: &Record) -> Option<WrittenBytes> {
     let count = |name| run.extra.get(name).copied();
     let (day, pushed) = (count(WrittenBytes::DAY), count(WrittenBytes::PUSHED));
-    Some(WrittenBytes { run: count(WrittenBytes::RUN)?, day, pushed })
+    Some(WrittenBytes { run: count(WrittenBytes::RUN)?, day, pushed, sent: count(WrittenBytes::SENT) })
 }
 
 #[cfg(test)]
@@ -48,9 +48,10 @@ mod tests {
         let mut run = record("repack:cruft", Role::Baseline, 1, 0, 1);
         assert_eq!(written(&run), None);
         run.extra.insert(WrittenBytes::RUN.to_owned(), 30);
-        assert_eq!(written(&run), Some(WrittenBytes { run: 30, day: None, pushed: None }));
+        assert_eq!(written(&run), Some(WrittenBytes { run: 30, day: None, pushed: None, sent: None }));
         run.extra.insert(WrittenBytes::DAY.to_owned(), 3);
         run.extra.insert(WrittenBytes::PUSHED.to_owned(), 15);
-        assert_eq!(written(&run), Some(WrittenBytes { run: 30, day: Some(3), pushed: Some(15) }));
+        run.extra.insert(WrittenBytes::SENT.to_owned(), 28);
+        assert_eq!(written(&run), Some(WrittenBytes { run: 30, day: Some(3), pushed: Some(15), sent: Some(28) }));
     }
 }

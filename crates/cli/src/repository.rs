@@ -14,7 +14,7 @@ use repackbench_writer::{
     cache::{Cache, OutputNote},
 };
 
-use crate::failure::{FAILED, Failure, print_note};
+use crate::failure::{BAD_INPUT, Failure, print_note};
 
 /// Opens a repository. One with missing alternates may lack any object, and is refused.
 pub(crate) fn open(path: &Path) -> Result<Repository, Failure> {
@@ -40,7 +40,7 @@ pub(crate) fn open_with_commits(path: &Path) -> Result<Repository, Failure> {
     let repository = open(path)?;
     if is_without_commits(&repository)? {
         let message = format!("{}: the repository has no commits, so there is nothing to measure", name_of(path));
-        return Err(Failure::new(FAILED, message).with_hint("commit something first, or name another repository"));
+        return Err(Failure::new(BAD_INPUT, message).with_hint("commit something first, or name another repository"));
     }
     Ok(repository)
 }

@@ -9,7 +9,8 @@ use std::hash::Hasher;
 use rustc_hash::{FxHashMap, FxHasher};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The number of bytes at the start of a chunk that identify it, with its place in memory and the length of its payload.
+/// The number of bytes at the start of a chunk, and at the end of its buffer, that identify it, with its place in memory and
+/// the lengths of buffer and payload.
 const OPENING_LEN: usize = 64;
 
 /// Decoded payloads by chunk.
@@ -60,12 +61,16 @@ impl DecodeMemo {
         self.left_out
     }
 
-    /// The key of a chunk in a buffer that may extend beyond it.
+    /// The key of a chunk in a buffer that may extend beyond it. Chunks of a pack differ by their places. Loose objects are
+    /// read into the same place one after the other, and trees of one folder often have the same opening: they differ in
+    /// their ends, which have the checksum.
     pub(crate) fn key_of_open(stored: &[u8], payload_len: usize) -> u64 {
         let mut hasher = FxHasher::default();
         hasher.write_usize(stored.as_ptr().addr());
         hasher.write_usize(payload_len);
+        hasher.write_usize(stored.len());
         hasher.write(stored.get(..OPENING_LEN).unwrap_or(stored));
+        hasher.write(stored.get(stored.len().saturating_sub(OPENING_LEN)..).unwrap_or_default());
         hasher.finish()
     }
 
@@ -152,6 +157,14 @@ mod tests {
         let bytes = [0u8; 100];
         assert_ne!(DecodeMemo::key_of_open(&bytes, 5), DecodeMemo::key_of_open(&bytes[1..], 5));
         assert_ne!(DecodeMemo::key_of_open(&bytes, 5), DecodeMemo::key_of_open(&bytes, 6));
+        assert_ne!(DecodeMemo::key_of_open(&bytes, 5), DecodeMemo::key_of_open(&bytes[..99], 5));
+        // The next chunk in the same place.
+        let mut buffer = [7u8; 300];
+        let first = DecodeMemo::key_of_open(&buffer, 400);
+        buffer[299] = 8;
+        assert_ne!(DecodeMemo::key_of_open(&buffer, 400), first);
+        buffer[299] = 7;
+        assert_eq!(DecodeMemo::key_of_open(&buffer, 400), first);
         assert_eq!(DecodeMemo::key_of(&bytes[..3]), DecodeMemo::key_of(&[0; 3]));
         assert_ne!(DecodeMemo::key_of(&bytes[..3]), DecodeMemo::key_of(&bytes[..4]));
     }

@@ -3,10 +3,10 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use repackbench_records::{
-    EXPERIMENT_SCHEMA_VERSION, Experiment, Host, Published, Record, RepositoryState, SizeRecord, Storage,
+    EXPERIMENT_SCHEMA_VERSION, Experiment, Host, Published, Record, RepositoryState, SizeRecord, Storage, Vcs,
     published_experiment,
 };
-use repackbench_timing::record_names::vcs_of;
+use repackbench_timing::{host_with_software, record_names::vcs_of};
 use repackbench_writer::fingerprint;
 
 use crate::{Context, ExperimentError};
@@ -28,7 +28,7 @@ pub(crate) fn begin(context: &Context<'_>, published: &Published) -> Result<Expe
     let host = Host {
         source_storage: Storage::of(context.source.folder()),
         variant_storage: Storage::of(context.cache.root()),
-        ..Host::current()
+        ..host_with_software(&[Vcs::Git, Vcs::Mercurial])
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Ok(Experiment {

@@ -30,16 +30,19 @@ pub struct RequestPercentiles {
     pub p99: Duration,
 }
 
-/// What a maintenance job wrote into the store.
+/// What a job wrote into the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenBytes {
-    /// The lengths of all files that it made, also of those that it removed later.
+    /// The lengths of all files that it made, also of those that it removed later, and what it appended to others.
     pub run: u64,
     /// The same for each day of the pushes; `None` if the job does not follow a stream of pushes, or if all of them have
     /// the same date.
     pub day: Option<u64>,
     /// The bytes of the packs that were pushed; `None` if the job does not follow a stream of pushes.
     pub pushed: Option<u64>,
+    /// The bytes that the other side sent; `None` if the job has no other side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
 }
 
 impl WrittenBytes {
@@ -49,4 +52,6 @@ impl WrittenBytes {
     pub const DAY: &str = "bytes written a day";
     /// The name of [`Self::pushed`].
     pub const PUSHED: &str = "bytes pushed";
+    /// The name of [`Self::sent`].
+    pub const SENT: &str = "bytes sent";
 }

@@ -23,6 +23,8 @@ pub use chart::{CHART_STYLE, Figure, figures, svg_files};
 pub use document::{
     Align, Article, Block, Cell, Column, ColumnSplit, Row, RowGroup, Section, SectionKind, Table, Tone,
 };
+#[cfg(feature = "parquet")]
+pub use render::parquet::fleet_parquet;
 pub use render::{
     csv::csv,
     html::html_report,

@@ -4,4 +4,6 @@ pub(crate) mod csv;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod markdown;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet;
 pub(crate) mod text;

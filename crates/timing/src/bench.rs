@@ -19,7 +19,6 @@ mod content;
 mod context;
 mod decoders;
 mod fit;
-mod host;
 mod job_lanes;
 mod jobs;
 mod making;
@@ -119,7 +118,7 @@ pub fn bench(
     progress.finish();
     let cold = if plan.is_cold { Some(RowCopies::new(plan, &rows, cache, progress)?) } else { None };
     let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
-    let host = host::host(source, cache);
+    let host = crate::host::host(source, cache);
     removals::warn(plan, vcs_of(source), &host, progress);
     let own_git = match (&plan.own_git, rows.get(BASELINE)) {
         (Some(git), Some(baseline)) if plan.has_answer() => {

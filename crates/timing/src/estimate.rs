@@ -23,8 +23,8 @@ use repackbench_analysis::{CostRatio, cost_ratio};
 use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, Decoders, DictionarySource, ObjectKind};
 use repackbench_reader::{ReaderError, Repository, git::pack::PackFile};
 use repackbench_records::{
-    DeltaState, Host, Predicted, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction,
-    SpecText, WorkloadPrediction,
+    DeltaState, Predicted, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction, SpecText,
+    WorkloadPrediction,
 };
 use repackbench_writer::{
     DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, WriterError,
@@ -43,7 +43,7 @@ use crate::{
     BenchError,
     clock::Clock,
     context_memory::{self, ContextMemory},
-    delta_search,
+    delta_search, host_with_software,
     own_git::OwnGit,
     record_names::{is_partial_clone, readers_of, vcs_of},
     session::Session,
@@ -127,7 +127,7 @@ pub fn estimate(
         schema: SCHEMA_VERSION,
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: plan.command.clone(),
-        host: Some(Host::current()),
+        host: Some(host_with_software(&[vcs_of(source)])),
         repository,
         seed: plan.seed,
         seconds: Session::new(clock, progress).now()?.saturating_sub(began).as_secs_f64(),

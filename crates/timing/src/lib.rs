@@ -22,6 +22,7 @@ mod delta_search;
 mod error;
 pub mod estimate;
 pub mod explain;
+mod host;
 pub mod missing;
 mod newest_commits;
 #[cfg(test)]
@@ -36,3 +37,4 @@ pub mod trace;
 pub mod workloads;
 
 pub use error::BenchError;
+pub use host::host_with_software;

@@ -71,6 +71,11 @@ use crate::{
 ///   repack:geometric    git repack --geometric=2 -d --write-midx after every 8th of them
 ///   repack:cruft        git repack --cruft -d after the pushes, half of them unreachable
 ///   multi-pack-index    git multi-pack-index write after the pushes; multi-pack-index:bitmap too
+/// Only in Mercurial, and only if named:
+///   unbundle            hg unbundle of the newest changesets (--commits, 100)
+///   commit              hg commit of up to three files, drawn from history by --seed
+///   annotate            hg annotate of files drawn by --seed, a process for each
+///   clone:stream        a stream clone: the files of the store as they are, sent and received
 ///
 /// Examples:
 ///   repackbench bench . --codec zlib:6 --codec zstd:5

@@ -6,8 +6,8 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand};
 use repackbench_codec::CodecSpecs;
-use repackbench_records::{FleetRun, Host, SCHEMA_VERSION};
-use repackbench_timing::workloads::WorkloadSpec;
+use repackbench_records::{FleetRun, SCHEMA_VERSION, Vcs};
+use repackbench_timing::{host_with_software, workloads::WorkloadSpec};
 
 use self::summarize::SummarizeArguments;
 use crate::{
@@ -37,10 +37,13 @@ const GRACE: Duration = Duration::from_secs(600);
 ///
 /// A MANIFEST is a repository, a folder with repositories anywhere below it, a quoted pattern such as
 /// '/srv/git/*.git', a .txt file with a path on each line, or a .jsonl file with lines such as
-/// {"name":"linux","path":"/srv/git/linux.git"}.
+/// {"name":"linux","path":"/srv/git/linux.git"}. Without a name there, the name of a repository is its
+/// path as typed, or below the folder as typed. --shard and --resume go by names, so type paths the same
+/// way on every machine and every time.
 ///
 /// A killed or interrupted run goes on with --resume: what is in the file is not done again, but for
-/// repositories that may succeed in another try.
+/// repositories that may succeed in another try. One without commits has nothing to estimate: that is
+/// a failure for good, like a damaged one.
 ///
 /// Examples:
 ///   repackbench fleet forge --time 10s --json fleet.jsonl
@@ -213,7 +216,7 @@ pub(crate) fn run(arguments: &FleetArguments) -> Result<ExitCode, Failure> {
         schema: SCHEMA_VERSION,
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: command_line(),
-        host: Host::current(),
+        host: host_with_software(&[Vcs::Git, Vcs::Mercurial]),
         settings,
         shard: arguments.shard.number,
         shards: arguments.shard.count,

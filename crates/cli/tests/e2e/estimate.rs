@@ -145,3 +145,25 @@ fn only_traced_workloads_are_predicted() {
     let line = refused.exits(exit::USAGE).error_line();
     assert!(line.contains("encode cannot be predicted"), "{line}");
 }
+
+/// Trees of one folder whose last entry alone changes begin with the same stored bytes, and are read into the same buffer.
+#[test]
+fn loose_objects_with_the_same_beginning_are_told_apart() {
+    let scratch = Scratch::new();
+    let repo = scratch.join("loose");
+    fs::create_dir(&repo).expect("a folder");
+    git::git(&repo, ["init", "-q", "--bare", "-b", "main"]).exits(exit::OK);
+    git::git(&repo, ["config", "fastimport.unpackLimit", "1000"]).exits(exit::OK);
+    let others: String =
+        (0..20).map(|file| git::stream_file(&format!("file-{file:02}"), &format!("{file}\n"))).collect();
+    let commit = |at: u32| {
+        let last = git::stream_file("last", &format!("{at}\n"));
+        git::stream_commit(1_600_000_000 + at, "change") + "\n" + if at == 0 { &others } else { "" } + &last
+    };
+    git::fast_import(&repo, &(0..20).map(commit).collect::<String>());
+    assert!(git::pack_files(&repo, "pack").is_empty(), "all objects are loose");
+    let options =
+        ["--as-found", "--time", "2s", "--codec", "zstd:3", "--workload", "traverse", "--workload", "diff:raw"];
+    let (_, record) = estimate(&repo, &scratch, &options);
+    assert!(record["as_found"]["specs"].as_array().is_some_and(|specs| specs.len() == 2), "{record}");
+}

@@ -111,6 +111,26 @@ fn every_form_of_a_summary_is_written() {
     assert!(serde_json::from_str::<Value>(&read("json")).expect("JSON")["fleet"].is_object());
 }
 
+/// Builds without the feature say so before they read anything; others write a file that begins and ends as Parquet does.
+#[test]
+fn parquet_is_written_or_refused() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    program::run(&mut fleet(&scratch, &repo, "")).exits(exit::OK);
+    let parquet = scratch.join("fleet.parquet");
+    let mut command = cached(&scratch);
+    command.args(["fleet", "summarize", "--parquet"]).arg(&parquet).arg(scratch.join("shard.jsonl"));
+    let outcome = program::run(&mut command);
+    if cfg!(feature = "parquet") {
+        let bytes = fs::read(&parquet).expect("the file");
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{bytes:?}");
+        assert!(program::run(&mut command).exits(exit::USAGE).stderr.contains("--force replaces it"));
+    } else {
+        assert!(outcome.exits(exit::USAGE).error_line().contains("without the feature parquet"));
+        assert!(!parquet.exists());
+    }
+}
+
 #[test]
 fn killed_fleet_goes_on_where_it_was() {
     let scratch = Scratch::new();
@@ -203,11 +223,130 @@ fn shards_have_every_repository_once() {
     for shard in ["1/3", "2/3", "3/3"] {
         program::run(&mut fleet(&scratch, &folder, &format!("--force --shard {shard}"))).exits(exit::OK);
         let lines = records::read(&scratch.join("shard.jsonl"));
-        // They are empty, which is no final failure: somebody may push.
-        assert!(lines.iter().skip(1).all(|line| line["end"]["outcome"] == "try-again"), "{lines:?}");
+        // They are empty, so there is nothing to estimate, and nothing to try again.
+        assert!(lines.iter().skip(1).all(|line| line["end"]["outcome"] == "failed"), "{lines:?}");
+        let host = &lines[0]["host"];
+        assert!(host["git"].is_string() && host["libraries"]["libzstd"].is_string(), "{host}");
         all.extend(lines.iter().skip(1).map(|line| line["name"].as_str().expect("a name").to_owned()));
     }
     all.sort();
     let expected = ["a.git", "d", "group/b.git", "group/c.git"].map(|name| text(&folder.join(name)).to_owned());
     assert_eq!(all, expected);
+}
+
+/// The number of repositories in [`forge_of_fifty`].
+const FIFTY: usize = 50;
+
+/// Fifty tiny repositories of ten kinds, below one folder: every fifth kind is bad or has nothing to estimate.
+fn forge_of_fifty(scratch: &Scratch) -> PathBuf {
+    let forge = scratch.join("forge");
+    for number in 0..FIFTY {
+        let place = forge.join(format!("group-{}/{number:02}.git", number % 3));
+        fs::create_dir_all(&place).expect("a folder");
+        let format = if number % 10 == 5 { "sha256" } else { "sha1" };
+        let is_repository = number % 10 != 9;
+        if is_repository {
+            let init = ["init", "-q", "--bare", "-b", "main", "--object-format", format];
+            git::git(&place, init).exits(exit::OK);
+        }
+        match number % 10 {
+            0 | 9 => continue,
+            6 => git::git(&place, ["config", "fastimport.unpackLimit", "1000"]).exits(exit::OK),
+            _ => git::git(&place, ["config", "fastimport.unpackLimit", "1"]).exits(exit::OK),
+        };
+        let commits = if number % 10 == 1 { 1 } else { 2 + number as u32 % 7 };
+        git::fast_import(&place, &history(number, commits));
+        match number % 10 {
+            3 => damage_pack(&place),
+            4 => make_shallow(&place),
+            7 => drop(git::git(&place, ["tag", "v1"]).exits(exit::OK)),
+            8 => drop(git::git(&place, ["pack-refs", "--all"]).exits(exit::OK)),
+            _ => {}
+        }
+    }
+    forge
+}
+
+/// A file that grows by a few lines with each commit.
+fn history(number: usize, commits: u32) -> String {
+    let commit = |at: u32| {
+        let lines: String = (0..at * 20 + 20).map(|line| format!("line {line} of repository {number}\n")).collect();
+        git::stream_commit(1_600_000_000 + at, "change") + "\n" + &git::stream_file("file", &lines)
+    };
+    (0..commits).map(commit).collect()
+}
+
+/// Changes every byte after the header of the only pack.
+fn damage_pack(repo: &Path) {
+    let packs = git::pack_files(repo, "pack");
+    let pack = packs.first().expect("a pack");
+    let mut bytes = fs::read(pack).expect("the pack");
+    bytes.iter_mut().skip(12).for_each(|byte| *byte ^= 0x55);
+    fs::remove_file(pack).and_then(|()| fs::write(pack, bytes)).expect("the pack");
+}
+
+/// Says that the newest commit has no parents here.
+fn make_shallow(repo: &Path) {
+    let tip = git::output(repo, ["rev-parse", "main"]);
+    fs::write(git::path(repo, "shallow"), format!("{}\n", tip.trim_end())).expect("the file");
+}
+
+#[test]
+fn fifty_repositories_in_killed_shards_have_one_end_each() {
+    let scratch = Scratch::new();
+    let forge = forge_of_fifty(&scratch);
+    let shards = ["1/2", "2/2"];
+    let file = |shard: &str| scratch.join(&format!("shard-{}.jsonl", &shard[..1]));
+    let run = |shard: &str| {
+        let mut command = cached(&scratch);
+        command.args([
+            "fleet",
+            text(&forge),
+            "--shard",
+            shard,
+            "--jobs",
+            "2",
+            "--resume",
+            "--json",
+            text(&file(shard)),
+        ]);
+        command.args(words(QUICK));
+        command
+    };
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for shard in shards {
+        let path = file(shard);
+        let lines = || fs::read_to_string(&path).unwrap_or_default().matches("\"record\":\"fleet\"").count();
+        let mut killed = run(shard).arg("--quiet").stdin(Stdio::null()).spawn().expect("the program");
+        wait_for(&mut killed, || lines() >= 7);
+        killed.kill().expect("a running fleet");
+        killed.wait().expect("its end");
+        let before = ends_of_lines(&path);
+        program::run(&mut run(shard)).exits(exit::OK);
+        let after = ends(&path);
+        assert!(before.iter().all(|name| after[name].len() == 1), "done twice: {before:?} {after:?}");
+        all.extend(after);
+        let again = program::run(&mut run(shard)).exits(exit::OK);
+        assert!(again.stderr.contains("0 failed for now; 0 in this run"), "{}", again.stderr);
+    }
+    assert_eq!(all.len(), FIFTY);
+    let failed: Vec<&String> = all.iter().filter(|(_, ends)| ends[..] == ["failed"]).map(|(name, _)| name).collect();
+    let is_bad = |name: &str| ["0.git", "3.git", "9.git"].iter().any(|end| name.ends_with(end));
+    assert_eq!(failed.len(), FIFTY * 3 / 10, "{failed:?}");
+    assert!(failed.iter().all(|name| is_bad(name)), "empty, damaged or no repository: {failed:?}");
+    let mut summarize = cached(&scratch);
+    summarize.args(["fleet", "summarize", "--json", "-"]).args(shards.map(file));
+    let summary: Value = serde_json::from_slice(&program::run(&mut summarize).exits(exit::OK).stdout).expect("JSON");
+    let count = |name: &str| summary["fleet"][name].as_u64().expect("a number") as usize;
+    let failures = summary["fleet"]["failures"].as_array().expect("failures");
+    assert!(failures.iter().all(|failure| failure["is_permanent"] == true), "{failures:?}");
+    assert_eq!(count("repositories") + count("duplicates") + failures.len(), FIFTY, "{summary}");
+}
+
+/// The names of the repositories that have an end in a shard that was cut anywhere.
+fn ends_of_lines(shard: &Path) -> Vec<String> {
+    let text = fs::read_to_string(shard).expect("the shard");
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let ends = lines.filter(|line| line["record"] == "fleet");
+    ends.map(|line| line["name"].as_str().expect("a name").to_owned()).collect()
 }

@@ -113,7 +113,7 @@ fn repository_without_commits_is_named() {
         &["serve", "--codec", "zstd:5"],
         &["trace", "--workload", "traverse"],
     ] {
-        let refused = program::run(cached(&scratch).args(arguments).arg(&repo)).exits(exit::FAILURE);
+        let refused = program::run(cached(&scratch).args(arguments).arg(&repo)).exits(exit::BAD_INPUT);
         assert!(refused.error_line().contains("the repository has no commits"), "{}", refused.stderr);
     }
     repackbench(["size", text(&repo)]).exits(exit::OK);

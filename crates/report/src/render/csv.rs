@@ -83,7 +83,7 @@ const EXPERIMENTS: [&str; 10] = [
 ];
 
 /// The columns of a fleet.
-const FLEET: [&str; 13] = [
+pub(super) const FLEET: [&str; 13] = [
     "repository",
     "fingerprint",
     "vcs",
@@ -287,7 +287,7 @@ fn number(number: Option<f64>) -> String {
 }
 
 /// The JSON name of an enum value.
-fn name(choice: &impl serde::Serialize) -> String {
+pub(super) fn name(choice: &impl serde::Serialize) -> String {
     match serde_json::to_value(choice) {
         Ok(serde_json::Value::String(name)) => name,
         _ => String::new(),

@@ -4,12 +4,13 @@ use std::{path::Path, time::Duration};
 
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
-use repackbench_records::{Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText};
+use repackbench_records::{ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText};
 use repackbench_writer::{JobControl, Layout, Progress, ProgressUnit, cache::Cache, cached_variant};
 
 use crate::{
     BenchError,
     clock::{Clock, Sample, measure},
+    host_with_software,
     record_names::vcs_of,
     session::{Arms, RunLength, Schedule, Session, Slot, Turn},
     workloads::{HistoryRange, StoreServer, VariantPlace, WorkloadError},
@@ -87,7 +88,7 @@ pub fn rollout(
         schema: ROLLOUT_SCHEMA_VERSION,
         vcs: Some(vcs_of(source)),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
-        host: Host::current(),
+        host: host_with_software(&[vcs_of(source)]),
         repository: name.to_owned(),
         spec: SpecText { typed: codec.to_string(), canonical: codec.canonical() },
         commits: plan.range.commits,

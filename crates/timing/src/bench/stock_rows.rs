@@ -6,7 +6,7 @@ use std::{path::Path, rc::Rc, time::Duration};
 
 use repackbench_client::Zlib;
 use repackbench_codec::{Algorithm, CodecSpec, catalogue};
-use repackbench_reader::{ReaderError, Repository};
+use repackbench_reader::{ReaderError, Repository, git::GitRepository, hg::HgRepository};
 use repackbench_records::{ConversionCost, DeltaOrigin, Role, Variant, Vcs};
 use repackbench_writer::cache::{Cache, GetOrMakeError, ScratchFolder};
 
@@ -19,8 +19,8 @@ use super::{
 use crate::{
     BenchError,
     arms::stock::{
-        DrawFrom, Drawn, Git, GitFeature, GitReader, GitRow, Hg, RowClient, StockClient, StockJob, StockPlan,
-        StockWorkload,
+        DrawFrom, DrawFromHg, Drawn, Git, GitFeature, GitReader, GitRow, Hg, HgJob, HgNeeds, RowClient, StockClient,
+        StockJob, StockPlan, StockWorkload,
     },
     workloads::WorkloadError,
 };
@@ -80,25 +80,53 @@ impl<'p> StockClients<'p> {
         Ok(group)
     }
 
-    /// Draws what the jobs need from the history of the baseline, which plain git reads.
+    /// Draws what the jobs need from the history of the baseline, which plain clients read.
     fn draw(&self, context: &BenchContext<'_>, variants: &[Row]) -> Result<Drawn, BenchError> {
-        let jobs = &self.plan.workloads;
-        let (Program::Git(git), Some(baseline), Some(head)) =
-            (&self.program, variants.first(), context.repository.head.as_deref())
-        else {
+        let (Some(baseline), Some(head)) = (variants.first(), context.repository.head.as_deref()) else {
             return Ok(Drawn::default());
         };
-        let Repository::Git(repository) = Repository::open(&baseline.place.folder)? else {
+        if !self.plan.workloads.iter().any(StockWorkload::is_drawn) {
             return Ok(Drawn::default());
+        }
+        match (&self.program, Repository::open(&baseline.place.folder)?) {
+            (Program::Git(git), Repository::Git(repository)) => self.draw_from_git(context, git, &repository, head),
+            (Program::Hg(hg), Repository::Hg(repository)) => self.draw_from_hg(context, hg, &repository, head),
+            _ => Ok(Drawn::default()),
+        }
+    }
+
+    fn draw_from_hg(
+        &self,
+        context: &BenchContext<'_>,
+        hg: &Hg,
+        repository: &HgRepository,
+        head: &str,
+    ) -> Result<Drawn, BenchError> {
+        let (plan, jobs) = (context.plan, &self.plan.workloads);
+        let has = |own: HgJob| jobs.contains(&StockWorkload::Hg(own));
+        let needs = HgNeeds {
+            requests: has(HgJob::Annotate),
+            changes: has(HgJob::Commit),
+            bundle: StockWorkload::Hg(HgJob::Unbundle).new_commits(&plan.range).filter(|_| has(HgJob::Unbundle)),
         };
-        let plan = context.plan;
+        Ok(DrawFromHg::new(hg, repository, head, plan.range.commits, plan.seed)?.draw(needs)?)
+    }
+
+    fn draw_from_git(
+        &self,
+        context: &BenchContext<'_>,
+        git: &Git,
+        repository: &GitRepository,
+        head: &str,
+    ) -> Result<Drawn, BenchError> {
+        let (plan, jobs) = (context.plan, &self.plan.workloads);
         let from = DrawFrom { git, git_dir: repository.git_dir(), head, commits: plan.range.commits, seed: plan.seed };
         let has_web = jobs.iter().any(|job| matches!(job, StockWorkload::Web(_)));
         let has_maintenance = jobs.iter().any(|job| matches!(job, StockWorkload::Maintain(_)));
         let requests = if has_web { from.requests()? } else { Vec::new() };
         let pushes = self.folder.path().join("pushes");
         let stream = if has_maintenance { Some(from.stream(&pushes)?) } else { None };
-        Ok(Drawn { requests, stream })
+        Ok(Drawn { requests, stream, ..Drawn::default() })
     }
 
     /// The rows in the order of the schedule, the baseline first.

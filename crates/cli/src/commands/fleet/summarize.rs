@@ -1,13 +1,17 @@
 //! `repackbench fleet summarize`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::Args;
 use repackbench_analysis::{Results, summarize_fleet};
+use repackbench_records::FleetFigure;
 use repackbench_report::{json, sections, text};
 
 use crate::{
-    failure::{FAILED, Failure},
+    failure::{FAILED, Failure, USAGE},
     options::{Destination, OUTPUT, destination, refuse_existing},
     output::{
         atomic_file::AtomicFile,
@@ -23,7 +27,10 @@ use crate::{
 /// with deltas that git searched for anew. Says which share of repositories gains and loses, names the
 /// worst ten, and shows classes of size and content. Repositories with the same content count once.
 ///
-/// --csv has every figure of every repository, for notebooks; --json the summary.
+/// --csv has every figure of every repository, for notebooks; --json the summary. --parquet has the
+/// same as --csv in builds with the feature parquet. Without it, DuckDB or pandas convert the CSV:
+///   duckdb -c "COPY (FROM 'fleet.csv') TO 'fleet.parquet'"
+///   python3 -c "import pandas; pandas.read_csv('fleet.csv').to_parquet('fleet.parquet')"
 ///
 /// Examples:
 ///   repackbench fleet summarize fleet.jsonl shard-*.jsonl
@@ -42,12 +49,19 @@ pub(super) struct SummarizeArguments {
     #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
     json: Option<Destination>,
 
-    /// Replace the FILE of --json if it exists.
-    #[arg(long, requires = "json", help_heading = OUTPUT)]
+    /// Write every figure of every repository as Parquet to FILE; only in builds with the feature parquet.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    parquet: Option<PathBuf>,
+
+    /// Replace the FILE of --json or --parquet if it exists.
+    #[arg(long, help_heading = OUTPUT)]
     force: bool,
 }
 
 pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
+    if let Some(path) = &arguments.parquet {
+        check_parquet(path, arguments.force)?;
+    }
     if let Some(path) = arguments.json.as_ref().and_then(Destination::file).filter(|_| !arguments.force) {
         refuse_existing(path, "--force replaces it, --json - prints")?;
     }
@@ -56,9 +70,12 @@ pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
     for path in &arguments.shards {
         lines.extend(record_file::read_lines(path)?);
     }
-    let summary = summarize_fleet(lines, arguments.output.csv.is_some());
+    let summary = summarize_fleet(lines, arguments.output.csv.is_some() || arguments.parquet.is_some());
     if summary.repositories == 0 && summary.failures.is_empty() {
         return Err(Failure::new(FAILED, "expected the records of a fleet, found none"));
+    }
+    if let Some(path) = &arguments.parquet {
+        AtomicFile::create(path)?.write(parquet(&summary.figures)?)?;
     }
     let results = Results { fleet: Some(summary), ..Results::default() };
     if let Some(destination) = &arguments.json {
@@ -71,4 +88,23 @@ pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
     let text = text(&sections::document(&results), output.style());
     output.write(&results, &text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses what cannot be written, before anything is read.
+fn check_parquet(path: &Path, force: bool) -> Result<(), Failure> {
+    if !cfg!(feature = "parquet") {
+        let hint = "--csv FILE has the same figures, and `fleet summarize --help` says how to convert them";
+        return Err(Failure::new(USAGE, "--parquet: this build is without the feature parquet").with_hint(hint));
+    }
+    if force { Ok(()) } else { refuse_existing(path, "--force replaces it") }
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(figures: &[FleetFigure]) -> Result<Vec<u8>, Failure> {
+    repackbench_report::fleet_parquet(figures).map_err(|error| Failure::new(FAILED, format!("--parquet: {error}")))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_figures: &[FleetFigure]) -> Result<Vec<u8>, Failure> {
+    Err(Failure::new(USAGE, "--parquet: this build is without the feature parquet"))
 }

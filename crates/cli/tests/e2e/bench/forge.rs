@@ -112,4 +112,7 @@ fn repositories_without_a_push_are_refused() {
     }
     let unknown = program::run(&mut bench(&scratch, &repo, &["--workload", "web:files"])).exits(exit::USAGE);
     assert!(unknown.stderr.contains("web:file:batch"), "{}", unknown.stderr);
+    let with_commits = Fixture::get("history").repo();
+    let of_hg = program::run(&mut bench(&scratch, &with_commits, &["--workload", "unbundle"])).exits(exit::USAGE);
+    assert!(of_hg.stderr.contains("unbundle: git has no command for that"), "{}", of_hg.stderr);
 }

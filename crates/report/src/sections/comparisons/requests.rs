@@ -1,4 +1,4 @@
-//! Jobs of a forge: the time of each request, and what maintenance writes.
+//! Jobs of a forge: the time of each request, and what jobs write.
 
 use std::time::Duration;
 
@@ -24,11 +24,18 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
             .to_owned()
     });
     let written = rows().any(|row| row.written.is_some()).then(|| {
-        "Written: the files that the job made in the store, also those that it removed later. Every commit of the first-parent \
-         line counts as one push, with all that it merged; days are those between the dates of the first and the last."
+        "Written: the files that the job made in the store, also those that it removed later, and what it appended to others."
             .to_owned()
     });
-    requests.into_iter().chain(written).collect()
+    let pushed = rows().any(|row| row.written.is_some_and(|written| written.pushed.is_some())).then(|| {
+        "Every commit of the first-parent line counts as one push, with all that it merged; days are those between the dates \
+         of the first and the last."
+            .to_owned()
+    });
+    let sent = rows().any(|row| row.written.is_some_and(|written| written.sent.is_some())).then(|| {
+        "Sent: the length of the stream from one side to the other; the times are of both sides together.".to_owned()
+    });
+    requests.into_iter().chain(written).chain(pushed).chain(sent).collect()
 }
 
 /// Adds the rows of `comparison` that have cells.
@@ -79,10 +86,11 @@ fn written(comparisons: &[&WorkloadComparison]) -> Option<Table> {
         Column::numbers("ratio"),
         Column::numbers("MB a day"),
         Column::numbers("times pushed"),
+        Column::numbers("sent MB"),
         Column::numbers("peak MB"),
     ])
     .spaced()
-    .captioned("What maintenance writes, and its peak memory");
+    .captioned("What jobs write into the store, and their peak memory");
     for comparison in comparisons {
         let baseline = comparison.baseline().and_then(|row| row.written).map(|written| written.run);
         add_rows(&mut table, comparison, |row| {
@@ -93,6 +101,7 @@ fn written(comparisons: &[&WorkloadComparison]) -> Option<Table> {
                 or_dash(baseline, |baseline| size_ratio(of.run, baseline)),
                 or_dash(of.day, megabytes),
                 or_dash(pushed, |pushed| multiple(of.run as f64 / pushed as f64)),
+                or_dash(of.sent, megabytes),
                 or_dash(row.peak_resident_median, megabytes),
             ])
         });
@@ -116,19 +125,28 @@ mod tests {
         let mut file = row(Role::Baseline, "zlib:6", 100, None, 5_000_000);
         file.requests = Some(RequestPercentiles { count: 1200, median: millis(2), p90: millis(3), p99: millis(11) });
         let mut geometric = row(Role::Candidate, "zstd:5", 100, None, 4_000_000);
-        geometric.written = Some(WrittenBytes { run: 3_000_000, day: Some(60_000), pushed: Some(1_500_000) });
+        geometric.written =
+            Some(WrittenBytes { run: 3_000_000, day: Some(60_000), pushed: Some(1_500_000), sent: None });
         geometric.peak_resident_median = Some(20_000_000);
         let baseline = row(Role::Baseline, "zlib:6", 100, None, 5_000_000);
-        let baseline =
-            VariantComparison { written: Some(WrittenBytes { run: 4_000_000, day: None, pushed: None }), ..baseline };
-        let of =
-            [comparison("web:file", vec![file], None), comparison("repack:geometric", vec![baseline, geometric], None)];
+        let baseline = VariantComparison {
+            written: Some(WrittenBytes { run: 4_000_000, day: None, pushed: None, sent: None }),
+            ..baseline
+        };
+        let mut stream = row(Role::Baseline, "zlib:6", 100, None, 5_000_000);
+        stream.written = Some(WrittenBytes { run: 2_000_000, day: None, pushed: None, sent: Some(2_500_000) });
+        let of = [
+            comparison("web:file", vec![file], None),
+            comparison("repack:geometric", vec![baseline, geometric], None),
+            comparison("clone:stream", vec![stream], None),
+        ];
         let text = plain(&comparisons(&of));
         let lines: Vec<String> =
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert!(lines.contains(&"web:file zlib:6 1,200 2.00 ms 3.00 ms 11.00 ms".to_owned()), "{text}");
-        assert!(lines.contains(&"repack:geometric zlib:6 4.00 1.000 - - -".to_owned()), "{text}");
-        assert!(lines.contains(&"zstd:5 3.00 0.750 0.060 2.00 20.0".to_owned()), "{text}");
+        assert!(lines.contains(&"repack:geometric zlib:6 4.00 1.000 - - - -".to_owned()), "{text}");
+        assert!(lines.contains(&"zstd:5 3.00 0.750 0.060 2.00 - 20.0".to_owned()), "{text}");
+        assert!(lines.contains(&"clone:stream zlib:6 2.00 1.000 - - 2.50 -".to_owned()), "{text}");
         let plain_job =
             plain(&comparisons(&[comparison("fsck", vec![row(Role::Baseline, "zlib:6", 1, None, 5)], None)]));
         assert!(!plain_job.contains("99 %") && !plain_job.contains("written MB"), "{plain_job}");

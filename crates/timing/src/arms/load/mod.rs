@@ -31,8 +31,8 @@ use repackbench_client::{Sink, Zlib, metered, read_peak};
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{Repository, git::GitRepository};
 use repackbench_records::{
-    CheckedPack, Host, LeftOutLoad, LoadExchange, LoadRow, SERVING_LOAD_SCHEMA_VERSION, ServingArm, ServingLoad,
-    SpecText,
+    CheckedPack, LeftOutLoad, LoadExchange, LoadRow, SERVING_LOAD_SCHEMA_VERSION, ServingArm, ServingLoad, SpecText,
+    Vcs,
 };
 use repackbench_writer::{
     JobControl, Layout, Progress, ProgressUnit,
@@ -51,6 +51,7 @@ use crate::{
     BenchError,
     arms::stock::{Git, GitReader, GitRow, StockError, bytes_of, run_timed},
     clock::Clock,
+    host_with_software,
     session::{Arms, Budget, Schedule, Session, Turn},
     workloads::{StoreServer, WorkloadError},
 };
@@ -130,7 +131,7 @@ pub fn serving_load(
     Ok(ServingLoad {
         schema: SERVING_LOAD_SCHEMA_VERSION,
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
-        host: Host::current(),
+        host: host_with_software(&[Vcs::Git]),
         repository: name.to_owned(),
         spec: SpecText { typed: plan.codec.to_string(), canonical: plan.codec.canonical() },
         git: servers.version.clone(),

@@ -10,7 +10,7 @@ use std::{
 
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
-use super::{Caches, Git, StockError, output};
+use super::{Caches, Git, StockError, hg::ChangedFile, output};
 
 /// How many requests are drawn: the most that a workload has.
 pub(super) const REQUESTS: usize = 300;
@@ -57,6 +57,9 @@ pub(crate) struct Stream {
 pub(crate) struct Drawn {
     pub(crate) requests: Vec<Request>,
     pub(crate) stream: Option<Stream>,
+    /// The files that a commit changes, and the bundle of the newest changesets; only in Mercurial.
+    pub(crate) changes: Vec<ChangedFile>,
+    pub(crate) bundle: Option<PathBuf>,
 }
 
 /// The history to draw from: the ancestors of `head` in `git_dir`, which plain git reads.

@@ -478,6 +478,7 @@ impl StockClient for GitRow {
                 command.arg(url(&self.served(job)?)).arg(&place);
                 Ok(Prepared::of(command, form, self.objects_of(&place)?))
             }
+            StockWorkload::Hg(_) => Err(StockError::refused(format!("{}: git has no command for that", job.workload))),
             StockWorkload::Fetch(receiver) => {
                 copy_repository(self.without_newest(job)?, &place)?;
                 let mut command = self.transport(job, *receiver)?;

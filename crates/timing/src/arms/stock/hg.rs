@@ -1,4 +1,10 @@
 //! Jobs as commands of hg.
+//!
+//! - `drawn`: what a session draws from history;
+//! - `jobs`: the jobs that git does not have by these names.
+
+mod drawn;
+mod jobs;
 
 use std::{
     cell::OnceCell,
@@ -18,6 +24,7 @@ use repackbench_reader::{
 use repackbench_records::{Client, ClientKind, Vcs};
 use repackbench_writer::copy_as_owner;
 
+pub(crate) use self::drawn::{ChangedFile, DrawFromHg, HgNeeds};
 use super::{
     Caches, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload, copies::copy_repository,
     made_once, output, output::OutputForm, revision,
@@ -161,15 +168,7 @@ impl HgRow {
 
     /// Makes a copy at `place` of what is stored: without configuration, caches and files of the work tree.
     fn copy(&self, place: &Path) -> Result<(), StockError> {
-        let repository = HgRepository::open(&self.root).map_err(ClientError::from)?;
-        let hg = place.join(".hg");
-        for (from, _) in repository.files().map_err(ClientError::from)? {
-            let to = hg.join(from.strip_prefix(repository.hg_dir()).unwrap_or(&from));
-            let folder = to.parent().unwrap_or(&hg);
-            let made = fs::create_dir_all(folder).and_then(|()| copy_as_owner(&from, &to));
-            made.map_err(|error| StockError::files("copy to", &to, error))?;
-        }
-        Ok(())
+        copy_store(&HgRepository::open(&self.root).map_err(ClientError::from)?, place)
     }
 
     /// Makes a work tree at `tree`, without files, that shares the store of the repository `root`, as `hg share` does.
@@ -188,12 +187,8 @@ impl HgRow {
     fn without_newest(&self, job: &StockJob) -> Result<&Path, StockError> {
         let from = self.copy_for(job)?;
         made_once(&self.without_newest, self.folder.join("old"), |place| {
-            let commits = job.commits.unwrap_or_default();
+            let oldest = before_newest(self.command_on(from), revision(job)?, job.commits.unwrap_or_default())?;
             let mut command = self.command();
-            let revisions = format!("first(reverse(first(reverse(::{}), {})), 1)", revision(job)?, commits + 1);
-            let mut asked = self.command_on(from);
-            let oldest = output(asked.args(["log", "-T", "{node}", "-r", &revisions]))?;
-            let oldest = String::from_utf8_lossy(&oldest).into_owned();
             command.args(["clone", "-q", "--pull", "-U", "-r", &oldest]).arg(from).arg(place);
             output(&mut command).map(drop)
         })
@@ -227,7 +222,11 @@ impl StockClient for HgRow {
 
     fn is_for(&self, job: &StockJob) -> bool {
         // Without a codec it could not write.
-        let writes = matches!(job.workload, StockWorkload::Repack | StockWorkload::Clone(_) | StockWorkload::Fetch(_));
+        let writes = match job.workload {
+            StockWorkload::Repack | StockWorkload::Clone(_) | StockWorkload::Fetch(_) => true,
+            StockWorkload::Hg(own) => own.encodes(),
+            _ => false,
+        };
         !(writes && self.codec.is_none()) && job.workload.is_of(Vcs::Mercurial)
     }
 
@@ -278,9 +277,29 @@ impl StockClient for HgRow {
                 command.args(["pull", "-q", "-r", revision(job)?]).arg(self.copy_for(job)?);
                 Ok(Prepared::of(command, form, self.changesets_of(&place)))
             }
+            StockWorkload::Hg(own) => self.own_job(*own, job, scratch),
             other => Err(StockError::refused(format!("{other}: hg has no command for that"))),
         }
     }
+}
+
+/// Copies what is stored in `repository` to `place`: without configuration, caches and files of the work tree.
+fn copy_store(repository: &HgRepository, place: &Path) -> Result<(), StockError> {
+    let hg = place.join(".hg");
+    for (from, _) in repository.files().map_err(ClientError::from)? {
+        let to = hg.join(from.strip_prefix(repository.hg_dir()).unwrap_or(&from));
+        let folder = to.parent().unwrap_or(&hg);
+        let made = fs::create_dir_all(folder).and_then(|()| copy_as_owner(&from, &to));
+        made.map_err(|error| StockError::files("copy to", &to, error))?;
+    }
+    Ok(())
+}
+
+/// The changeset before the newest `commits` of the ancestors of `head`. `command` is hg on the repository.
+fn before_newest(mut command: Command, head: &str, commits: u64) -> Result<String, StockError> {
+    let revisions = format!("first(reverse(first(reverse(::{head}), {})), 1)", commits.saturating_add(1));
+    let oldest = output(command.args(["log", "-T", "{node}", "-r", &revisions]))?;
+    Ok(String::from_utf8_lossy(&oldest).into_owned())
 }
 
 /// The number of changesets of the repository at `root`, including hidden ones. Read by this program, since starting hg

@@ -53,12 +53,12 @@ pub use self::git_feature::GitFeature;
 pub(crate) use self::git_program::Git;
 pub use self::hg::LATER_LAYOUTS;
 use self::hg::changesets;
-pub(crate) use self::hg::{Hg, HgRow};
+pub(crate) use self::hg::{DrawFromHg, Hg, HgNeeds, HgRow};
 use self::output::OutputForm;
 pub(crate) use self::replayed::output_of;
 pub(crate) use self::run::{RowClient, START, StockOutput, StockRunner};
 pub(crate) use self::steps::{Prepared, Step, StepInput};
-pub use self::workload::{Caches, Maintenance, NoStockWorkload, Receiver, StockWorkload, WebRead};
+pub use self::workload::{Caches, HgJob, Maintenance, NoStockWorkload, Receiver, StockWorkload, WebRead};
 use crate::workloads::{Counts, WorkloadError};
 
 /// The jobs that the user's own client does, and the client.
@@ -166,6 +166,9 @@ impl StockJob {
         self.drawn = Rc::clone(drawn);
         let mut names = vec![("seed", seed.to_string())];
         match (&self.workload, &drawn.stream) {
+            // Nothing is left to chance.
+            (StockWorkload::Hg(HgJob::Unbundle), _) => return,
+            (StockWorkload::Hg(HgJob::Commit), _) => names.push(("files", drawn.changes.len().to_string())),
             (StockWorkload::Maintain(_), Some(stream)) => {
                 names.push(("pushes", stream.pushes.len().to_string()));
                 names.extend(stream.days.map(|days| ("days", format!("{days:.1}"))));
@@ -177,9 +180,13 @@ impl StockJob {
 
     /// The drawn requests of this job.
     fn requests(&self) -> &[Request] {
-        let StockWorkload::Web(read) = &self.workload else { return &[] };
+        let asked = match &self.workload {
+            StockWorkload::Web(read) => read.requests(),
+            StockWorkload::Hg(HgJob::Annotate) => HgJob::ANNOTATED,
+            _ => return &[],
+        };
         let drawn = self.drawn.requests.as_slice();
-        drawn.get(..read.requests()).unwrap_or(drawn)
+        drawn.get(..asked).unwrap_or(drawn)
     }
 
     fn stream(&self) -> Result<&Stream, StockError> {
@@ -187,9 +194,10 @@ impl StockJob {
         self.drawn.stream.as_ref().ok_or_else(refused)
     }
 
-    /// The counts of a run that wrote this many bytes into the store.
-    pub(crate) fn written(&self, bytes: u64) -> Counts {
+    /// The counts of a run that wrote this many bytes into the store, and sent `sent` to it.
+    pub(crate) fn written(&self, bytes: u64, sent: Option<u64>) -> Counts {
         let mut counts = Counts::from([(WrittenBytes::RUN.to_owned(), bytes)]);
+        counts.extend(sent.map(|bytes| (WrittenBytes::SENT.to_owned(), bytes)));
         let stream = match &self.workload {
             StockWorkload::Maintain(Maintenance::IndexPack | Maintenance::Geometric) => self.drawn.stream.as_ref(),
             _ => None,
@@ -212,6 +220,10 @@ impl StockJob {
                 self.requests().iter().map(|request| request.commit.clone()).collect()
             }
             StockWorkload::Maintain(_) => pushes.map(|push| format!("{}..{}", push.old, push.new)).collect(),
+            StockWorkload::Hg(HgJob::Commit) => {
+                let changes = self.drawn.changes.iter();
+                changes.map(|file| String::from_utf8_lossy(&file.path).into_owned()).collect()
+            }
             _ => self.requests().iter().map(|request| String::from_utf8_lossy(&request.name()).into_owned()).collect(),
         }
     }

@@ -1,6 +1,8 @@
 //! The jobs of stock clients, run: once without a clock to see what they do, then timed. Each run is a process.
 
 use std::{
+    collections::BTreeMap,
+    fs,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
@@ -123,8 +125,7 @@ impl<'a> StockRunner<'a> {
             let before = grows.as_deref().map(lengths_of).transpose()?;
             self.run_timed(step, &mut counter, &mut done)?;
             if let (Some(folder), Some(before)) = (&grows, before) {
-                let written = lengths_of(folder)?.into_iter().filter(|(file, _)| !before.contains_key(file));
-                done.written = written.map(|(_, len)| len).fold(done.written, u64::saturating_add);
+                done.written = done.written.saturating_add(written(&before, &lengths_of(folder)?));
             }
         }
         let mut counts = if prepared.form == OutputForm::Nothing { Counts::new() } else { counter.counts() };
@@ -132,7 +133,8 @@ impl<'a> StockRunner<'a> {
         let start = u64::try_from(of_row.start.as_nanos()).unwrap_or(u64::MAX);
         let mut extra = Counts::from([(START.to_owned(), start.saturating_mul(done.processes))]);
         if grows.is_some() {
-            extra.extend(job.written(done.written));
+            let sent = prepared.sends.as_deref().map(length).transpose()?;
+            extra.extend(job.written(done.written, sent));
         }
         Ok(JobRun {
             counts: vec![counts],
@@ -231,8 +233,18 @@ struct TimedSteps {
     usage: Option<JobUsage>,
     /// The elapsed time of each request.
     requests: Vec<Duration>,
-    /// The bytes of new files.
+    /// The bytes of new files, and those appended to others.
     written: u64,
+}
+
+/// The bytes of new files, and those that were appended to others. Both sides are lengths by the number of a file.
+fn written(before: &BTreeMap<u64, u64>, after: &BTreeMap<u64, u64>) -> u64 {
+    let grown = after.iter().map(|(file, len)| len.saturating_sub(before.get(file).copied().unwrap_or(0)));
+    grown.fold(0, u64::saturating_add)
+}
+
+fn length(file: &Path) -> Result<u64, StockError> {
+    fs::metadata(file).map(|found| found.len()).map_err(|error| StockError::files("measure", file, error))
 }
 
 /// A folder for one run.
@@ -246,4 +258,17 @@ struct Ignored;
 
 impl Sink for Ignored {
     fn take(&mut self, _bytes: &[u8]) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_bytes_are_those_of_new_and_of_grown_files() {
+        let before = BTreeMap::from([(1, 100), (2, 50), (3, 7)]);
+        let after = BTreeMap::from([(1, 130), (2, 50), (4, 9)]);
+        assert_eq!(written(&before, &after), 39);
+        assert_eq!(written(&after, &after), 0);
+    }
 }

@@ -13,8 +13,10 @@ pub(crate) struct Prepared {
     pub(crate) made: Made,
     /// Whether each step is a request, whose elapsed time is kept.
     pub(crate) has_requests: bool,
-    /// The folder whose new files count as written.
+    /// The folder whose new files, and what is appended to others, count as written.
     pub(crate) grows: Option<PathBuf>,
+    /// The file that one side sends to the other.
+    pub(crate) sends: Option<PathBuf>,
 }
 
 /// One command of a job.
@@ -40,12 +42,12 @@ pub(crate) enum StepInput {
 impl Prepared {
     /// A job of one command.
     pub(crate) fn of(step: impl Into<Step>, form: OutputForm, made: Made) -> Self {
-        Prepared { steps: vec![step.into()], form, made, has_requests: false, grows: None }
+        Prepared { steps: vec![step.into()], form, made, has_requests: false, grows: None, sends: None }
     }
 
     /// A job of requests that only read.
     pub(crate) fn requests(steps: Vec<Step>, form: OutputForm) -> Self {
-        Prepared { steps, form, made: Made::Nothing, has_requests: true, grows: None }
+        Prepared { steps, form, made: Made::Nothing, has_requests: true, grows: None, sends: None }
     }
 
     /// The error of the whole job, which names its last command.

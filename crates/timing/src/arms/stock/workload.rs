@@ -71,6 +71,24 @@ pub enum Maintenance {
     MultiPackIndexBitmap,
 }
 
+/// A job that only hg has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HgJob {
+    /// `unbundle`: takes in the newest changesets.
+    Unbundle,
+    /// `commit`: a small change.
+    Commit,
+    /// `annotate`: who wrote each line of a file.
+    Annotate,
+    /// `clone:stream`: the files of the store as they are, sent and received.
+    StreamClone,
+}
+
+impl HgJob {
+    /// How many files a run of [`HgJob::Annotate`] reads.
+    pub(crate) const ANNOTATED: usize = 10;
+}
+
 /// A job of a stock client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StockWorkload {
@@ -90,6 +108,8 @@ pub enum StockWorkload {
     Web(WebRead),
     /// `index-pack`, `repack:geometric`, `repack:cruft`, `multi-pack-index`: what a server does with pushes.
     Maintain(Maintenance),
+    /// `unbundle`, `commit`, `annotate` and `clone:stream`, which only hg has.
+    Hg(HgJob),
 }
 
 /// A name that is no job of a stock client.
@@ -99,7 +119,7 @@ pub enum NoStockWorkload {
     #[error(
         "{0}, fsck, repack, repack:incremental, clone:zlib, clone:same, fetch:zlib, fetch:same, \
          web:file, web:file:batch, web:blame, web:log, web:archive, index-pack, repack:geometric, repack:cruft, \
-         multi-pack-index, multi-pack-index:bitmap"
+         multi-pack-index, multi-pack-index:bitmap; for stock hg: unbundle, commit, annotate, clone:stream"
     )]
     Unknown(String),
     /// No command does exactly that.
@@ -111,7 +131,7 @@ pub enum NoStockWorkload {
 }
 
 /// The jobs that no replay does, with their names.
-const OWN: [(&str, StockWorkload); 17] = [
+const OWN: [(&str, StockWorkload); 21] = [
     ("fsck", StockWorkload::Fsck),
     ("repack", StockWorkload::Repack),
     ("repack:incremental", StockWorkload::RepackIncremental),
@@ -129,6 +149,10 @@ const OWN: [(&str, StockWorkload); 17] = [
     ("repack:cruft", StockWorkload::Maintain(Maintenance::Cruft)),
     ("multi-pack-index", StockWorkload::Maintain(Maintenance::MultiPackIndex)),
     ("multi-pack-index:bitmap", StockWorkload::Maintain(Maintenance::MultiPackIndexBitmap)),
+    ("unbundle", StockWorkload::Hg(HgJob::Unbundle)),
+    ("commit", StockWorkload::Hg(HgJob::Commit)),
+    ("annotate", StockWorkload::Hg(HgJob::Annotate)),
+    ("clone:stream", StockWorkload::Hg(HgJob::StreamClone)),
 ];
 
 impl StockWorkload {
@@ -141,15 +165,16 @@ impl StockWorkload {
 
     /// Whether the client of `vcs` has a command for it.
     pub fn is_of(&self, vcs: Vcs) -> bool {
-        vcs == Vcs::Git
-            || match self {
-                StockWorkload::Replayed(spec) => {
-                    matches!(spec, WorkloadSpec::Checkout | WorkloadSpec::RawDiff | WorkloadSpec::PatchDiff)
-                }
-                StockWorkload::Fsck | StockWorkload::Repack => true,
-                StockWorkload::Clone(receiver) | StockWorkload::Fetch(receiver) => *receiver == Receiver::Same,
-                StockWorkload::RepackIncremental | StockWorkload::Web(_) | StockWorkload::Maintain(_) => false,
+        match self {
+            StockWorkload::Hg(_) => vcs == Vcs::Mercurial,
+            _ if vcs == Vcs::Git => true,
+            StockWorkload::Replayed(spec) => {
+                matches!(spec, WorkloadSpec::Checkout | WorkloadSpec::RawDiff | WorkloadSpec::PatchDiff)
             }
+            StockWorkload::Fsck | StockWorkload::Repack => true,
+            StockWorkload::Clone(receiver) | StockWorkload::Fetch(receiver) => *receiver == Receiver::Same,
+            StockWorkload::RepackIncremental | StockWorkload::Web(_) | StockWorkload::Maintain(_) => false,
+        }
     }
 
     /// The replay that does the same, if there is one.
@@ -167,15 +192,21 @@ impl StockWorkload {
             StockWorkload::RepackIncremental
             | StockWorkload::Fetch(_)
             | StockWorkload::Web(_)
-            | StockWorkload::Maintain(_) => true,
-            StockWorkload::Fsck | StockWorkload::Repack | StockWorkload::Clone(_) => false,
+            | StockWorkload::Maintain(_)
+            | StockWorkload::Hg(HgJob::Unbundle | HgJob::Commit | HgJob::Annotate) => true,
+            StockWorkload::Fsck
+            | StockWorkload::Repack
+            | StockWorkload::Clone(_)
+            | StockWorkload::Hg(HgJob::StreamClone) => false,
         }
     }
 
     /// Whether caches do a part of it: git's commit-graph or bitmaps, hg's manifest cache and the like.
     fn has_caches(&self, vcs: Vcs) -> bool {
         match self {
-            _ if vcs == Vcs::Mercurial => !matches!(self, StockWorkload::Repack),
+            _ if vcs == Vcs::Mercurial => {
+                !matches!(self, StockWorkload::Repack | StockWorkload::Hg(HgJob::StreamClone))
+            }
             StockWorkload::Replayed(spec) => matches!(
                 spec,
                 WorkloadSpec::Traverse | WorkloadSpec::RawDiff | WorkloadSpec::PickaxeDiff(_) | WorkloadSpec::PatchDiff
@@ -185,13 +216,29 @@ impl StockWorkload {
             | StockWorkload::Repack
             | StockWorkload::RepackIncremental
             | StockWorkload::Web(_)
-            | StockWorkload::Maintain(_) => false,
+            | StockWorkload::Maintain(_)
+            | StockWorkload::Hg(_) => false,
         }
     }
 
-    /// Whether it does what is drawn from history by the session's seed.
+    /// Whether it does what a session prepares once for all rows: drawn from history by the seed, or the newest changesets
+    /// in a bundle.
     pub(crate) fn is_drawn(&self) -> bool {
-        matches!(self, StockWorkload::Web(_) | StockWorkload::Maintain(_))
+        match self {
+            StockWorkload::Web(_) | StockWorkload::Maintain(_) => true,
+            StockWorkload::Hg(own) => *own != HgJob::StreamClone,
+            _ => false,
+        }
+    }
+
+    /// How many of the newest commits it takes in, under `range`; `None` if it does not.
+    pub(crate) fn new_commits(&self, range: &HistoryRange) -> Option<u64> {
+        match self {
+            StockWorkload::RepackIncremental | StockWorkload::Fetch(_) | StockWorkload::Hg(HgJob::Unbundle) => {
+                Some(range.commits.unwrap_or(NEW_COMMITS))
+            }
+            _ => None,
+        }
     }
 
     /// Its jobs under each of `caches`; one job if caches make no difference.
@@ -211,20 +258,12 @@ impl StockWorkload {
             StockWorkload::Replayed(spec) => spec.build(range, None).label(),
             _ => WorkloadLabel { name: self.to_string(), parameters: Default::default() },
         };
-        let commits = match self {
-            StockWorkload::RepackIncremental | StockWorkload::Fetch(_) => {
-                let commits = range.commits.unwrap_or(NEW_COMMITS);
-                label.parameters.insert("commits".to_owned(), commits.to_string());
-                Some(commits)
-            }
-            StockWorkload::Web(_) => {
-                if let Some(commits) = range.commits {
-                    label.parameters.insert(WorkloadLabel::COMMITS.to_owned(), commits.to_string());
-                }
-                range.commits
-            }
-            _ => range.commits,
-        };
+        let new_commits = self.new_commits(range);
+        let commits = new_commits.or(range.commits);
+        let drawn_from = matches!(self, StockWorkload::Web(_) | StockWorkload::Hg(HgJob::Annotate | HgJob::Commit));
+        if let Some(commits) = commits.filter(|_| new_commits.is_some() || drawn_from) {
+            label.parameters.insert(WorkloadLabel::COMMITS.to_owned(), commits.to_string());
+        }
         label.parameters.insert(WorkloadLabel::CLIENT.to_owned(), program.to_owned());
         if caches == Caches::Forge {
             label.parameters.insert(WorkloadLabel::CACHES.to_owned(), "forge".to_owned());
@@ -312,9 +351,7 @@ mod tests {
             "{}",
             error("floor:traverse")
         );
-        assert!(
-            error("fsk").contains("'fsk': expected checkout,") && error("fsk").ends_with("multi-pack-index:bitmap")
-        );
+        assert!(error("fsk").contains("'fsk': expected checkout,") && error("fsk").ends_with("annotate, clone:stream"));
     }
 
     #[test]

@@ -64,6 +64,39 @@ fn reading_workloads_use_the_caches_of_a_forge() {
 }
 
 #[test]
+fn jobs_of_hg_alone_do_the_same_in_every_row() {
+    let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
+    let before = snapshot::state(&repo);
+    let options = ["--codec", "zstd:3", "--commits", "2", "--seed", "7", "--details"];
+    let rows =
+        ["zlib:6 · plain hg", "zlib:6 · hg + extension", "zstd:3 · plain hg", "written MB", "annotate (commits=2"];
+    compares(&scratch, &repo, &["unbundle", "commit", "annotate", "clone:stream"], &options, &rows);
+    assert_eq!(snapshot::state(&repo), before, "the source was written to");
+    let records = records::read(&scratch.join("records.jsonl"));
+    let changesets = |workload: &str| {
+        let of = records.iter().find(|record| record["workload"]["name"] == workload).expect("a record");
+        of["counts"]["objects"].as_u64().expect("a count")
+    };
+    assert_eq!(changesets("commit"), changesets("clone:stream") + 1);
+    for record in &records {
+        let (extra, workload) = (&record["extra"], record["workload"]["name"].as_str().expect("a name"));
+        let parameters = &record["workload"]["parameters"];
+        assert_eq!(extra["bytes written"].as_u64() > Some(0), workload != "annotate", "{record}");
+        assert_eq!(extra["bytes sent"].as_u64() > Some(0), workload == "clone:stream", "{record}");
+        match workload {
+            "unbundle" => assert_eq!(parameters["commits"], "2"),
+            "annotate" => {
+                let requests: u64 = parameters["requests"].as_str().expect("a number").parse().expect("a number");
+                let times = record["requests"]["elapsed_ns"].as_array().expect("times");
+                assert_eq!(times.len() as u64, requests * record["iterations"].as_u64().expect("a number"));
+            }
+            "commit" => assert!(parameters["files"].is_string() && parameters["seed"] == "7", "{parameters}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
 fn rejects_unsupported_jobs_before_converting() {
     let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
     let refused = |options: &[&str], code: i32, why: &str| {

@@ -61,6 +61,7 @@ impl GitRow {
             made: self.objects_of(place)?,
             has_requests: what == Maintenance::IndexPack,
             grows: Some(place.join("objects")),
+            sends: None,
         })
     }
 
