@@ -23,7 +23,7 @@ const PRELOADED: [&str; 2] = ["librepackbench_preload.so", "librepackbench_prelo
 const EXTENSION: &str = "lib/mercurial/repackbench";
 
 /// The folder for documents, and the documents.
-const DOCUMENTS: (&str, [&str; 10]) = (
+const DOCUMENTS: (&str, [&str; 18]) = (
     "share/doc/repackbench",
     [
         "README.md",
@@ -33,6 +33,14 @@ const DOCUMENTS: (&str, [&str; 10]) = (
         "CHANGELOG.md",
         "LICENSE-APACHE",
         "LICENSE-MIT",
+        "docs/commands.md",
+        "docs/codec-specs.md",
+        "docs/measurements.md",
+        "docs/results/README.md",
+        "docs/serving.md",
+        "docs/git-suite.md",
+        "SECURITY.md",
+        "docs/large.md",
         "docs/git-perf.md",
         "integrations/hg/README.md",
         "integrations/hg/LICENSE-GPL",

@@ -1,4 +1,4 @@
-//! Specs that have a name. README says how they were chosen, and on which repositories.
+//! Specs that have a name. docs/codec-specs.md says how they were chosen, and on which repositories.
 
 /// Every name and the spec that it stands for.
 const NAMED: [(&str, &str); 3] = [

@@ -19,9 +19,13 @@ use crate::support::program::exit;
 use crate::support::repackbench;
 
 /// The documents that have examples, each with a test of its own.
-const WITH_EXAMPLES: [&str; 6] = [README, EXPERIMENTS, GIT_PERF, GIT_SUITE, SERVING, HG_EXTENSION];
+const WITH_EXAMPLES: [&str; 9] =
+    [README, COMMANDS, CODEC_SPECS, MEASUREMENTS, EXPERIMENTS, GIT_PERF, GIT_SUITE, SERVING, HG_EXTENSION];
 
 const README: &str = "README.md";
+const COMMANDS: &str = "docs/commands.md";
+const CODEC_SPECS: &str = "docs/codec-specs.md";
+const MEASUREMENTS: &str = "docs/measurements.md";
 const EXPERIMENTS: &str = "EXPERIMENTS.md";
 const GIT_PERF: &str = "docs/git-perf.md";
 const GIT_SUITE: &str = "docs/git-suite.md";
@@ -56,6 +60,21 @@ fn play(document: &str, scene: &Scene) {
 
 #[test]
 fn readme() {
+    play(README, &Scene { git: &["jj"], hg: &[], before: "" });
+}
+
+#[test]
+fn codec_specs() {
+    play(CODEC_SPECS, &Scene { git: &["ripgrep", "repo"], hg: &[], before: "" });
+}
+
+#[test]
+fn measurements() {
+    play(MEASUREMENTS, &Scene { git: &["jj"], hg: &[], before: "" });
+}
+
+#[test]
+fn commands() {
     let scene = Scene {
         git: &["ripgrep", "curl", "jj", "git", "repo1", "repo2", "repo3", "forge/a.git", "forge/b.git"],
         hg: &["hgrepo", "small", "large"],
@@ -70,7 +89,7 @@ fn readme() {
             ls -d forge/* > repositories.txt
             touch lz4 results",
     };
-    play(README, &scene);
+    play(COMMANDS, &scene);
 }
 
 #[test]
