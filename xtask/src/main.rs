@@ -25,6 +25,7 @@ mod licences;
 mod mercurial;
 mod needs;
 mod process;
+mod slopes;
 mod tests;
 
 use std::ffi::OsString;
@@ -54,6 +55,8 @@ chores:
   deny                 check the licences and sources of all dependencies against deny.toml. Needs cargo-deny
   git-perf             run git's own performance scripts on variants; see docs/git-perf.md
   git-suite            run git's own tests with the stand-in for zlib, reading and writing; see docs/git-suite.md
+  slopes REPO...       measure how time and memory grow with the size of a repository; see docs/large.md. With
+                       --source REPO... instead, makes a series of growing size of their histories. Linux only
 ";
 
 fn main() -> ExitCode {
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         },
         Some("git-perf") => git_perf::run(&rest),
         Some("git-suite") => git_suite::run(&rest),
+        Some("slopes") => slopes::run(&rest),
         Some("hg-extension") => hg_extension::run(&rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
