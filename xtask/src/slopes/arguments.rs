@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use crate::process::{Failure, Outcome};
 
 const USAGE: &str = "\
-usage: cargo xtask slopes [REPO...] [--source REPO]... [--sizes MB,MB...] [--commits N] [--runs N]
-                          [--most SECONDS] [--resume] [--program FILE] [--out DIR]
+usage: cargo xtask slopes [REPO...] [--source REPO]... [--sizes MB,MB...] [--commits N] [--job TEXT]...
+                          [--runs N] [--most SECONDS] [--resume] [--program FILE] [--out DIR]
   REPO           a Git repository of the series; name at least two
   --source REPO  without REPO: a repository whose history the series is made of, by fixtures/large.sh
   --sizes MB,MB...
                  the sizes of the series (default: 1000,2000,5000,10000)
   --commits N    the number of newest commits that the workloads also read (default: 1000)
+  --job TEXT     measure only the jobs whose names contain one of these texts; the page shows all that are known
   --runs N       runs of each job that takes less than 20 CPU seconds; the least CPU time counts (default: 3)
   --most SECONDS leave a job out on larger repositories once it took this much CPU time (default: 600)
   --resume       keep the measurements of an earlier run in --out, and measure what is missing
@@ -25,6 +26,7 @@ pub(super) struct Arguments {
     pub(super) sources: Vec<PathBuf>,
     pub(super) sizes: String,
     pub(super) commits: String,
+    pub(super) jobs: Vec<String>,
     pub(super) runs: usize,
     pub(super) most: f64,
     pub(super) resume: bool,
@@ -40,6 +42,7 @@ pub(super) fn parse(words: &[OsString]) -> Outcome<Arguments> {
         sources: Vec::new(),
         sizes: "1000,2000,5000,10000".to_owned(),
         commits: "1000".to_owned(),
+        jobs: Vec::new(),
         runs: 3,
         most: 600.0,
         resume: false,
@@ -54,6 +57,7 @@ pub(super) fn parse(words: &[OsString]) -> Outcome<Arguments> {
             Some("--source") => arguments.sources.push(value()?.into()),
             Some("--sizes") => arguments.sizes = value()?.to_str().ok_or_else(usage)?.to_owned(),
             Some("--commits") => arguments.commits = number(value()?).ok_or_else(usage)?.to_string(),
+            Some("--job") => arguments.jobs.push(value()?.to_str().ok_or_else(usage)?.to_owned()),
             Some("--runs") => arguments.runs = number(value()?).ok_or_else(usage)?,
             Some("--most") => arguments.most = number(value()?).ok_or_else(usage)? as f64,
             Some("--resume") => arguments.resume = true,

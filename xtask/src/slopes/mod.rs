@@ -61,6 +61,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     let jobs = jobs::all(&arguments.commits);
     for (size, path) in &series {
         let mut rest = jobs.clone();
+        rest.retain(|job| arguments.jobs.is_empty() || arguments.jobs.iter().any(|text| job.name.contains(text)));
         let is_left_out = |old: &Measurement| old.repository == *size || old.usage.cpu() >= arguments.most;
         rest.retain(|job| !measurements.iter().any(|old| old.job == job.name && is_left_out(old)));
         measure_all(&arguments, &program, size, path, &rest, |measurement| {
