@@ -113,9 +113,12 @@ fn cost(text: &mut String, sizes: &[Size], rows: &[Row]) {
     for row in rows {
         let cells = row.cells(sizes, |run| format!("{:.2}", run.usage.cpu()));
         let [bytes, objects] = row.slopes();
-        let holds = [bytes, objects].iter().all(|slope| slope.is_some_and(|slope| slope <= SLOPE));
+        let verdict = match bytes.zip(objects) {
+            Some((bytes, objects)) => verdict(bytes <= SLOPE && objects <= SLOPE),
+            None => "not known",
+        };
         let (bytes, objects) = (slope(bytes), slope(objects));
-        let _ = writeln!(text, "| {} | {} | {bytes} | {objects} | {} |", row.job, cells, verdict(holds));
+        let _ = writeln!(text, "| {} | {cells} | {bytes} | {objects} | {verdict} |", row.job);
     }
 }
 

@@ -208,7 +208,10 @@ impl ObjectStore {
     /// # Errors
     /// The B-tree is damaged.
     pub fn contains(&self, id: &oid) -> Result<bool> {
-        let is_packed = self.packs.iter().any(|pack| pack.position(id).is_some());
+        let candidates = self.candidates(id);
+        let holds =
+            |(at, pack): (usize, &PackFile)| candidates & PackFilter::bit(at) != 0 && pack.position(id).is_some();
+        let is_packed = self.packs.iter().enumerate().any(holds);
         if is_packed || self.loose.position(id).is_some() || is_empty_tree(id) {
             return Ok(true);
         }
@@ -348,10 +351,20 @@ impl ObjectStore {
         ))
     }
 
+    /// The position of `id` in the index of pack number `pack`; `None` if that pack does not hold it.
+    pub fn position_in(&self, pack: usize, id: &oid) -> Option<u32> {
+        let pack = self.packs.get(pack).filter(|_| self.candidates(id) & PackFilter::bit(pack) != 0)?;
+        pack.position(id)
+    }
+
+    /// The packs that may hold `id`. A recording shows the searches of a reader without a filter.
+    fn candidates(&self, id: &oid) -> u64 {
+        if self.log.is_some() { u64::MAX } else { self.filter.packs_with(id) }
+    }
+
     fn locate(&mut self, id: &oid) -> Result<Option<Location>> {
-        // Neighbours in history are mostly in the same pack, so the pack of the last hit is searched first, as in git. A
-        // recording shows the searches of a reader without a filter.
-        let candidates = if self.log.is_some() { u64::MAX } else { self.filter.packs_with(id) };
+        // Neighbours in history are mostly in the same pack, so the pack of the last hit is searched first, as in git.
+        let candidates = self.candidates(id);
         let mut in_vain = 0;
         for at in (self.last_pack..self.packs.len()).chain(0..self.last_pack) {
             if candidates & PackFilter::bit(at) == 0 {
