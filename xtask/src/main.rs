@@ -27,6 +27,7 @@ mod mercurial;
 mod needs;
 mod process;
 mod results;
+mod slopes;
 mod tests;
 
 use std::ffi::OsString;
@@ -61,6 +62,8 @@ chores:
   results              make the page of results, docs/results, from the committed records. --check compares instead,
                        and `results collect FOLDER --out FILE` measures the listed repositories in FOLDER
   git-suite            run git's own tests with the stand-in for zlib, reading and writing; see docs/git-suite.md
+  slopes REPO...       measure how time and memory grow with the size of a repository; see docs/large.md. With
+                       --source REPO... instead, makes a series of growing size of their histories. Linux only
 ";
 
 fn main() -> ExitCode {
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Some("git-perf") => git_perf::run(&rest),
         Some("git-suite") => git_suite::run(&rest),
         Some("results") => results::run(&rest),
+        Some("slopes") => slopes::run(&rest),
         Some("hg-extension") => hg_extension::run(&rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");

@@ -213,11 +213,15 @@ impl Job<'_> {
         let with_bases = specs.iter().any(CodecSpec::uses_bases);
         self.step("reading a sample of chunks");
         let held = HeldChunks::read(repository, &population.sample(&mut random), with_bases, self.progress)?;
-        let encoded = self.encode(repository, &population, &held, &specs, part_ends(parts.encoding_ends))?;
+        let mut encoded = self.encode(repository, &population, &held, &specs, part_ends(parts.encoding_ends))?;
         self.step("decoding the sample");
         let recorded = repository.recorded_spec();
         let decoders = recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec);
         let costs = DecodeCosts::measure(repository, decoders, &held, &encoded, &mut random, self.progress)?;
+        let memory = context_memory::measure(repository, &held, encoded.iter().map(|encoded| &encoded.encoding))?;
+        // The replays remember payloads in turn, and nothing needs those of the sample any more.
+        drop(held);
+        encoded.iter_mut().for_each(Encoded::drop_stored);
         let replays = Replays {
             source: repository,
             decoders,
@@ -229,7 +233,6 @@ impl Job<'_> {
             own_git: self.own_git((repository, size.objects.commits()), cache)?,
         };
         let shares = self.shares(&replays, part_ends(parts.replays_end))?;
-        let memory = context_memory::measure(repository, &held, encoded.iter().map(|encoded| &encoded.encoding))?;
         let sum = size.objects.sum();
         let other_bytes = size.total_bytes.saturating_sub(sum.stored_bytes);
         let whole = Whole { other_bytes, payload_bytes: sum.payload_bytes };
@@ -243,7 +246,7 @@ impl Job<'_> {
             payload_bytes: sum.payload_bytes,
             chunks: sum.entries,
             commits: size.objects.commits(),
-            sampled_chunks: encoded.iter().map(|encoded| encoded.stored.len() as u64).max().unwrap_or(0),
+            sampled_chunks: encoded.iter().map(|encoded| encoded.chunks).max().unwrap_or(0),
             objects: Some(size.objects.clone()),
             specs: predictions.collect::<Result<_, _>>()?,
             workloads: shares.into_iter().map(|share| workload_prediction(share, &costs, encoded.len())).collect(),
@@ -406,7 +409,7 @@ fn spec_prediction(
         spec: SpecText { typed: spec.to_string(), canonical: spec.canonical() },
         total_bytes: encoded.total(other_bytes.saturating_add(dictionary_bytes)),
         dictionary_bytes,
-        sampled_chunks: encoded.stored.len() as u64,
+        sampled_chunks: encoded.chunks,
         encode_bytes_per_second: rate(encoded.seconds()),
         decode_bytes_per_second: rate(decode_seconds),
         encode_memory_bytes: memory.encode,

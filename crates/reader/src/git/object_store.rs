@@ -2,6 +2,7 @@
 
 mod chain_kinds;
 mod every;
+mod pack_filter;
 mod streamed;
 mod unpacked;
 
@@ -15,7 +16,7 @@ use gix_hash::{ObjectId, oid};
 use repackbench_codec::{BLOCK_LEN, DecodeMemo, Decoders};
 
 pub use self::every::ObjectPlace;
-use self::{chain_kinds::ChainKinds, unpacked::Unpacked};
+use self::{chain_kinds::ChainKinds, pack_filter::PackFilter, unpacked::Unpacked};
 use super::{
     btree::BtreeFile,
     chunk::decode_delta_to_vec,
@@ -35,6 +36,7 @@ pub struct ObjectStore {
     object_dir: PathBuf,
     packed: PackedObjects,
     last_pack: usize,
+    filter: PackFilter,
     may_lack_objects: bool,
     missing: BTreeSet<ObjectId>,
     replacements: HashMap<ObjectId, ObjectId>,
@@ -89,6 +91,7 @@ impl ObjectStore {
             object_dir: repository.object_dirs().first().cloned().unwrap_or_default(),
             packed: PackedObjects::new(decoder),
             last_pack: 0,
+            filter: PackFilter::default(),
             may_lack_objects: repository.is_partial_clone(),
             missing: BTreeSet::new(),
             replacements: HashMap::default(),
@@ -116,6 +119,7 @@ impl ObjectStore {
         self.btree.iter().for_each(BtreeFile::clear_caches);
         self.kinds.clear();
         self.last_pack = 0;
+        self.filter = PackFilter::default();
         self.missing.clear();
     }
 
@@ -204,7 +208,10 @@ impl ObjectStore {
     /// # Errors
     /// The B-tree is damaged.
     pub fn contains(&self, id: &oid) -> Result<bool> {
-        let is_packed = self.packs.iter().any(|pack| pack.position(id).is_some());
+        let candidates = self.candidates(id);
+        let holds =
+            |(at, pack): (usize, &PackFile)| candidates & PackFilter::bit(at) != 0 && pack.position(id).is_some();
+        let is_packed = self.packs.iter().enumerate().any(holds);
         if is_packed || self.loose.position(id).is_some() || is_empty_tree(id) {
             return Ok(true);
         }
@@ -344,16 +351,33 @@ impl ObjectStore {
         ))
     }
 
+    /// The position of `id` in the index of pack number `pack`; `None` if that pack does not hold it.
+    pub fn position_in(&self, pack: usize, id: &oid) -> Option<u32> {
+        let pack = self.packs.get(pack).filter(|_| self.candidates(id) & PackFilter::bit(pack) != 0)?;
+        pack.position(id)
+    }
+
+    /// The packs that may hold `id`. A recording shows the searches of a reader without a filter.
+    fn candidates(&self, id: &oid) -> u64 {
+        if self.log.is_some() { u64::MAX } else { self.filter.packs_with(id) }
+    }
+
     fn locate(&mut self, id: &oid) -> Result<Option<Location>> {
         // Neighbours in history are mostly in the same pack, so the pack of the last hit is searched first, as in git.
-        let count = self.packs.len();
-        for step in 0..count {
-            let at = (self.last_pack + step) % count;
+        let candidates = self.candidates(id);
+        let mut in_vain = 0;
+        for at in (self.last_pack..self.packs.len()).chain(0..self.last_pack) {
+            if candidates & PackFilter::bit(at) == 0 {
+                continue;
+            }
             if let Some(offset) = self.packs.get(at).and_then(|pack| pack.find(id)) {
                 self.last_pack = at;
+                self.filter.count_in_vain(in_vain, &self.packs);
                 return Ok(Some(Location::Pack { pack: at, offset }));
             }
+            in_vain += u64::from(self.log.is_none());
         }
+        self.filter.count_in_vain(in_vain, &self.packs);
         if let Some(place) = self.find_in_btree(id)? {
             return Ok(Some(Location::Unpacked(Unpacked::Btree(place))));
         }

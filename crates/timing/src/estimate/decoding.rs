@@ -24,8 +24,8 @@ const MOST_CHUNKS: usize = 3000;
 /// One codec, or the repository as found.
 struct Arm<'a> {
     decoder: PayloadDecoder,
-    /// The stored bytes of a chunk.
-    stored: &'a [Vec<u8>],
+    /// The stored bytes of each chunk.
+    stored: Vec<&'a [u8]>,
     /// The time of each pass, for each chunk.
     times: Vec<[Duration; PASSES]>,
 }
@@ -57,15 +57,17 @@ impl DecodeCosts {
     ) -> Result<Self, BenchError> {
         let count = encoded.iter().map(|encoded| encoded.stored.len()).min().unwrap_or(0).min(MOST_CHUNKS);
         let chunks = held.chunks.get(..count).unwrap_or_default();
-        let found: Vec<Vec<u8>> = chunks.iter().map(|chunk| chunk.stored.clone()).collect();
+        let found: Vec<&[u8]> = chunks.iter().map(|chunk| chunk.stored.as_slice()).collect();
         let as_found = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
-        let mut arms = vec![Arm { decoder: as_found, stored: &found, times: vec![[Duration::ZERO; PASSES]; count] }];
+        let mut arms =
+            vec![Arm { decoder: as_found, stored: found.clone(), times: vec![[Duration::ZERO; PASSES]; count] }];
         let remembering = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
         let memo = remembering.with_memo(DecodeMemo::recording(usize::MAX));
-        arms.push(Arm { decoder: memo, stored: &found, times: vec![[Duration::ZERO; PASSES]; count] });
+        arms.push(Arm { decoder: memo, stored: found, times: vec![[Duration::ZERO; PASSES]; count] });
         for encoded in encoded {
             let decoder = PayloadDecoder::new(source, &encoded.encoding);
-            arms.push(Arm { decoder, stored: &encoded.stored, times: vec![[Duration::ZERO; PASSES]; count] });
+            let stored = encoded.stored.iter().take(count).map(Vec::as_slice).collect();
+            arms.push(Arm { decoder, stored, times: vec![[Duration::ZERO; PASSES]; count] });
         }
         let own_time = own_time();
         let mut by_kind: Vec<usize> = (0..count).collect();

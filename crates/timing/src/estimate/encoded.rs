@@ -29,6 +29,8 @@ pub(super) struct Encoded {
     pub(super) encoding: Encoding,
     /// The stored bytes of the chunks so far, in the order of the sample.
     pub(super) stored: Vec<Vec<u8>>,
+    /// The number of chunks so far.
+    pub(super) chunks: u64,
     /// Stored bytes against those as found, by stratum.
     sizes: Vec<StratumSample>,
     /// Seconds of CPU time against stored bytes as found, by stratum.
@@ -149,8 +151,14 @@ fn encode(
     (clock, progress): (&dyn Clock, &dyn Progress),
 ) -> Result<Encoded, BenchError> {
     let strata = || population.strata.iter().map(|of| StratumSample::new(of.chunks, of.stored as f64)).collect();
-    let mut encoded =
-        Encoded { encoding: encoding.clone(), stored: Vec::new(), sizes: strata(), times: strata(), exact: None };
+    let mut encoded = Encoded {
+        encoding: encoding.clone(),
+        stored: Vec::new(),
+        chunks: 0,
+        sizes: strata(),
+        times: strata(),
+        exact: None,
+    };
     let mut encoders = make(encoding);
     let session = Session::new(clock, progress);
     let mut stored = Vec::new();
@@ -190,6 +198,12 @@ impl Encoded {
             times.add(found, time.as_secs_f64());
         }
         self.stored.push(stored.to_vec());
+        self.chunks += 1;
+    }
+
+    /// Frees the stored bytes. What is known of them stays.
+    pub(super) fn drop_stored(&mut self) {
+        self.stored = Vec::new();
     }
 
     /// Half of the interval of the total, as a share of the total.

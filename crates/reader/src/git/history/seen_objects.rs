@@ -52,7 +52,7 @@ impl SeenObjects {
             return Sighting::Seen;
         }
         *recent = id.to_owned();
-        let position = store.packs().get(self.largest_pack).and_then(|pack| pack.position(id));
+        let position = store.position_in(self.largest_pack, id);
         let place = position.map(|position| PackPlace { pack: self.largest_pack, position });
         let bits = position.and_then(|position| self.in_largest_pack.get_mut(position as usize / 64));
         let is_new = match position.zip(bits) {

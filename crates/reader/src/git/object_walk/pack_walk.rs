@@ -60,6 +60,11 @@ impl<'a> PackWalk<'a> {
         self.is_over.load(Ordering::Relaxed)
     }
 
+    /// Ends the walk early, on all threads.
+    pub(in crate::git) fn stop(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
     fn children_of(&self, position: u32) -> &[u32] {
         let at = position as usize;
         let range = self.first_child.get(at).zip(self.first_child.get(at + 1));

@@ -3,7 +3,13 @@
 mod btree;
 mod compare;
 
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
 use gix_hash::ObjectId;
+use repackbench_codec::Dictionaries;
 
 pub use self::compare::{Difference, compare};
 use super::{
@@ -47,10 +53,7 @@ pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Veri
     let dictionaries = repository.dictionaries()?;
     for files in repository.packs() {
         let pack = PackFile::open(files, repository.object_hash())?;
-        pack.check_pack_checksum()?;
-        pack.check_index_checksum()?;
-        let walk = PackWalk::new(&pack)?;
-        found.add_damage(run_workers(no_visitors(threads), &dictionaries, |worker| walk.run(worker)))?;
+        found.add_damage(verify_pack(&pack, threads, &dictionaries)?)?;
         found.ids.extend(pack.index().iter().map(|entry| entry.oid));
     }
     btree::verify(repository, threads, &dictionaries, &mut found)?;
@@ -60,4 +63,27 @@ pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Veri
     found.ids.extend(objects.as_slice().iter().map(|object| object.id));
     found.ids.sort_unstable();
     Ok(found)
+}
+
+/// Reads every object of `pack` and returns the damage. The first thread compares the pack with its checksum before it
+/// joins the others: that is one stream of bytes, which threads cannot share.
+fn verify_pack(pack: &PackFile, threads: usize, dictionaries: &Dictionaries) -> Result<Vec<ReaderError>> {
+    let walk = match pack.check_index_checksum().and_then(|()| PackWalk::new(pack)) {
+        Ok(walk) => walk,
+        // A wrong checksum of the pack explains whatever else is wrong.
+        Err(error) => return pack.check_pack_checksum().and(Err(error)),
+    };
+    let is_first = AtomicBool::new(true);
+    let checksum = Mutex::new(Ok(()));
+    let damage = run_workers(no_visitors(threads), dictionaries, |worker| {
+        if is_first.swap(false, Ordering::Relaxed)
+            && let Err(error) = pack.check_pack_checksum()
+        {
+            walk.stop();
+            *checksum.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+        }
+        walk.run(worker);
+    });
+    checksum.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+    Ok(damage)
 }
