@@ -6,7 +6,7 @@ use super::Measurement;
 use super::page::{FIXED, PER_OBJECT, Row};
 
 /// A panel's size in pixels, with room for its axes and legend.
-const WIDTH: f64 = 860.0;
+const WIDTH: f64 = 920.0;
 const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 560.0;
