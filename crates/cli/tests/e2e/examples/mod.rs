@@ -19,8 +19,8 @@ use crate::support::program::exit;
 use crate::support::repackbench;
 
 /// The documents that have examples, each with a test of its own.
-const WITH_EXAMPLES: [&str; 9] =
-    [README, COMMANDS, CODEC_SPECS, MEASUREMENTS, EXPERIMENTS, GIT_PERF, GIT_SUITE, SERVING, HG_EXTENSION];
+const WITH_EXAMPLES: [&str; 10] =
+    [README, COMMANDS, CODEC_SPECS, MEASUREMENTS, EXPERIMENTS, GIT_PERF, GIT_SUITE, LARGE, SERVING, HG_EXTENSION];
 
 const README: &str = "README.md";
 const COMMANDS: &str = "docs/commands.md";
@@ -29,6 +29,7 @@ const MEASUREMENTS: &str = "docs/measurements.md";
 const EXPERIMENTS: &str = "EXPERIMENTS.md";
 const GIT_PERF: &str = "docs/git-perf.md";
 const GIT_SUITE: &str = "docs/git-suite.md";
+const LARGE: &str = "docs/large.md";
 const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
@@ -105,6 +106,11 @@ fn git_perf() {
 #[test]
 fn git_suite() {
     play(GIT_SUITE, &Scene { git: &[], hg: &[], before: "" });
+}
+
+#[test]
+fn large() {
+    play(LARGE, &Scene { git: &[], hg: &[], before: "" });
 }
 
 #[test]
