@@ -34,7 +34,7 @@ const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
-const OPTIONS_OF_OTHERS: [&str; 17] = [
+const OPTIONS_OF_OTHERS: [&str; 18] = [
     "--alone",
     "--check",
     "--config",
@@ -42,6 +42,7 @@ const OPTIONS_OF_OTHERS: [&str; 17] = [
     "--depth",
     "--dissociate",
     "--features",
+    "--most",
     "--no-local",
     "--no-reuse-object",
     "--no-walk",
