@@ -67,6 +67,10 @@ const LAST: Parts = Parts { encoding_ends: 0.45, replays_end: 0.9 };
 /// The parts of a state that a search for deltas and another state follow.
 const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.25, replays_end: 0.4 };
 
+/// The part of the session's time that the replays of a state have at least, however late they begin. Nothing ends the
+/// training of dictionaries early, and a ratio from a single commit says nothing.
+const LEAST_FOR_REPLAYS: f64 = 0.1;
+
 /// What to predict.
 #[derive(Debug, Clone)]
 pub struct EstimatePlan {
@@ -232,7 +236,9 @@ impl Job<'_> {
             missing: Cell::new(0),
             own_git: self.own_git((repository, size.objects.commits()), cache)?,
         };
-        let shares = self.shares(&replays, part_ends(parts.replays_end))?;
+        let now = Session::new(self.clock, self.progress).now()?;
+        let least = now.saturating_add(self.plan.time.mul_f64(LEAST_FOR_REPLAYS));
+        let shares = self.shares(&replays, part_ends(parts.replays_end).max(least))?;
         let sum = size.objects.sum();
         let other_bytes = size.total_bytes.saturating_sub(sum.stored_bytes);
         let whole = Whole { other_bytes, payload_bytes: sum.payload_bytes };

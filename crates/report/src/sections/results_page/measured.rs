@@ -22,7 +22,9 @@ pub(super) fn all(page: &ResultsPage) -> Vec<Article> {
         return vec![Article::of([Block::note("No repository was measured yet.")])];
     }
     let what = "bench measured these repositories under several codecs, with deltas as served. The error of a prediction is its \
-                difference from the measured ratio to the baseline, as a share of it. Each repository's page has every pair.";
+                difference from the measured ratio to the baseline, as a share of it. Both \
+                read the newest commits that fit their time, and not the same number of them, which is a part of the difference. \
+                Each repository's page has every pair.";
     let by_repository = titled("By repository", vec![Block::note(what), Block::Table(table)]);
     let by_codec = [("Git", &page.git), ("Mercurial", &page.mercurial)].map(|(vcs, of)| {
         let article = checks(&of.summary)?;
