@@ -16,6 +16,9 @@ const BOTTOM: f64 = 258.0;
 /// Colours that differ in lightness too, so that they stay apart in print.
 const COLOURS: [&str; 7] = ["#0b62b0", "#c2480a", "#1a7f37", "#8250df", "#9a6700", "#cf222e", "#57606a"];
 
+/// A value for every place on the axis across.
+type Curve = fn(f64) -> f64;
+
 /// One panel.
 struct Panel<'a> {
     title: &'a str,
@@ -24,7 +27,7 @@ struct Panel<'a> {
     x: fn(&Measurement) -> f64,
     y: fn(&Measurement) -> f64,
     /// A curve to compare with, and its name.
-    reference: Option<(&'a str, fn(f64) -> f64)>,
+    reference: Option<(&'a str, Curve)>,
 }
 
 /// Both panels, one above the other.
