@@ -34,8 +34,10 @@ const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
-const OPTIONS_OF_OTHERS: [&str; 18] = [
+const OPTIONS_OF_OTHERS: [&str; 21] = [
     "--alone",
+    "--batch",
+    "--batch-check",
     "--check",
     "--config",
     "--cwd",
@@ -49,6 +51,7 @@ const OPTIONS_OF_OTHERS: [&str; 18] = [
     "--objects",
     "--only",
     "--stdin",
+    "--unordered",
     "--update",
     "--use-bitmap-index",
     "--work",
