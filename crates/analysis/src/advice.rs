@@ -182,7 +182,11 @@ impl<'a> Advice<'a> {
         let least = |a: &&CodecGain<'_>, b: &&CodecGain<'_>| a.product().total_cmp(&b.product());
         let stock = read_by(true).filter(|gain| gain.saves()).min_by(least).copied();
         let best = read_by(false).filter_map(|gain| Some((gain.class()?, gain)));
-        let best = best.min_by(|(class, a), (other, b)| class.cmp(other).then(least(a, b)));
+        // A codec that is larger is only the best where none of the same size gains as surely.
+        let is_larger = |gain: &CodecGain<'_>| gain.size.ratio > 1.0 + STOCK_TOLERANCE;
+        let best = best.min_by(|(class, a), (other, b)| {
+            class.cmp(other).then_with(|| is_larger(a).cmp(&is_larger(b))).then_with(|| least(a, b))
+        });
         let verdict = best.map_or(CodecVerdict::Stay, |(class, _)| class);
         let best = best.map(|(_, gain)| *gain);
         Advice { stock, best, verdict }

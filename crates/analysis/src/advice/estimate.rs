@@ -121,6 +121,20 @@ mod tests {
     }
 
     #[test]
+    fn slightly_larger_codec_is_best_only_where_no_other_gains() {
+        let best = |smaller_time| {
+            let codecs = [
+                ("zlib:6", 1000.0, 1.0, true),
+                ("lz4hc:9", 1040.0, 0.3, false),
+                ("best-read", 990.0, smaller_time, false),
+            ];
+            advise_on_estimate(&estimate(&codecs)).advice.best.unwrap().spec.typed.clone()
+        };
+        assert_eq!(best(0.5), "best-read");
+        assert_eq!(best(0.97), "lz4hc:9");
+    }
+
+    #[test]
     fn larger_repository_is_no_gain() {
         let estimate = estimate(&[("zlib:6", 1000.0, 1.0, true), ("lz4", 1300.0, 0.3, false)]);
         let advice = advise_on_estimate(&estimate).advice;
