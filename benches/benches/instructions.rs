@@ -171,7 +171,7 @@ fn walk(repository: &Repository) -> Result<()> {
 fn replay(repository: &Repository, workload: &str) -> Result<()> {
     let setup = |error: &dyn std::fmt::Display| BenchError::Setup(format!("{workload}: {error}"));
     let workload: WorkloadSpec = workload.parse().map_err(|error| setup(&error))?;
-    let range = HistoryRange { revision: repository.default_revision().to_owned(), commits: None };
+    let range = HistoryRange { revision: repository.default_revision().to_owned(), commits: None, seed: 0 };
     let mut workload = workload.build(&range, None);
     let mut history = repository.history(Decoders::default())?;
     workload.prepare(&VariantPlace::of(repository, Decoders::default()))?;

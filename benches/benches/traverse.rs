@@ -53,7 +53,7 @@ fn bench_replay(
     workload: &WorkloadSpec,
     history: &mut GitHistory,
 ) -> Result<()> {
-    let mut workload = workload.build(&HistoryRange { revision: REVISION.into(), commits: None }, None);
+    let mut workload = workload.build(&HistoryRange { revision: REVISION.into(), commits: None, seed: 0 }, None);
     let mut replay = || {
         let mut counter = Counter::default();
         history.clear_caches();

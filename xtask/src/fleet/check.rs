@@ -118,7 +118,7 @@ mod tests {
         let lost = checked(&good[..3]).unwrap_err();
         assert!(lost.contains("b: expected one final record, found 0 done"), "{lost}");
         for more in [end("a", "done"), end("a", "failed"), estimate("a"), estimate("b"), end("c", "done")] {
-            assert!(checked(&[&good[..], &[more.clone()]].concat()).is_err(), "{more}");
+            assert!(checked(&[&good[..], std::slice::from_ref(&more)].concat()).is_err(), "{more}");
         }
         assert!(checked(&["{".to_owned()]).unwrap_err().contains("line 1"));
     }
