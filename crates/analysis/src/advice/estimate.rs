@@ -51,59 +51,17 @@ fn bounded(predicted: &Predicted, of: f64) -> BoundedRatio {
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::{RatioInterval, Readers, RepositoryState, SCHEMA_VERSION, SpecText, WorkloadLabel};
+    use repackbench_records::{RatioInterval, Readers, fixtures::repository_estimate};
 
     use super::*;
     use crate::advice::CodecVerdict;
 
+    /// A repository of 1,000 bytes under codecs of these bytes and CPU times.
     fn estimate(codecs: &[(&str, f64, f64, bool)]) -> RepositoryEstimate {
-        let spec = |(name, bytes, _, is_read_by_stock): &(&str, f64, f64, bool)| SpecPrediction {
-            spec: SpecText { typed: (*name).to_owned(), canonical: (*name).to_owned() },
-            total_bytes: Predicted::exact(*bytes),
-            dictionary_bytes: 0,
-            sampled_chunks: 1,
-            encode_bytes_per_second: 1.0,
-            decode_bytes_per_second: 1.0,
-            encode_memory_bytes: None,
-            decode_memory_bytes: None,
-            readers: if *is_read_by_stock { Readers::Stock } else { Readers::Exec },
-        };
-        let workload = WorkloadPrediction {
-            workload: WorkloadLabel { name: "traverse".to_owned(), parameters: Default::default() },
-            commits: None,
-            is_cut: false,
-            seconds: 1.0,
-            decode_share: Predicted::exact(0.5),
-            own_share: None,
-            own_graph_ratio: None,
-            decodes: 1,
-            ratios: codecs.iter().map(|(_, _, time, _)| Predicted::exact(*time)).collect(),
-            elapsed_ratios: Vec::new(),
-        };
-        let state = DeltaState {
-            total_bytes: 1000,
-            chunk_bytes: 900,
-            payload_bytes: 2000,
-            chunks: 1,
-            commits: 1,
-            sampled_chunks: 1,
-            objects: None,
-            specs: codecs.iter().map(spec).collect(),
-            workloads: vec![workload],
-        };
-        RepositoryEstimate {
-            schema: SCHEMA_VERSION,
-            program_version: String::new(),
-            command: None,
-            host: None,
-            repository: RepositoryState::default(),
-            seed: 1,
-            seconds: 1.0,
-            missing_objects: 0,
-            pack_checksums: Vec::new(),
-            as_found: state,
-            rechosen: Rechosen::TooLong { predicted_seconds: 9.0, window: None },
-        }
+        let readers = |is_read_by_stock| if is_read_by_stock { Readers::Stock } else { Readers::Exec };
+        let codecs: Vec<_> =
+            codecs.iter().map(|(name, bytes, time, stock)| (*name, readers(*stock), bytes / 1000.0, *time)).collect();
+        repository_estimate("repo", "", 1000, &codecs)
     }
 
     #[test]

@@ -31,7 +31,6 @@ use repackbench_reader::{History, ReaderError};
 use repackbench_records::{ComparedTime, WorkloadLabel};
 use repackbench_writer::WriterError;
 
-pub(crate) use self::serve::StoreServer;
 pub use self::{
     accesses::record_accesses,
     blame::Blame,
@@ -42,6 +41,7 @@ pub use self::{
     trees::Trees,
     variant_place::VariantPlace,
 };
+pub(crate) use self::{serve::StoreServer, web_file::REQUESTS};
 
 /// Why a workload could not be run.
 #[derive(Debug, thiserror::Error)]

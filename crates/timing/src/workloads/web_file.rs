@@ -15,8 +15,8 @@ use super::{
     start,
 };
 
-/// The number of requests.
-const REQUESTS: usize = 300;
+/// The number of requests that are drawn, here and for stock clients.
+pub(crate) const REQUESTS: usize = 300;
 
 /// A file at a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]

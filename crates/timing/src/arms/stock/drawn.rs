@@ -11,9 +11,8 @@ use std::{
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
 use super::{Caches, Git, StockError, hg::ChangedFile, output};
+use crate::workloads::REQUESTS;
 
-/// How many requests are drawn: the most that a workload has.
-pub(super) const REQUESTS: usize = 300;
 /// The default number of pushes in a stream.
 const PUSHES: usize = 64;
 /// A stream is drawn from the newest commits. They are this many times as many as it has.

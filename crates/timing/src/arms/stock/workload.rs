@@ -5,7 +5,7 @@ use std::{fmt, rc::Rc, str::FromStr};
 use repackbench_records::{ComparedTime, Vcs, WorkloadLabel};
 
 use super::StockJob;
-use crate::workloads::{HistoryRange, WorkloadSpec};
+use crate::workloads::{HistoryRange, REQUESTS, WorkloadSpec};
 
 /// The default number of new commits.
 const NEW_COMMITS: u64 = 100;
@@ -48,7 +48,7 @@ impl WebRead {
     pub(crate) fn requests(self) -> usize {
         match self {
             WebRead::File => 40,
-            WebRead::FileBatch => super::drawn::REQUESTS,
+            WebRead::FileBatch => REQUESTS,
             WebRead::Blame => 10,
             WebRead::Log => 20,
             WebRead::Archive => 4,
