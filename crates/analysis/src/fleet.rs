@@ -18,8 +18,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_records::{
-    DeltaOrigin, DeltaState, FleetEnd, FleetFailure, FleetSummary, Rechosen, RepositoryEstimate, ResultLine,
-    WorkloadComparison,
+    DeltaOrigin, DeltaState, FleetEnd, FleetFailure, FleetFigure, FleetSummary, Rechosen, RepositoryEstimate,
+    ResultLine, WorkloadComparison,
 };
 
 pub use self::checks::CheckedPrediction;
@@ -79,14 +79,9 @@ pub(crate) fn summarize_estimates(
     let count = estimates.len();
     let mut fingerprints = BTreeSet::new();
     estimates.retain(|estimate| fingerprints.insert(estimate.repository.fingerprint.clone()));
-    let found: Vec<Member<'_>> = estimates.iter().map(|estimate| Member::new(estimate, &estimate.as_found)).collect();
-    let searched: Vec<Member<'_>> = estimates.iter().filter_map(Member::searched).collect();
+    let (found, searched) = members(&estimates);
+    let figures = if with_figures { estimate_figures(&estimates) } else { Vec::new() };
     let states = [(DeltaOrigin::Kept, &found), (DeltaOrigin::Recomputed, &searched)];
-    let figures = if with_figures {
-        states.iter().flat_map(|(deltas, members)| figures(*deltas, members)).collect()
-    } else {
-        Vec::new()
-    };
     let states = states.into_iter().filter(|(_, members)| !members.is_empty());
     FleetSummary {
         repositories: estimates.len(),
@@ -97,6 +92,21 @@ pub(crate) fn summarize_estimates(
         checks: checks(&checked(&found, comparisons)),
         figures,
     }
+}
+
+/// The repositories with the deltas as found, and those whose deltas were searched for anew.
+fn members(estimates: &[RepositoryEstimate]) -> (Vec<Member<'_>>, Vec<Member<'_>>) {
+    let found = estimates.iter().map(|estimate| Member::new(estimate, &estimate.as_found)).collect();
+    (found, estimates.iter().filter_map(Member::searched).collect())
+}
+
+/// Every predicted figure of `estimates`, first with the deltas as found: of each codec the size, then the time of each
+/// workload.
+pub fn estimate_figures(estimates: &[RepositoryEstimate]) -> Vec<FleetFigure> {
+    let (found, searched) = members(estimates);
+    let mut all = figures(DeltaOrigin::Kept, &found);
+    all.extend(figures(DeltaOrigin::Recomputed, &searched));
+    all
 }
 
 /// The predictions of `estimate` that `comparisons` check.

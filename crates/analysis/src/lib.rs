@@ -3,7 +3,7 @@
 //! [`compare_records`] turns the runs of a session into ratios with intervals and verdicts. Other findings are changes
 //! between two results ([`compare_results`]), equal budgets of time or space ([`equal_budgets`]), the factors of a
 //! ratio ([`ExplainedRows`]), and the rate of spurious differences between identical variants ([`self_test`]).
-//! `METHODOLOGY.md` justifies the statistics.
+//! `docs/method.md` justifies the statistics.
 
 #![forbid(unsafe_code)]
 
@@ -53,7 +53,7 @@ pub use device_check::{ColdTimes, calibrated_device, cold_times};
 pub use equal_budget::equal_budgets;
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;
-pub use fleet::{CheckedPrediction, summarize_fleet};
+pub use fleet::{CheckedPrediction, estimate_figures, summarize_fleet};
 pub use hierarchical::{
     CopyRatio, Hierarchical, estimate_of_copies, hierarchical, hierarchical_interval, ratio_of_copies,
 };
@@ -66,5 +66,7 @@ pub use source::{ResultSource, by_source, is_same_state, sources};
 pub use statistics::{
     COVERAGE, MedianRanks, median, median_duration, median_ranks, percentile, quantile, ratio_estimate,
 };
-pub use stratified::{CostRatio, MemberCost, StratifiedTotal, StratumSample, cost_ratio, mean_ratio, stratified_total};
+pub use stratified::{
+    CostRatio, MemberCost, StratifiedTotal, StratumSample, cost_ratio, mean_ratio, stratified_total, student_quantile,
+};
 pub use verdict::{ERROR_RATE, LEAST_NOISE_FLOOR, blocks_for_verdicts, holm, noise_floor, sign_test};

@@ -83,7 +83,7 @@ pub struct StratifiedTotal {
 
 /// The 97.5 % quantile of Student's distribution with this many degrees of freedom, by the first terms of its expansion
 /// around the normal distribution (Abramowitz and Stegun, 26.7.5): within 1 % from 5 on.
-fn student_quantile(degrees: f64) -> f64 {
+pub fn student_quantile(degrees: f64) -> f64 {
     let z = NORMAL_QUANTILE;
     let first = (z.powi(3) + z) / 4.0;
     let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;

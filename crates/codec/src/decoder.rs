@@ -11,7 +11,7 @@ use crate::decoders::{Decoders, DeflateReader, Lz4Reader, ZlibReader};
 use crate::dictionary::Dictionaries;
 use crate::error::{CodecError, check_limit, expect_all_taken, expect_payload_len};
 use crate::growing::{PushedPayload, is_plausible_len, new_room};
-use crate::memo::DecodeMemo;
+use crate::memo::{DecodeMemo, Remembered, StandInDecoder};
 use crate::opening::{BLOCKED_BODY, Opening, TakenOpening, claimed_len, take_blocked_len};
 use crate::spec::CodecSpec;
 use crate::stored::StoredBytes;
@@ -125,10 +125,17 @@ impl ChunkDecoder {
     #[cold]
     fn decode_with_memo(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let key = DecodeMemo::key_of_open(stored, payload.len());
-        if let Some((known, consumed)) = self.memo.as_mut().and_then(|memo| memo.get(key)) {
-            expect_payload_len("memo", known.len() as u64, payload.len() as u64)?;
-            payload.copy_from_slice(known);
-            return Ok(consumed);
+        match self.memo.as_mut().and_then(|memo| memo.get(key)) {
+            Some((Remembered::Payload(known), consumed)) => {
+                expect_payload_len("memo", known.len() as u64, payload.len() as u64)?;
+                payload.copy_from_slice(known);
+                return Ok(consumed);
+            }
+            Some((Remembered::StandIn(StandInDecoder::Chunks(decoder), stored), consumed)) => {
+                decoder.decode(stored, payload)?;
+                return Ok(consumed);
+            }
+            Some((Remembered::StandIn(StandInDecoder::Revlogs(_), _), _)) | None => {}
         }
         let consumed = self.decode_opened(Opening::of(stored)?, stored, payload)?;
         self.memo.iter_mut().for_each(|memo| memo.put(key, payload, consumed));

@@ -4,11 +4,25 @@
 //! revlog delta. A *chunk* is its stored bytes. This crate knows nothing of repositories.
 //!
 //! - [`CodecSpec`] is what the user types, such as `zstd:5,checksum=no`, parsed and checked.
-//! - [`ChunkEncoder`] and [`ChunkDecoder`] write and read chunks in the format of `FORMAT.md`: an RFC 1950 stream for
+//! - [`ChunkEncoder`] and [`ChunkDecoder`] write and read chunks in the format of `docs/format.md`: an RFC 1950 stream for
 //!   the zlib family, a tag byte and a body for all other codecs.
 //! - [`RevlogEncoder`] and [`RevlogDecoder`] do the same for the chunks of a Mercurial revlog.
 //! - [`FileEncoder`] and [`FileDecoder`] do it for whole files, in formats that other programs read.
 //! - [`Codec`] is the layer below: one algorithm in one implementation, without the container.
+//!
+//! ```
+//! use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, Decoders};
+//!
+//! let spec: CodecSpec = "zstd:5".parse()?;
+//! let payload = b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n";
+//! let mut stored = Vec::new();
+//! ChunkEncoder::new(&spec)?.encode(payload, &mut stored)?;
+//!
+//! let mut decoded = vec![0; payload.len()];
+//! let consumed = ChunkDecoder::new(Decoders::for_spec(&spec)).decode(&stored, &mut decoded)?;
+//! assert_eq!((consumed, decoded.as_slice()), (stored.len(), &payload[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Contexts are expensive: for payloads as small as a pack's, a new context for each one costs ten times the decoding
 //! itself. Make one encoder and one decoder per thread and keep them. The caller owns the buffers.
@@ -85,7 +99,7 @@ pub use form::{SharedFormat, StoredForm};
 pub use heap::HeapMark;
 pub use kind::{ChunkKind, ObjectKind};
 pub use kind_encoders::{ChoiceEncoder, KindEncoders};
-pub use memo::DecodeMemo;
+pub use memo::{DecodeMemo, StandIns};
 pub use push_decoder::{PushDecoder, PushStep};
 pub use revlog::{BASE_REQUIREMENT, DICTIONARY_REQUIREMENT, RevlogDecoder, RevlogEncoder, RevlogEngine};
 pub use spec::{

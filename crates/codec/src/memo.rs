@@ -2,12 +2,15 @@
 //!
 //! The time that a reader takes with all payloads remembered, against its time without, is the time that decoding takes
 //! in its place: between look-ups and the application of deltas, where it finds less in the processor's caches, and
-//! leaves less there for others, than in a loop of its own.
+//! leaves less there for others, than in a loop of its own. With the chunks of another codec in the place of payloads, it
+//! is the time that a reader takes under that codec.
 
-use std::hash::Hasher;
+use std::{fmt, hash::Hasher, ops::Range};
 
 use rustc_hash::{FxHashMap, FxHasher};
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{decoder::ChunkDecoder, revlog::RevlogDecoder};
 
 /// The number of bytes at the start of a chunk, and at the end of its buffer, that identify it, with its place in memory and
 /// the lengths of buffer and payload.
@@ -32,6 +35,62 @@ pub struct DecodeMemo {
     is_recording: bool,
     /// The number of payloads that did not fit the limit.
     left_out: u64,
+    stand_ins: Option<StandIns>,
+}
+
+/// Chunks that stand in for those that a memo recorded, with the decoder for them: what a store under another codec would
+/// hold.
+pub struct StandIns {
+    decoder: StandInDecoder,
+    stored: Vec<u8>,
+    /// The stored bytes for each payload of [`DecodeMemo::payloads`]; `None` where the payload is given back.
+    ranges: Vec<Option<Range<usize>>>,
+}
+
+/// Decodes stand-ins.
+pub(crate) enum StandInDecoder {
+    Chunks(Box<ChunkDecoder>),
+    Revlogs(Box<RevlogDecoder>),
+}
+
+impl From<ChunkDecoder> for StandIns {
+    fn from(decoder: ChunkDecoder) -> Self {
+        StandIns::new(StandInDecoder::Chunks(Box::new(decoder)))
+    }
+}
+
+impl From<RevlogDecoder> for StandIns {
+    fn from(decoder: RevlogDecoder) -> Self {
+        StandIns::new(StandInDecoder::Revlogs(Box::new(decoder)))
+    }
+}
+
+impl fmt::Debug for StandIns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StandIns").field("chunks", &self.ranges.len()).finish_non_exhaustive()
+    }
+}
+
+impl StandIns {
+    fn new(decoder: StandInDecoder) -> Self {
+        StandIns { decoder, stored: Vec::new(), ranges: Vec::new() }
+    }
+
+    /// Adds the chunk that stands in for the next payload of the memo; `None` to leave that payload.
+    pub fn push(&mut self, stored: Option<&[u8]>) {
+        let range = stored.map(|stored| {
+            let start = self.stored.len();
+            self.stored.extend_from_slice(stored);
+            start..self.stored.len()
+        });
+        self.ranges.push(range);
+    }
+}
+
+/// What a memo has in the place of a chunk.
+pub(crate) enum Remembered<'a> {
+    Payload(&'a [u8]),
+    StandIn(&'a mut StandInDecoder, &'a [u8]),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +120,23 @@ impl DecodeMemo {
         self.left_out
     }
 
+    /// The different payloads that it remembers, each with its place in the order of the recording.
+    pub fn payloads(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        self.known
+            .iter()
+            .map(|known| (known.first, self.payloads.get(known.start..known.start + known.len).unwrap_or_default()))
+    }
+
+    /// The number of each payload among [`payloads`](Self::payloads), in the order of the recording, repetitions included.
+    pub fn order(&self) -> impl Iterator<Item = usize> {
+        self.order.iter().map(|(_, place)| *place)
+    }
+
+    /// From now on has `stand_ins` decoded where it would give payloads back, or none. Returns those before.
+    pub fn set_stand_ins(&mut self, stand_ins: Option<StandIns>) -> Option<StandIns> {
+        std::mem::replace(&mut self.stand_ins, stand_ins)
+    }
+
     /// The key of a chunk in a buffer that may extend beyond it. Chunks of a pack differ by their places. Loose objects are
     /// read into the same place one after the other, and trees of one folder often have the same opening: they differ in
     /// their ends, which have the checksum.
@@ -79,8 +155,8 @@ impl DecodeMemo {
         xxh3_64(stored)
     }
 
-    /// The payload of a chunk and the number of its stored bytes, if it is known and to be given back.
-    pub(crate) fn get(&mut self, key: u64) -> Option<(&[u8], usize)> {
+    /// What stands for a chunk, and the number of its stored bytes, if it is known and to be given back.
+    pub(crate) fn get(&mut self, key: u64) -> Option<(Remembered<'_>, usize)> {
         if self.is_recording {
             return None;
         }
@@ -94,7 +170,14 @@ impl DecodeMemo {
         };
         self.next += 1;
         let known = self.known.get(place)?;
-        Some((self.payloads.get(known.start..known.start + known.len)?, known.consumed))
+        if let Some(stand_ins) = &mut self.stand_ins
+            && let Some(Some(range)) = stand_ins.ranges.get(place)
+        {
+            let stored = stand_ins.stored.get(range.clone())?;
+            return Some((Remembered::StandIn(&mut stand_ins.decoder, stored), known.consumed));
+        }
+        let payload = self.payloads.get(known.start..known.start + known.len)?;
+        Some((Remembered::Payload(payload), known.consumed))
     }
 
     /// Remembers a payload, while recording.
@@ -122,18 +205,34 @@ impl DecodeMemo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ChunkEncoder, CodecSpec, Decoders};
+
+    /// A chunk under `spec`, at the start of a buffer that extends beyond it.
+    fn chunk(spec: &CodecSpec, payload: &[u8]) -> Vec<u8> {
+        let mut stored = Vec::new();
+        ChunkEncoder::new(spec).unwrap().encode(payload, &mut stored).unwrap();
+        stored.extend_from_slice(b"the next chunk");
+        stored
+    }
+
+    fn payload(memo: &mut DecodeMemo, key: u64) -> Option<(Vec<u8>, usize)> {
+        memo.get(key).map(|(remembered, consumed)| match remembered {
+            Remembered::Payload(payload) => (payload.to_vec(), consumed),
+            Remembered::StandIn(..) => panic!("nothing stands in"),
+        })
+    }
 
     #[test]
     fn payloads_are_given_back_after_recording() {
         let mut memo = DecodeMemo::recording(10);
         memo.put(1, b"abc", 7);
-        assert_eq!(memo.get(1), None, "still recording");
+        assert_eq!(payload(&mut memo, 1), None, "still recording");
         memo.put(2, b"too long to fit", 9);
         memo.give_back();
         memo.put(3, b"x", 1);
-        assert_eq!(memo.get(1), Some((&b"abc"[..], 7)));
-        assert_eq!(memo.get(2), None);
-        assert_eq!(memo.get(3), None);
+        assert_eq!(payload(&mut memo, 1), Some((b"abc".to_vec(), 7)));
+        assert_eq!(payload(&mut memo, 2), None);
+        assert_eq!(payload(&mut memo, 3), None);
         assert_eq!(memo.left_out(), 1);
     }
 
@@ -147,7 +246,7 @@ mod tests {
             memo.give_back();
             for key in order {
                 let expected: &[u8] = [&b"one"[..], b"two", b"six"][key as usize - 1];
-                assert_eq!(memo.get(key), Some((expected, 5)), "{key} in {order:?}");
+                assert_eq!(payload(&mut memo, key), Some((expected.to_vec(), 5)), "{key} in {order:?}");
             }
         }
     }
@@ -167,5 +266,35 @@ mod tests {
         assert_eq!(DecodeMemo::key_of_open(&buffer, 400), first);
         assert_eq!(DecodeMemo::key_of(&bytes[..3]), DecodeMemo::key_of(&[0; 3]));
         assert_ne!(DecodeMemo::key_of(&bytes[..3]), DecodeMemo::key_of(&bytes[..4]));
+    }
+
+    #[test]
+    fn chunks_of_another_codec_stand_in_for_those_that_were_recorded() {
+        let (zlib, zstd): (CodecSpec, CodecSpec) = ("zlib:6".parse().unwrap(), "zstd:3".parse().unwrap());
+        let payloads = [&b"one one one one"[..], b"two two two two"];
+        let found = payloads.map(|payload| chunk(&zlib, payload));
+        let mut decoder = ChunkDecoder::new(Decoders::default());
+        let decode = |decoder: &mut ChunkDecoder| -> Vec<Vec<u8>> {
+            let all = found.iter().zip(payloads).map(|(stored, payload)| {
+                let mut decoded = vec![0; payload.len()];
+                let consumed = decoder.decode(stored, &mut decoded).unwrap();
+                assert_eq!(stored.get(consumed..), Some(&b"the next chunk"[..]));
+                decoded
+            });
+            all.collect()
+        };
+        decoder.set_memo(Some(Box::new(DecodeMemo::recording(usize::MAX))));
+        assert_eq!(decode(&mut decoder), payloads);
+        let mut memo = decoder.set_memo(None).unwrap();
+        assert!(memo.payloads().map(|(_, payload)| payload).eq(payloads));
+        assert!(memo.order().eq([0, 1]));
+        // Other payloads of the same lengths show that the stand-ins are decoded.
+        let mut stand_ins = StandIns::from(ChunkDecoder::new(Decoders::for_spec(&zstd)));
+        stand_ins.push(Some(&chunk(&zstd, b"six six six six")));
+        stand_ins.push(None);
+        memo.give_back();
+        memo.set_stand_ins(Some(stand_ins));
+        decoder.set_memo(Some(memo));
+        assert_eq!(decode(&mut decoder), [&b"six six six six"[..], payloads[1]]);
     }
 }

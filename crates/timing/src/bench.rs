@@ -1,7 +1,7 @@
 //! Measures workloads on the variants of a repository.
 //!
 //! First each job runs once on every row without a clock: all rows have to see the same, and the files that they read
-//! are in the page cache afterwards. Then come the blocks, of one job after another in turn; see `METHODOLOGY.md`.
+//! are in the page cache afterwards. Then come the blocks, of one job after another in turn; see `docs/method.md`.
 //!
 //! - `plan`: what to measure;
 //! - `rows`, `decoders`: the variants as this program reads them; `stock_rows`: the same as git or hg read them;

@@ -1,17 +1,27 @@
 //! The share of a workload's CPU time that decoding takes where it happens: what a replay saves that has every payload
-//! remembered.
+//! remembered. In the same rounds, what a replay takes that has the chunks of another codec in their places.
 
 use repackbench_analysis::median;
-use repackbench_codec::DecodeMemo;
+use repackbench_codec::{DecodeMemo, StandIns};
 
 use crate::{BenchError, clock::Sample};
 
-/// The largest and the smallest number of pairs of replays.
-const MOST_PAIRS: usize = 9;
-pub(crate) const FEWEST_PAIRS: usize = 3;
+/// The largest and the smallest number of rounds of replays.
+const MOST_ROUNDS: usize = 20;
+const FEWEST_ROUNDS: usize = 3;
 
 /// A standard error of the share that a few replays cannot undercut.
-const LEAST_ERROR: f64 = 0.005;
+pub(crate) const LEAST_ERROR: f64 = 0.005;
+
+/// The standard error of a ratio between codecs that is small enough.
+const ENOUGH: f64 = 0.01;
+
+/// The seconds after which a replay has replaced what the processor's caches held before it. A shorter one is repeated, as
+/// `bench` does: codecs would wait for their tables in turn.
+const LONG_ENOUGH: f64 = 0.02;
+
+/// The most repetitions of a replay.
+const MOST_REPEATS: u32 = 20;
 
 /// The limit of payload bytes that are remembered.
 const MOST_REMEMBERED: usize = 2 << 30;
@@ -46,59 +56,213 @@ impl Took {
     }
 }
 
-/// A replay with all payloads decoded, and one with all of them remembered.
-struct Pair {
+/// A replay with all payloads decoded, one with all of them remembered, and one under each codec.
+#[derive(Debug, Clone, Default)]
+struct Round {
     decoded: Took,
     remembered: Took,
+    codecs: Vec<Option<Took>>,
 }
 
 /// Replays a workload with a memo, or without, and returns the times and the memo.
 type Replay<'a> = dyn FnMut(Option<Box<DecodeMemo>>) -> Result<(Took, Box<DecodeMemo>), BenchError> + 'a;
 
-/// Measures the share in what `replay` replays. There are enough pairs when the error is small, or `is_over` says that the
-/// time is up.
+/// The chunks of a codec for some or all of those that a replay decodes.
+#[derive(Debug)]
+pub(crate) struct CodecStandIns {
+    pub(crate) stand_ins: StandIns,
+    /// The part of the decoded bytes for which there are chunks.
+    pub(crate) part: f64,
+}
+
+/// Makes the chunks of each codec for what a memo remembers; `None` for a codec that is not replayed.
+type MakeStandIns<'a> = dyn FnMut(&DecodeMemo) -> Result<Vec<Option<CodecStandIns>>, BenchError> + 'a;
+
+/// The rounds of replays of one workload.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    rounds: Vec<Round>,
+    is_cut: bool,
+    /// See [`CodecStandIns::part`], for each codec.
+    parts: Vec<f64>,
+}
+
+/// A mean with its standard error and the number of rounds that it is from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RoundMean {
+    pub(crate) value: f64,
+    pub(crate) error: f64,
+    pub(crate) rounds: usize,
+}
+
+/// Measures the share in what `replay` replays, and the times under the codecs that `stand_ins` makes chunks for. There are
+/// enough rounds when the errors are small, or `is_over` says that the time is up.
 ///
 /// # Errors
-/// The first of `replay` or `is_over`.
+/// The first of `replay`, `stand_ins` or `is_over`.
 pub(crate) fn measure(
     replay: &mut Replay<'_>,
+    stand_ins: &mut MakeStandIns<'_>,
     is_over: &dyn Fn() -> Result<bool, BenchError>,
-) -> Result<DecodeShare, BenchError> {
-    let (_, mut memo) = replay(Some(Box::new(DecodeMemo::recording(MOST_REMEMBERED))))?;
+) -> Result<Rounds, BenchError> {
+    let (took, memo) = replay(Some(Box::new(DecodeMemo::recording(MOST_REMEMBERED))))?;
     let is_cut = memo.left_out() > 0;
-    let mut pairs = Vec::new();
+    let made = if is_cut { Vec::new() } else { stand_ins(&memo)? };
+    let parts = made.iter().map(|codec| codec.as_ref().map_or(0.0, |codec| codec.part)).collect();
+    let mut codecs: Vec<Option<StandIns>> = made.into_iter().map(|codec| codec.map(|codec| codec.stand_ins)).collect();
+    let mut measured = Rounds { rounds: Vec::new(), is_cut, parts };
+    let mut replays = Replays { replay, memo, repeats: repeats(took) };
     loop {
-        let (decoded, _) = replay(None)?;
-        memo.give_back();
-        let (remembered, kept) = replay(Some(memo))?;
-        memo = kept;
-        pairs.push(Pair { decoded, remembered });
-        let (share, error) = share_of(&pairs, |took| took.cpu);
-        let is_enough = pairs.len() >= FEWEST_PAIRS && (error <= LEAST_ERROR || is_over()?);
-        if is_enough || pairs.len() >= MOST_PAIRS {
-            let mut seconds: Vec<f64> = pairs.iter().map(|pair| pair.decoded.cpu).collect();
-            let seconds = median(&mut seconds).unwrap_or_default();
-            let (elapsed, elapsed_error) = share_of(&pairs, |took| took.elapsed);
-            let (error, elapsed_error) = (error.max(LEAST_ERROR), elapsed_error.max(LEAST_ERROR));
-            return Ok(DecodeShare { seconds, share, error, elapsed, elapsed_error, is_cut });
+        let count = measured.rounds.len();
+        let mut round = Round {
+            decoded: replays.decoded()?,
+            remembered: replays.remembered(&mut None)?,
+            codecs: vec![None; codecs.len()],
+        };
+        // Each round begins with another codec.
+        let (early, late) = (0..codecs.len()).partition::<Vec<_>, _>(|at| *at < count % codecs.len().max(1));
+        for at in late.into_iter().chain(early) {
+            let (Some(codec), Some(took)) = (codecs.get_mut(at), round.codecs.get_mut(at)) else { continue };
+            if codec.is_some() {
+                *took = Some(replays.remembered(codec)?);
+            }
+        }
+        measured.rounds.push(round);
+        let count = count + 1;
+        if count >= MOST_ROUNDS || count >= FEWEST_ROUNDS && (measured.is_precise() || is_over()?) {
+            return Ok(measured);
         }
     }
 }
 
-/// The share of a time that is saved where nothing is decoded, and its standard error.
-fn share_of(pairs: &[Pair], time: fn(&Took) -> f64) -> (f64, f64) {
-    let of_pair =
-        |pair: &Pair| (1.0 - time(&pair.remembered) / time(&pair.decoded).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-    let mut shares: Vec<f64> = pairs.iter().map(of_pair).collect();
-    let share = median(&mut shares).unwrap_or_default();
-    let squares: f64 = shares.iter().map(|of| (of - share).powi(2)).sum();
-    let count = shares.len().max(2) as f64;
-    (share, (squares / (count - 1.0) / count).sqrt())
+/// How often a replay that takes this long is repeated, see [`LONG_ENOUGH`].
+fn repeats(took: Took) -> u32 {
+    // Saturates: a replay that took no time.
+    let repeats = (LONG_ENOUGH / took.cpu.max(f64::MIN_POSITIVE)).ceil() as u32;
+    repeats.clamp(1, MOST_REPEATS)
+}
+
+/// Replays of one workload.
+struct Replays<'a, 'b> {
+    replay: &'a mut Replay<'b>,
+    memo: Box<DecodeMemo>,
+    repeats: u32,
+}
+
+impl Replays<'_, '_> {
+    fn decoded(&mut self) -> Result<Took, BenchError> {
+        let replay = &mut self.replay;
+        repeated(self.repeats, &mut || Ok(replay(None)?.0))
+    }
+
+    /// With all payloads remembered, or with the chunks of a codec in their places.
+    fn remembered(&mut self, stand_ins: &mut Option<StandIns>) -> Result<Took, BenchError> {
+        self.memo.set_stand_ins(stand_ins.take());
+        let (replay, memo) = (&mut self.replay, &mut self.memo);
+        let took = repeated(self.repeats, &mut || {
+            let mut given = std::mem::take(memo);
+            given.give_back();
+            let (took, kept) = replay(Some(given))?;
+            *memo = kept;
+            Ok(took)
+        });
+        *stand_ins = self.memo.set_stand_ins(None);
+        took
+    }
+}
+
+/// The mean of several replays, before which one warms the processor's caches; of the only one otherwise.
+fn repeated(repeats: u32, replay: &mut dyn FnMut() -> Result<Took, BenchError>) -> Result<Took, BenchError> {
+    if repeats > 1 {
+        replay()?;
+    }
+    let mut sum = Took::default();
+    for _ in 0..repeats {
+        let took = replay()?;
+        sum = Took { cpu: sum.cpu + took.cpu, elapsed: sum.elapsed + took.elapsed };
+    }
+    Ok(Took { cpu: sum.cpu / f64::from(repeats), elapsed: sum.elapsed / f64::from(repeats) })
+}
+
+impl Rounds {
+    fn is_precise(&self) -> bool {
+        let codecs = self.rounds.first().map_or(0, |round| round.codecs.len());
+        self.saved(|took| took.cpu).error <= LEAST_ERROR
+            && (0..codecs).all(|codec| self.cost(codec, |took| took.cpu).is_none_or(|cost| cost.error <= ENOUGH))
+    }
+
+    /// The share of decoding.
+    pub(crate) fn share(&self) -> DecodeShare {
+        let (cpu, elapsed) = (self.saved(|took| took.cpu), self.saved(|took| took.elapsed));
+        DecodeShare {
+            seconds: self.median(|round| round.decoded.cpu),
+            share: cpu.value,
+            error: cpu.error.max(LEAST_ERROR),
+            elapsed: elapsed.value,
+            elapsed_error: elapsed.error.max(LEAST_ERROR),
+            is_cut: self.is_cut,
+        }
+    }
+
+    /// The share of a time that is saved where nothing is decoded.
+    fn saved(&self, time: fn(&Took) -> f64) -> RoundMean {
+        self.mean(|round| {
+            Some((1.0 - time(&round.remembered) / time(&round.decoded).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0))
+        })
+        .unwrap_or(RoundMean { value: 0.0, error: 0.0, rounds: 0 })
+    }
+
+    /// What decoding costs under a codec as a multiple of what it costs under the first one; `None` if one of them was not
+    /// replayed.
+    pub(crate) fn cost(&self, codec: usize, time: fn(&Took) -> f64) -> Option<RoundMean> {
+        self.mean(|round| {
+            let rest = time(&round.remembered);
+            let cost = |codec| Some((self.whole(round, codec, time)? - rest).max(f64::MIN_POSITIVE));
+            Some(cost(codec)? / cost(0)?)
+        })
+    }
+
+    /// What decoding costs under the first codec as a multiple of what it costs as found.
+    pub(crate) fn baseline(&self, time: fn(&Took) -> f64) -> Option<RoundMean> {
+        self.mean(|round| {
+            let rest = time(&round.remembered);
+            let cost = |took: f64| (took - rest).max(f64::MIN_POSITIVE);
+            Some(cost(self.whole(round, 0, time)?) / cost(time(&round.decoded)))
+        })
+    }
+
+    /// The time of a replay with all chunks under a codec. Stand-ins for a part of the chunks add that part of the cost.
+    fn whole(&self, round: &Round, codec: usize, time: fn(&Took) -> f64) -> Option<f64> {
+        let took = time(round.codecs.get(codec)?.as_ref()?);
+        let rest = time(&round.remembered);
+        Some(rest + (took - rest) / self.part(codec).max(f64::MIN_POSITIVE)).filter(|time| *time > 0.0)
+    }
+
+    /// The part of the decoded bytes that a codec was replayed with.
+    pub(crate) fn part(&self, codec: usize) -> f64 {
+        self.parts.get(codec).copied().unwrap_or_default()
+    }
+
+    fn median(&self, value: impl Fn(&Round) -> f64) -> f64 {
+        let mut values: Vec<f64> = self.rounds.iter().map(value).collect();
+        median(&mut values).unwrap_or_default()
+    }
+
+    /// The median of a value of every round, and the standard error of the mean around it.
+    fn mean(&self, value: impl Fn(&Round) -> Option<f64>) -> Option<RoundMean> {
+        let mut values: Vec<f64> = self.rounds.iter().map(value).collect::<Option<_>>()?;
+        let middle = median(&mut values)?;
+        let squares: f64 = values.iter().map(|of| (of - middle).powi(2)).sum();
+        let count = values.len().max(2) as f64;
+        Some(RoundMean { value: middle, error: (squares / (count - 1.0) / count).sqrt(), rounds: values.len() })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+
+    use repackbench_codec::{ChunkDecoder, ZlibReader};
 
     use super::*;
 
@@ -110,17 +274,52 @@ mod tests {
             let took = if memo.is_some() { 0.5 } else { seconds[number / 2 % seconds.len()] };
             Ok((Took { cpu: took, elapsed: 2.0 * took }, memo.unwrap_or_default()))
         };
-        (measure(&mut replay, &|| Ok(is_over)).unwrap(), replays.get())
+        let rounds = measure(&mut replay, &mut |_| Ok(Vec::new()), &|| Ok(is_over)).unwrap();
+        (rounds.share(), replays.get())
     }
 
     #[test]
-    fn pairs_go_on_until_they_agree_or_the_time_is_up() {
+    fn short_replays_are_repeated() {
+        let took = |cpu| Took { cpu, elapsed: cpu };
+        assert_eq!([0.0, 0.001, 0.009, 0.02, 5.0].map(|cpu| repeats(took(cpu))), [20, 20, 3, 1, 1]);
+        let mut left = vec![3.0, 2.0, 4.0];
+        let mut replay = || Ok(took(left.remove(0)));
+        assert_eq!(repeated(2, &mut replay).unwrap(), took(3.0), "the first one warms up");
+    }
+
+    #[test]
+    fn rounds_go_on_until_they_agree_or_the_time_is_up() {
         let (agreed, replays) = measured(&[2.0], false);
         assert_eq!((agreed.share, agreed.seconds, agreed.error), (0.75, 2.0, LEAST_ERROR));
         assert_eq!((agreed.elapsed, agreed.elapsed_error), (0.75, LEAST_ERROR));
-        assert_eq!(replays, 1 + 2 * FEWEST_PAIRS);
+        assert_eq!(replays, 1 + 2 * FEWEST_ROUNDS);
         let (spread, replays) = measured(&[1.0, 2.0, 4.0], false);
-        assert!(spread.error > 0.01 && replays == 1 + 2 * MOST_PAIRS, "{spread:?}");
-        assert_eq!(measured(&[1.0, 2.0, 4.0], true).1, 1 + 2 * FEWEST_PAIRS);
+        assert!(spread.error > 0.01 && replays == 1 + 2 * MOST_ROUNDS, "{spread:?}");
+        assert_eq!(measured(&[1.0, 2.0, 4.0], true).1, 1 + 2 * FEWEST_ROUNDS);
+    }
+
+    /// Costs of a baseline, a codec that is not replayed, and one that takes half of the baseline's decoding, where
+    /// stand-ins are for `part` of the chunks.
+    fn costs(part: f64) -> Vec<Option<f64>> {
+        let replays = Cell::new(0);
+        let mut replay = |memo: Option<Box<DecodeMemo>>| {
+            // The recording comes first. Then four replays are a round, which begins with the baseline in the first round
+            // alone.
+            let codecs = if replays.get() < 5 { [part, part / 2.0] } else { [part / 2.0, part] };
+            let number = replays.replace(replays.get() + 1);
+            let decoding = if number == 0 { 0.0 } else { [1.0, 0.0, codecs[0], codecs[1]][(number - 1) % 4] };
+            Ok((Took { cpu: 1.0 + decoding, elapsed: 3.0 }, memo.unwrap_or_default()))
+        };
+        let made = || Some(CodecStandIns { stand_ins: ChunkDecoder::new(ZlibReader::Stock).into(), part });
+        let mut made = |_: &DecodeMemo| Ok(vec![made(), None, made()]);
+        let rounds = measure(&mut replay, &mut made, &|| Ok(true)).unwrap();
+        assert_eq!(rounds.baseline(|took| took.cpu).map(|cost| cost.value), Some(1.0));
+        (0..4).map(|codec| rounds.cost(codec, |took| took.cpu).map(|cost| cost.value)).collect()
+    }
+
+    #[test]
+    fn codecs_are_compared_with_the_first_by_what_all_chunks_would_take() {
+        assert_eq!(costs(1.0), [Some(1.0), None, Some(0.5), None]);
+        assert_eq!(costs(0.5), [Some(1.0), None, Some(0.5), None]);
     }
 }

@@ -4,27 +4,33 @@
 //! - `held`: the drawn chunks in memory;
 //! - `encoded`: their bytes and times under each codec;
 //! - `decoding`: what decoding them costs under each codec;
+//! - `in_place`: the chunks that a workload decodes, under each codec;
 //! - `shares`: how much of a workload's time is decoding, measured in place;
+//! - `ratios`: what follows for the workload's time under each codec;
 //! - `steps`: progress.
 //!
-//! The statistics are in `repackbench_analysis`. `METHODOLOGY.md` justifies the method.
+//! The statistics are in `repackbench_analysis`. `docs/method.md` justifies the method.
 
 mod decoding;
 mod encoded;
 pub(crate) mod held;
+mod in_place;
 mod population;
+mod ratios;
 mod shares;
 mod steps;
 
-use std::{cell::Cell, ffi::OsString, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    ffi::OsString,
+    time::Duration,
+};
 
 use rand::{SeedableRng, rngs::SmallRng};
-use repackbench_analysis::{CostRatio, cost_ratio};
 use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, Decoders, DictionarySource, ObjectKind};
 use repackbench_reader::{ReaderError, Repository, git::pack::PackFile};
 use repackbench_records::{
-    DeltaState, Predicted, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction, SpecText,
-    WorkloadPrediction,
+    DeltaState, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction, SpecText,
 };
 use repackbench_writer::{
     DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, WriterError,
@@ -33,9 +39,11 @@ use repackbench_writer::{
 
 use self::{
     decoding::DecodeCosts,
-    encoded::{Encoded, Limit, MakeEncoders, encode_all, encode_every},
+    encoded::{Encoded, Limit, MakeEncoders, Sample, encode_all, encode_every},
     held::HeldChunks,
+    in_place::{InPlace, stand_for},
     population::Population,
+    ratios::workload_prediction,
     shares::{Replays, WorkloadShare},
     steps::Steps,
 };
@@ -62,10 +70,10 @@ struct Parts {
 }
 
 /// The parts of a state that is the last one.
-const LAST: Parts = Parts { encoding_ends: 0.45, replays_end: 0.9 };
+const LAST: Parts = Parts { encoding_ends: 0.45, replays_end: 0.97 };
 
 /// The parts of a state that a search for deltas and another state follow.
-const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.25, replays_end: 0.4 };
+const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.22, replays_end: 0.43 };
 
 /// The part of the session's time that the replays of a state have at least, however late they begin. Nothing ends the
 /// training of dictionaries early, and a ratio from a single commit says nothing.
@@ -216,19 +224,32 @@ impl Job<'_> {
         let specs = self.specs(repository);
         let with_bases = specs.iter().any(CodecSpec::uses_bases);
         self.step("reading a sample of chunks");
-        let held = HeldChunks::read(repository, &population.sample(&mut random), with_bases, self.progress)?;
+        let held =
+            HeldChunks::read(repository, &population.sample(&mut random, self.plan.time), with_bases, self.progress)?;
         let mut encoded = self.encode(repository, &population, &held, &specs, part_ends(parts.encoding_ends))?;
         self.step("decoding the sample");
         let recorded = repository.recorded_spec();
         let decoders = recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec);
-        let costs = DecodeCosts::measure(repository, decoders, &held, &encoded, &mut random, self.progress)?;
+        let costs =
+            DecodeCosts::measure(repository, decoders, &held, &encoded, &mut random, (self.plan.time, self.progress))?;
         let memory = context_memory::measure(repository, &held, encoded.iter().map(|encoded| &encoded.encoding))?;
         // The replays remember payloads in turn, and nothing needs those of the sample any more.
         drop(held);
         encoded.iter_mut().for_each(Encoded::drop_stored);
+        let standing_for = stand_for(&specs, object_kinds(repository));
         let replays = Replays {
             source: repository,
             decoders,
+            in_place: InPlace {
+                source: repository,
+                make: encoders_of(repository),
+                encoded: &encoded,
+                standing_for: &standing_for,
+                payload_bytes: size.objects.sum().payload_bytes,
+                threads: self.plan.threads,
+                progress: self.progress,
+            },
+            random: RefCell::new(random),
             population: &population,
             commits: size.objects.commits(),
             clock: self.clock,
@@ -255,7 +276,7 @@ impl Job<'_> {
             sampled_chunks: encoded.iter().map(|encoded| encoded.chunks).max().unwrap_or(0),
             objects: Some(size.objects.clone()),
             specs: predictions.collect::<Result<_, _>>()?,
-            workloads: shares.into_iter().map(|share| workload_prediction(share, &costs, encoded.len())).collect(),
+            workloads: shares.into_iter().map(|share| workload_prediction(share, &costs, &standing_for)).collect(),
         };
         Ok((state, replays.missing.get()))
     }
@@ -272,8 +293,9 @@ impl Job<'_> {
         let encodings = self.encodings(repository, specs)?;
         self.step("encoding the sample");
         let make = encoders_of(repository);
-        let (limit, io) = (Limit { precision: PRECISION, end }, (self.clock, self.progress));
-        let mut encoded = encode_all(make, population, held, &encodings, limit, io, self.plan.threads)?;
+        let limit = Limit { precision: PRECISION, end };
+        let sample = Sample { population, held, limit, clock: self.clock, progress: self.progress };
+        let mut encoded = encode_all(make, sample, &encodings, self.plan.threads)?;
         if self.plan.is_exact {
             self.step("encoding every chunk");
             encode_every(make, (repository, population.large), &mut encoded, (self.plan.threads, self.progress))?;
@@ -377,13 +399,18 @@ fn encoders_of(repository: &Repository) -> MakeEncoders {
     }
 }
 
-/// Whether the dictionaries for `made` serve `spec` as well: for each kind both want one of the same length, or none.
-fn shares_dictionaries(repository: &Repository, made: &CodecSpec, spec: &CodecSpec) -> bool {
-    let objects: &[ObjectKind] = match repository {
+fn object_kinds(repository: &Repository) -> &'static [ObjectKind] {
+    match repository {
         Repository::Git(_) => &ObjectKind::GIT,
         Repository::Hg(_) => &ObjectKind::HG,
-    };
-    let kinds = objects.iter().flat_map(|object| [false, true].map(|is_delta| ChunkKind { object: *object, is_delta }));
+    }
+}
+
+/// Whether the dictionaries for `made` serve `spec` as well: for each kind both want one of the same length, or none.
+fn shares_dictionaries(repository: &Repository, made: &CodecSpec, spec: &CodecSpec) -> bool {
+    let kinds = object_kinds(repository)
+        .iter()
+        .flat_map(|object| [false, true].map(|is_delta| ChunkKind { object: *object, is_delta }));
     let wanted = |spec: &CodecSpec, kind| match spec.choice(kind).dictionary() {
         Some(DictionarySource::Trained { max_len }) => {
             Some((*max_len, spec.choice(kind).algorithm() == Algorithm::Zstd))
@@ -422,37 +449,4 @@ fn spec_prediction(
         decode_memory_bytes: memory.decode,
         readers: readers_of(repository, spec, StoreKind::AsFound),
     })
-}
-
-fn workload_prediction(share: WorkloadShare, costs: &DecodeCosts, codecs: usize) -> WorkloadPrediction {
-    let ratio = |codec: usize, (decoding, error): (f64, f64)| match codec {
-        0 => Predicted::exact(1.0),
-        codec => cost_ratio(&CostRatio {
-            members: &costs.members(codec, 0),
-            decoded_x: &share.decoded,
-            share: decoding,
-            share_error: error,
-        }),
-    };
-    let ratios = |of: (f64, f64)| (0..codecs).map(|codec| ratio(codec, of)).collect();
-    let elapsed_ratios = ratios((share.decoding.elapsed, share.decoding.elapsed_error));
-    let ratios = ratios((share.decoding.share, share.decoding.error));
-    let half_width = 2.0 * share.decoding.error;
-    let interval = repackbench_records::RatioInterval {
-        low: (share.decoding.share - half_width).max(0.0),
-        high: (share.decoding.share + half_width).min(1.0),
-        coverage: repackbench_analysis::COVERAGE,
-    };
-    WorkloadPrediction {
-        workload: share.label,
-        commits: share.commits,
-        is_cut: share.is_cut,
-        seconds: share.decoding.seconds,
-        decode_share: Predicted { value: share.decoding.share, interval: Some(interval) },
-        own_share: share.own_git.map(|own| own.decode_share),
-        own_graph_ratio: share.own_git.and_then(|own| own.graph_ratio),
-        decodes: share.decodes,
-        ratios,
-        elapsed_ratios,
-    }
 }

@@ -2,7 +2,7 @@
 
 use repackbench_codec::{
     BaseUse, ChunkDecoder, ChunkKind, CodecSpec, DecodeMemo, Decoders, DeltaBase, KindEncoders, RevlogDecoder,
-    RevlogEncoder,
+    RevlogEncoder, StandIns,
 };
 use repackbench_reader::{Repository, git::chunk::decode_delta_to_vec};
 
@@ -56,6 +56,14 @@ impl PayloadDecoder {
     pub fn with_memo(mut self, memo: DecodeMemo) -> Self {
         self.set_memo(Some(Box::new(memo)));
         self
+    }
+
+    /// Chunks that stand in for others and that this decoder decodes. There are none yet.
+    pub fn into_stand_ins(self) -> StandIns {
+        match self.0 {
+            DecoderOf::Git(decoder) => StandIns::from(*decoder),
+            DecoderOf::Hg(decoder) => StandIns::from(*decoder),
+        }
     }
 
     /// From now on gives back what its memo remembers, if it has one.

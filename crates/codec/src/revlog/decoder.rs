@@ -10,7 +10,7 @@ use crate::decoders::{Decoders, Lz4Reader};
 use crate::dictionary::Dictionaries;
 use crate::error::{CodecError, check_limit, expect_all_taken};
 use crate::growing::{is_plausible_len, new_room, reserve};
-use crate::memo::DecodeMemo;
+use crate::memo::{DecodeMemo, Remembered, StandInDecoder};
 use crate::opening::revlog::RevlogOpening;
 use crate::opening::{Opening, claimed_len};
 use crate::spec::CodecSpec;
@@ -134,10 +134,16 @@ impl RevlogDecoder {
     #[cold]
     fn decode_with_memo(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
         let (start, key) = (payload.len(), DecodeMemo::key_of(stored));
-        if let Some((known, _)) = self.memo.as_mut().and_then(|memo| memo.get(key)) {
-            let length = check_limit("memo", known.len() as u64, limit)?;
-            payload.extend_from_slice(known);
-            return Ok(length);
+        match self.memo.as_mut().and_then(|memo| memo.get(key)) {
+            Some((Remembered::Payload(known), _)) => {
+                let length = check_limit("memo", known.len() as u64, limit)?;
+                payload.extend_from_slice(known);
+                return Ok(length);
+            }
+            Some((Remembered::StandIn(StandInDecoder::Revlogs(decoder), stored), _)) => {
+                return decoder.decode(stored, limit, payload);
+            }
+            Some((Remembered::StandIn(StandInDecoder::Chunks(_), _), _)) | None => {}
         }
         let decoded = self.decode_opened(RevlogOpening::of(stored)?, stored, limit, payload);
         let length = decoded.inspect_err(|_| payload.truncate(start))?;

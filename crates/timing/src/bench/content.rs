@@ -161,7 +161,7 @@ impl BenchContext<'_> {
             }
             Ok((Took::of(&run.sample), memo))
         };
-        let share = decode_share::measure(&mut replay, &|| Ok(true))?;
+        let share = decode_share::measure(&mut replay, &mut |_| Ok(Vec::new()), &|| Ok(true))?.share();
         Ok((!share.is_cut && share.seconds > 0.0).then_some(share))
     }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rand::{rngs::SmallRng, seq::SliceRandom};
-use repackbench_analysis::{MemberCost, StratumSample, median_duration, stratified_total};
+use repackbench_analysis::{MemberCost, StratumSample, stratified_total};
 use repackbench_codec::{DecodeMemo, Decoders};
 use repackbench_reader::Repository;
 use repackbench_writer::{PayloadDecoder, Progress};
@@ -15,11 +15,21 @@ use super::{
 };
 use crate::{BenchError, workloads::WorkloadError};
 
-/// How often each chunk is decoded under each codec. The median counts.
-const PASSES: usize = 5;
+/// How often each chunk is decoded under each codec. The fastest pass counts: on a machine that other work slows down for
+/// seconds, a median would compare one codec's slow time with another's fast one.
+const PASSES: usize = 3;
+
+/// How many chunks are decoded in a row under one codec, at most.
+const IN_A_ROW: usize = 64;
 
 /// The largest number of chunks that are decoded.
 const MOST_CHUNKS: usize = 3000;
+
+/// The payload bytes of the chunks that are decoded under one codec for each second of the session: a twentieth of it.
+const BYTES_FOR_A_SECOND: f64 = 2.5e6;
+
+/// The fewest chunks, whatever they take.
+const FEWEST_CHUNKS: usize = 200;
 
 /// One codec, or the repository as found.
 struct Arm<'a> {
@@ -41,9 +51,8 @@ pub(super) struct DecodeCosts {
 }
 
 impl DecodeCosts {
-    /// Decodes the chunks that every codec has encoded. In each pass the codecs come one after another, in a new random
-    /// order, each with all chunks, kind by kind and in the order of the store: a reader has one codec too, and mostly reads
-    /// chunks of one kind in a row, so that it finds tables and dictionary in the processor's caches.
+    /// Decodes the chunks that every codec has encoded, a few at a time, of one kind and in the order of the store: under each
+    /// codec, in a new random order of the codecs, so that what slows the machine down for a while does so for all of them.
     ///
     /// # Errors
     /// A chunk does not decode, or the user stops the work.
@@ -53,9 +62,11 @@ impl DecodeCosts {
         held: &HeldChunks,
         encoded: &[Encoded],
         random: &mut SmallRng,
-        progress: &dyn Progress,
+        (time, progress): (Duration, &dyn Progress),
     ) -> Result<Self, BenchError> {
         let count = encoded.iter().map(|encoded| encoded.stored.len()).min().unwrap_or(0).min(MOST_CHUNKS);
+        let affordable = BYTES_FOR_A_SECOND * time.as_secs_f64() / (encoded.len() + 2) as f64;
+        let count = count.min(chunks_within(&held.chunks, affordable).max(FEWEST_CHUNKS));
         let chunks = held.chunks.get(..count).unwrap_or_default();
         let found: Vec<&[u8]> = chunks.iter().map(|chunk| chunk.stored.as_slice()).collect();
         let as_found = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
@@ -72,20 +83,24 @@ impl DecodeCosts {
         let own_time = own_time();
         let mut by_kind: Vec<usize> = (0..count).collect();
         by_kind.sort_by_key(|at| chunks.get(*at).map(|chunk| (chunk.kind, chunk.place)));
+        let kind = |at: &usize| chunks.get(*at).map(|chunk| chunk.kind);
         let mut order: Vec<usize> = (0..arms.len()).collect();
-        // The first pass makes contexts and is not counted.
-        for pass in 0..=PASSES {
-            order.shuffle(random);
-            for at in &order {
+        for pass in 0..PASSES {
+            for in_a_row in
+                by_kind.chunk_by(|one, other| kind(one) == kind(other)).flat_map(|kind| kind.chunks(IN_A_ROW))
+            {
                 if progress.is_cancelled() {
                     return Err(BenchError::Interrupted);
                 }
-                let Some(arm) = arms.get_mut(*at) else { continue };
-                arm.run(held, (chunks, &by_kind), pass.checked_sub(1)).map_err(WorkloadError::from)?;
-                arm.decoder.give_back();
+                order.shuffle(random);
+                for at in &order {
+                    let Some(arm) = arms.get_mut(*at) else { continue };
+                    arm.run(held, (chunks, in_a_row), pass).map_err(WorkloadError::from)?;
+                }
             }
+            arms.iter_mut().for_each(|arm| arm.decoder.give_back());
         }
-        let mut seconds: Vec<Vec<f64>> = arms.iter_mut().map(|arm| arm.seconds(own_time)).collect();
+        let mut seconds: Vec<Vec<f64>> = arms.iter().map(|arm| arm.seconds(own_time)).collect();
         let codecs = seconds.split_off(2);
         let remembered = seconds.pop().unwrap_or_default();
         let as_found = seconds.pop().unwrap_or_default();
@@ -125,6 +140,16 @@ impl DecodeCosts {
     }
 }
 
+/// The number of chunks at the start of `chunks` whose payloads have at most `bytes` bytes together.
+fn chunks_within(chunks: &[HeldChunk], bytes: f64) -> usize {
+    let mut sum = 0.0;
+    let is_within = |chunk: &&HeldChunk| {
+        sum += chunk.payload.len() as f64;
+        sum <= bytes
+    };
+    chunks.iter().take_while(is_within).count()
+}
+
 /// The time that reading the clock adds to a measured time: the least mean of several series of readings.
 fn own_time() -> Duration {
     const READINGS: u32 = 4096;
@@ -133,37 +158,32 @@ fn own_time() -> Duration {
 }
 
 impl Arm<'_> {
-    /// Decodes all chunks in this order, those of each kind twice: the first time brings tables and dictionary into the
-    /// processor's caches, where a reader of thousands of chunks has them. The second time counts for `pass`, if there is
-    /// one.
+    /// Decodes some chunks in this order, twice: the first time brings tables and dictionary into the processor's caches,
+    /// where a reader of thousands of chunks has them. The second time counts for `pass`.
     fn run(
         &mut self,
         held: &HeldChunks,
         (chunks, order): (&[HeldChunk], &[usize]),
-        pass: Option<usize>,
+        pass: usize,
     ) -> repackbench_writer::Result<()> {
         let mut payload = Vec::new();
-        let kind = |at: &usize| chunks.get(*at).map(|chunk| chunk.kind);
-        for of_kind in order.chunk_by(|one, other| kind(one) == kind(other)) {
-            for at in of_kind.iter().chain(of_kind) {
-                let (Some(chunk), Some(stored)) = (chunks.get(*at), self.stored.get(*at)) else { continue };
-                let base = held.base(chunk);
-                let object_len = base.as_ref().and_then(|base| base.delta.object).map_or(0, <[u8]>::len);
-                let base = base.map(|base| base.delta.content);
-                let start = Instant::now();
-                self.decoder.decode(chunk.kind, stored, base, (chunk.payload.len(), object_len), &mut payload)?;
-                let time = start.elapsed();
-                let times = self.times.get_mut(*at).zip(pass);
-                if let Some(of_pass) = times.and_then(|(times, pass)| times.get_mut(pass)) {
-                    *of_pass = time;
-                }
+        for at in order.iter().chain(order) {
+            let (Some(chunk), Some(stored)) = (chunks.get(*at), self.stored.get(*at)) else { continue };
+            let base = held.base(chunk);
+            let object_len = base.as_ref().and_then(|base| base.delta.object).map_or(0, <[u8]>::len);
+            let base = base.map(|base| base.delta.content);
+            let start = Instant::now();
+            self.decoder.decode(chunk.kind, stored, base, (chunk.payload.len(), object_len), &mut payload)?;
+            let time = start.elapsed();
+            if let Some(of_pass) = self.times.get_mut(*at).and_then(|times| times.get_mut(pass)) {
+                *of_pass = time;
             }
         }
         Ok(())
     }
 
-    fn seconds(&mut self, own_time: Duration) -> Vec<f64> {
-        let median = |times: &mut [Duration; PASSES]| median_duration(times).unwrap_or_default();
-        self.times.iter_mut().map(|times| median(times).saturating_sub(own_time).as_secs_f64()).collect()
+    fn seconds(&self, own_time: Duration) -> Vec<f64> {
+        let least = |times: &[Duration; PASSES]| times.iter().min().copied().unwrap_or_default();
+        self.times.iter().map(|times| least(times).saturating_sub(own_time).as_secs_f64()).collect()
     }
 }

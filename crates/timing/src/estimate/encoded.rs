@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{BenchError, clock::Clock, session::Session, workloads::WorkloadError};
 
-/// How often the precision is looked at: after each of this many equal parts of the sample, from the second on.
-const PARTS: usize = 12;
+/// How often the precision is looked at: after each of this many equal parts of the sample.
+const PARTS: usize = 48;
 
 /// The sample under one codec.
 #[derive(Debug)]
@@ -54,24 +54,64 @@ pub(super) struct Limit {
     pub(super) end: Duration,
 }
 
-/// Encodes the sample under each of `encodings`, the slowest first, on several threads. Each stops where its total is
-/// precise enough.
+/// What is encoded, and how long.
+#[derive(Clone, Copy)]
+pub(super) struct Sample<'a> {
+    pub(super) population: &'a Population,
+    pub(super) held: &'a HeldChunks,
+    pub(super) limit: Limit,
+    pub(super) clock: &'a (dyn Clock + Sync),
+    pub(super) progress: &'a dyn Progress,
+}
+
+/// A codec that a part of the sample has been encoded under.
+struct Running {
+    encoded: Encoded,
+    encoders: PayloadEncoders,
+    /// For the stored bytes of one chunk.
+    buffer: Vec<u8>,
+    spent: Duration,
+    parts: usize,
+}
+
+/// Encodes the sample under each of `encodings` on several threads. Each stops where its total is precise enough. Until then
+/// the codec that has had the least time goes on, so that slow codecs take none from fast ones.
 ///
 /// # Errors
 /// A codec fails, or the user stops the work.
 pub(super) fn encode_all(
     make: MakeEncoders,
-    population: &Population,
-    held: &HeldChunks,
+    sample: Sample<'_>,
     encodings: &[Encoding],
-    limit: Limit,
-    (clock, progress): (&(dyn Clock + Sync), &dyn Progress),
     thread_count: usize,
 ) -> Result<Vec<Encoded>, BenchError> {
-    let encodings: Vec<&Encoding> = encodings.iter().collect();
-    each_on_threads(&encodings, thread_count, |encoding| {
-        encode(make, population, held, encoding, limit, (clock, progress))
-    })
+    let running = encodings.iter().map(|encoding| Some(Running::new(encoding, make(encoding), sample.population)));
+    let waiting: Mutex<Vec<Option<Running>>> = Mutex::new(running.collect());
+    let ended: Mutex<Vec<Option<Result<Encoded, BenchError>>>> = Mutex::new(encodings.iter().map(|_| None).collect());
+    let take_least = || {
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let least = waiting.iter_mut().enumerate().filter(|(_, running)| running.is_some());
+        let (at, running) = least.min_by_key(|(_, running)| running.as_ref().map(|running| running.spent))?;
+        Some((at, running.take()?))
+    };
+    threads::share(thread_count.min(encodings.len()), || {
+        while let Some((at, mut running)) = take_least() {
+            let end = match running.encode_part(&sample) {
+                Ok(true) => {
+                    if let Some(slot) = waiting.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
+                        *slot = Some(running);
+                    }
+                    continue;
+                }
+                Ok(false) => Ok(running.encoded),
+                Err(error) => Err(error),
+            };
+            if let Some(slot) = ended.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
+                *slot = Some(end);
+            }
+        }
+    });
+    ended.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
 /// Encodes every chunk of `source` under the encodings of `encoded`, for totals without error. Chunks too long for memory,
@@ -121,10 +161,10 @@ fn total(
 
 /// Does `work` for each of `encodings` on several threads, the last one first: named specs and high levels come last in
 /// a list, and take longest.
-fn each_on_threads<T: Send>(
-    encodings: &[&Encoding],
+pub(super) fn each_on_threads<I: Sync, T: Send>(
+    encodings: &[I],
     thread_count: usize,
-    work: impl Fn(&Encoding) -> Result<T, BenchError> + Sync,
+    work: impl Fn(&I) -> Result<T, BenchError> + Sync,
 ) -> Result<Vec<T>, BenchError> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Result<T, BenchError>>>> = Mutex::new(encodings.iter().map(|_| None).collect());
@@ -132,7 +172,7 @@ fn each_on_threads<T: Send>(
         loop {
             let taken = next.fetch_add(1, Ordering::Relaxed);
             let Some(at) = encodings.len().checked_sub(taken + 1) else { return };
-            let result = encodings.get(at).map(|encoding| work(encoding));
+            let result = encodings.get(at).map(&work);
             if let Some(slot) = results.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
                 *slot = result;
             }
@@ -142,50 +182,51 @@ fn each_on_threads<T: Send>(
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
-fn encode(
-    make: MakeEncoders,
-    population: &Population,
-    held: &HeldChunks,
-    encoding: &Encoding,
-    limit: Limit,
-    (clock, progress): (&dyn Clock, &dyn Progress),
-) -> Result<Encoded, BenchError> {
-    let strata = || population.strata.iter().map(|of| StratumSample::new(of.chunks, of.stored as f64)).collect();
-    let mut encoded = Encoded {
-        encoding: encoding.clone(),
-        stored: Vec::new(),
-        chunks: 0,
-        sizes: strata(),
-        times: strata(),
-        exact: None,
-    };
-    let mut encoders = make(encoding);
-    let session = Session::new(clock, progress);
-    let mut stored = Vec::new();
-    for part in 1..=PARTS {
-        let end = held.chunks.len() * part / PARTS;
-        for chunk in held.chunks.get(encoded.stored.len()..end).unwrap_or_default() {
-            if progress.is_cancelled() {
-                return Err(BenchError::Interrupted);
-            }
-            stored.clear();
-            let start = clock.read_cpu().map_err(BenchError::clock)?;
-            let base = held.base(chunk);
-            encoders
-                .encode(chunk.kind, chunk.is_loose, &chunk.payload, base.as_ref(), &mut stored)
-                .map_err(WorkloadError::from)?;
-            let time = clock.read_cpu().map_err(BenchError::clock)?.saturating_sub(start);
-            encoded.add(chunk, &stored, time);
-            // The first part is measured in any case.
-            if part > 1 && session.now()? >= limit.end {
-                return Ok(encoded);
-            }
-        }
-        if part > 1 && encoded.precision().is_some_and(|precision| precision <= limit.precision) {
-            break;
-        }
+impl Running {
+    fn new(encoding: &Encoding, encoders: PayloadEncoders, population: &Population) -> Self {
+        let strata = || population.strata.iter().map(|of| StratumSample::new(of.chunks, of.stored as f64)).collect();
+        let encoded = Encoded {
+            encoding: encoding.clone(),
+            stored: Vec::new(),
+            chunks: 0,
+            sizes: strata(),
+            times: strata(),
+            exact: None,
+        };
+        Running { encoded, encoders, buffer: Vec::new(), spent: Duration::ZERO, parts: 0 }
     }
-    Ok(encoded)
+
+    /// Encodes the next part of the sample, and returns whether there is more to do. The first chunks are encoded in any
+    /// case.
+    fn encode_part(&mut self, sample: &Sample<'_>) -> Result<bool, BenchError> {
+        let (chunks, first, session) =
+            (&sample.held.chunks, sample.held.first(), Session::new(sample.clock, sample.progress));
+        let end = (chunks.len() * self.parts / PARTS).max(first);
+        for chunk in chunks.get(self.encoded.stored.len()..end).unwrap_or_default() {
+            session.go_on()?;
+            if self.parts > 0 && session.now()? >= sample.limit.end {
+                return Ok(false);
+            }
+            self.add(chunk, sample)?;
+        }
+        self.parts += 1;
+        let is_precise = || self.encoded.precision().is_some_and(|precision| precision <= sample.limit.precision);
+        Ok(self.parts == 1 || self.parts <= PARTS && !is_precise())
+    }
+
+    /// Encodes one chunk.
+    fn add(&mut self, chunk: &HeldChunk, sample: &Sample<'_>) -> Result<(), BenchError> {
+        self.buffer.clear();
+        let start = sample.clock.read_cpu().map_err(BenchError::clock)?;
+        let base = sample.held.base(chunk);
+        self.encoders
+            .encode(chunk.kind, chunk.is_loose, &chunk.payload, base.as_ref(), &mut self.buffer)
+            .map_err(WorkloadError::from)?;
+        let time = sample.clock.read_cpu().map_err(BenchError::clock)?.saturating_sub(start);
+        self.spent = self.spent.saturating_add(time);
+        self.encoded.add(chunk, &self.buffer, time);
+        Ok(())
+    }
 }
 
 impl Encoded {

@@ -6,7 +6,7 @@ use repackbench_codec::{Decoders, ZlibReader};
 use repackbench_reader::{BaseReader, Chunk, ChunkKind, ChunkPlace, Repository};
 use repackbench_writer::{PayloadBase, Progress};
 
-use super::population::Drawn;
+use super::population::{Drawn, FIRST_PART};
 use crate::{
     BenchError,
     workloads::{
@@ -71,6 +71,11 @@ impl HeldChunks {
         })?;
         held.chunks.sort_by(|a, b| a.order.total_cmp(&b.order));
         Ok(held)
+    }
+
+    /// The number of chunks that come first: see [`FIRST_PART`].
+    pub(super) fn first(&self) -> usize {
+        self.chunks.partition_point(|chunk| chunk.order < FIRST_PART)
     }
 
     /// The base of a delta, if bases are held.

@@ -1,6 +1,9 @@
 //! All chunks of a repository by stratum, and a random sample of them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use rand::{Rng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_codec::BLOCK_LEN;
@@ -12,14 +15,19 @@ const MOST_OF_STRATUM: usize = 4096;
 /// The fewest, unless the stratum has fewer.
 const FEWEST_OF_STRATUM: usize = 40;
 
-/// This many chunks of each stratum come first, before [`FIRST_PART`], so that its spread is known early.
+/// At most this many chunks of each stratum come first, before [`FIRST_PART`] in the order, so that the spread of most is known
+/// however little time there is. Those of one stratum have at most this share of the sample's bytes, or are one chunk.
 const FIRST_OF_STRATUM: usize = 16;
-const FIRST_PART: f64 = 0.01;
+const FIRST_BYTES: f64 = 1.0 / 64.0;
+pub(super) const FIRST_PART: f64 = 0.01;
 
 /// The approximate number of chunks in a sample.
 const CHUNKS: f64 = 6000.0;
 
-/// The approximate limit of payload bytes in a sample.
+/// The approximate limits of payload bytes in a sample: for each second that there is, and for any time. The default codecs
+/// together take half a second of both cores for a megabyte.
+const BYTES_FOR_A_SECOND: f64 = 1e6;
+const FEWEST_BYTES: f64 = 16e6;
 const MOST_BYTES: f64 = 64e6;
 
 /// Chunks of one kind and about one length.
@@ -90,7 +98,9 @@ impl Population {
 
     /// A sample, by the chunks' numbers in the order of the store. A stratum gets chunks in proportion to its stored bytes, and
     /// fewer of long chunks, which take more time for the same information.
-    pub(super) fn sample(&mut self, random: &mut SmallRng) -> HashMap<u64, Drawn> {
+    /// `time` is that of the whole session.
+    pub(super) fn sample(&mut self, random: &mut SmallRng, time: Duration) -> HashMap<u64, Drawn> {
+        let most_bytes = (BYTES_FOR_A_SECOND * time.as_secs_f64()).clamp(FEWEST_BYTES, MOST_BYTES);
         self.strata.iter_mut().for_each(|stratum| stratum.drawn.shuffle(random));
         let weight = |stratum: &Stratum| stratum.stored as f64 / stratum.mean_payload().sqrt();
         let weights: f64 = self.strata.iter().map(weight).sum();
@@ -103,17 +113,19 @@ impl Population {
             self.strata.iter().zip(counts).map(|(stratum, count)| *count as f64 * stratum.mean_payload()).sum()
         };
         let mut counts = wanted(1.0);
-        counts = wanted((MOST_BYTES / bytes(&counts).max(1.0)).min(1.0));
+        counts = wanted((most_bytes / bytes(&counts).max(1.0)).min(1.0));
         // What is still too much is in strata of long chunks.
         for (count, stratum) in counts.iter_mut().zip(&self.strata) {
-            let affordable = MOST_BYTES / 4.0 / stratum.mean_payload();
+            let affordable = most_bytes / 2.0 / stratum.mean_payload();
             *count = (*count).min((affordable as usize).max(2));
         }
         let mut sample = HashMap::new();
         for ((at, stratum), count) in self.strata.iter().enumerate().zip(counts) {
+            let affordable = most_bytes * FIRST_BYTES / stratum.mean_payload();
+            let first = (affordable as usize).clamp(1, FIRST_OF_STRATUM);
             for (place, number) in stratum.drawn.iter().take(count).enumerate() {
-                let late = count.saturating_sub(FIRST_OF_STRATUM) as f64;
-                let order = match place.checked_sub(FIRST_OF_STRATUM) {
+                let late = count.saturating_sub(first) as f64;
+                let order = match place.checked_sub(first) {
                     None => FIRST_PART * random.random_range(0.0..1.0),
                     Some(place) => {
                         let evenly = (place as f64 + random.random_range(0.0..1.0)) / late;
@@ -198,7 +210,7 @@ mod tests {
     fn small_strata_are_in_the_sample_as_a_whole() {
         let lengths = std::iter::repeat_n(100, 20_000).chain(std::iter::repeat_n(1 << 20, 5));
         let mut population = population(lengths);
-        let sample = population.sample(&mut SmallRng::seed_from_u64(2));
+        let sample = population.sample(&mut SmallRng::seed_from_u64(2), Duration::from_secs(200));
         assert_eq!(sample.values().filter(|drawn| drawn.stratum == 1).count(), 5);
         assert!(sample.len() >= FEWEST_OF_STRATUM + 5);
         assert!(sample.values().all(|drawn| (0.0..1.0).contains(&drawn.order)));
@@ -207,7 +219,7 @@ mod tests {
     #[test]
     fn each_stratum_begins_with_enough_chunks() {
         let lengths = std::iter::repeat_n(100, 20_000).chain(std::iter::repeat_n(1 << 12, 5));
-        let sample = population(lengths).sample(&mut SmallRng::seed_from_u64(2));
+        let sample = population(lengths).sample(&mut SmallRng::seed_from_u64(2), Duration::from_secs(200));
         let first = |stratum| {
             let of_stratum = sample.values().filter(|drawn| drawn.stratum == stratum);
             of_stratum.filter(|drawn| drawn.order < FIRST_PART).count()
@@ -218,7 +230,7 @@ mod tests {
     #[test]
     fn sample_of_long_chunks_keeps_to_its_bytes() {
         let mut population = population(std::iter::repeat_n(30 << 20, 300));
-        let sample = population.sample(&mut SmallRng::seed_from_u64(2));
+        let sample = population.sample(&mut SmallRng::seed_from_u64(2), Duration::from_secs(200));
         assert_eq!(sample.len(), 2);
     }
 }

@@ -1,18 +1,22 @@
-//! How much of a workload's time is decoding, measured in place on the repository as found: with all payloads decoded, and
-//! with all of them remembered, in turn.
+//! How much of a workload's time is decoding, measured in place on the repository as found: with all payloads decoded, with
+//! all of them remembered, and with the chunks of each codec in their places, in turn.
 
-use std::{cell::Cell, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    time::Duration,
+};
 
+use rand::rngs::SmallRng;
 use repackbench_codec::{DecodeMemo, Decoders};
 use repackbench_reader::{History, Recording, Repository};
 use repackbench_records::{OwnGitCost, WorkloadLabel};
 use repackbench_writer::Progress;
 
-use super::population::Population;
+use super::{in_place::InPlace, population::Population};
 use crate::{
     BenchError,
     clock::{Clock, measure},
-    decode_share::{self, DecodeShare, FEWEST_PAIRS, Took},
+    decode_share::{self, DecodeShare, Rounds, Took},
     newest_commits::newest_that_fit,
     own_git::{OwnGit, is_tried_with_graph},
     session::Session,
@@ -21,6 +25,15 @@ use crate::{
 
 /// The part of a workload's time that is left for a trial with a commit-graph.
 const GRAPH_PART: f64 = 0.25;
+
+/// The part of a workload's time for replays under codecs, if they read fewer commits than others.
+const CODECS_PART: f64 = 0.4;
+
+/// The rounds of replays that the number of commits is chosen for.
+const PLANNED_ROUNDS: usize = 3;
+
+/// The part of the time for replays under codecs in which their chunks are encoded.
+const ENCODING_PART: f64 = 0.4;
 
 /// What was measured of one workload.
 #[derive(Debug)]
@@ -31,6 +44,8 @@ pub(super) struct WorkloadShare {
     /// Whether older commits were left out.
     pub(super) is_cut: bool,
     pub(super) decoding: DecodeShare,
+    /// Replays under codecs, of these commits or of fewer.
+    pub(super) rounds: Rounds,
     /// What the user's own git takes for the same; `None` if that is unknown.
     pub(super) own_git: Option<OwnGitCost>,
     /// The number of chunks that are decoded.
@@ -43,6 +58,9 @@ pub(super) struct WorkloadShare {
 pub(super) struct Replays<'a> {
     pub(super) source: &'a Repository,
     pub(super) decoders: Decoders,
+    pub(super) in_place: InPlace<'a>,
+    /// Draws the chunks that are encoded.
+    pub(super) random: RefCell<SmallRng>,
     pub(super) population: &'a Population,
     /// The number of stored commits.
     pub(super) commits: u64,
@@ -52,6 +70,15 @@ pub(super) struct Replays<'a> {
     pub(super) missing: Cell<u64>,
     /// The user's own git.
     pub(super) own_git: Option<OwnGit>,
+}
+
+/// The replays of some commits.
+struct Replayed {
+    rounds: Rounds,
+    counts: Counts,
+    decodes: u64,
+    /// See [`WorkloadShare::decoded`].
+    decoded: Vec<f64>,
 }
 
 /// One replay.
@@ -77,11 +104,54 @@ impl Replays<'_> {
         let available = if self.tries_graph(spec) { all.mul_f64(1.0 - GRAPH_PART) } else { all };
         let replays_end = end.saturating_sub(all.saturating_sub(available));
         let mut history = self.source.history(self.decoders).map_err(WorkloadError::from)?;
-        let place = VariantPlace::of(self.source, self.decoders);
         let typed = range.commits;
-        let range = self.newest(spec, range, history.as_mut(), &place, available)?;
-        let mut workload = spec.build(&range, None);
-        let (trace, counts) = record_accesses(workload.as_mut(), history.as_mut(), &place, Recording::Decodes)?;
+        let (few, many) = self.ranges(spec, range, history.as_mut(), available)?;
+        let under_codecs = match many {
+            Some(_) => replays_end.saturating_sub(available.mul_f64(1.0 - CODECS_PART)),
+            None => replays_end,
+        };
+        let encoding = under_codecs.saturating_sub(session.now()?).mul_f64(ENCODING_PART);
+        let mut replayed = self.replayed(spec, &few, history.as_mut(), Some(encoding), under_codecs)?;
+        let rounds = std::mem::take(&mut replayed.rounds);
+        let mut decoding = rounds.share();
+        let range = many.unwrap_or_else(|| few.clone());
+        if range.commits != few.commits {
+            replayed = self.replayed(spec, &range, history.as_mut(), None, replays_end)?;
+            decoding = replayed.rounds.share();
+        }
+        if decoding.is_cut {
+            let name = spec.build(&range, None).label().name;
+            self.progress.note(&format!("{name}: decodes too much to remember, so its times change more than is said"));
+        }
+        let own_git = match &self.own_git {
+            Some(git) => git.cost((spec, &range, &decoding), history.as_mut(), (self.clock, self.progress), end)?,
+            None => None,
+        };
+        Ok(WorkloadShare {
+            label: spec.build(&range, None).label(),
+            commits: spec.reads_commits().then(|| replayed.counts.get("commits").copied().unwrap_or(0)),
+            is_cut: typed.is_none() && range.commits.is_some(),
+            decoding,
+            rounds,
+            own_git,
+            decodes: replayed.decodes,
+            decoded: replayed.decoded,
+        })
+    }
+
+    /// Replays `spec` over `range` in rounds until `end`; under codecs too, if there is time for `encoding`.
+    fn replayed(
+        &self,
+        spec: &WorkloadSpec,
+        range: &HistoryRange,
+        history: &mut dyn History,
+        encoding: Option<Duration>,
+        end: Duration,
+    ) -> Result<Replayed, BenchError> {
+        let session = Session::new(self.clock, self.progress);
+        let place = VariantPlace::of(self.source, self.decoders);
+        let mut workload = spec.build(range, None);
+        let (trace, counts) = record_accesses(workload.as_mut(), history, &place, Recording::Decodes)?;
         let mut decoded = vec![0.0; self.population.strata.len() + 1];
         for decode in &trace.decodes {
             let stratum = self.population.stratum(decode.kind, decode.stored_len);
@@ -93,31 +163,20 @@ impl Replays<'_> {
         // The times of a replay, which sees what the recording saw.
         let mut replay = |memo: Option<Box<DecodeMemo>>| -> Result<_, BenchError> {
             history.set_memo(memo);
-            let replay = self.replay(workload.as_mut(), history.as_mut(), &place)?;
+            let replay = self.replay(workload.as_mut(), history, &place)?;
             let memo = history.set_memo(None).unwrap_or_default();
             match replay.counts == counts {
                 true => Ok((replay.took, memo)),
                 false => Err(self.differs(spec, &counts, &replay.counts)),
             }
         };
-        let decoding = decode_share::measure(&mut replay, &|| Ok(session.now()? >= replays_end))?;
-        if decoding.is_cut {
-            let name = spec.build(&range, None).label().name;
-            self.progress.note(&format!("{name}: decodes too much to remember, so its times change more than is said"));
-        }
-        let own_git = match &self.own_git {
-            Some(git) => git.cost((spec, &range, &decoding), history.as_mut(), (self.clock, self.progress), end)?,
-            None => None,
+        let mut stand_ins = |memo: &DecodeMemo| match encoding {
+            Some(time) => self.in_place.stand_ins(memo, &trace, &mut self.random.borrow_mut(), time),
+            None => Ok(Vec::new()),
         };
-        Ok(WorkloadShare {
-            label: spec.build(&range, None).label(),
-            commits: spec.reads_commits().then(|| counts.get("commits").copied().unwrap_or(0)),
-            is_cut: typed.is_none() && range.commits.is_some(),
-            decoding,
-            own_git,
-            decodes: trace.decodes.len() as u64,
-            decoded,
-        })
+        let is_over = || Ok(session.now()? >= end);
+        let rounds = decode_share::measure(&mut replay, &mut stand_ins, &is_over)?;
+        Ok(Replayed { rounds, counts, decodes: trace.decodes.len() as u64, decoded })
     }
 
     /// Whether the workload is tried with a commit-graph.
@@ -136,26 +195,35 @@ impl Replays<'_> {
         }
     }
 
-    /// The newest commits of `range` whose replays fit `available`.
-    fn newest(
+    /// The newest commits of `range` that replays under codecs fit `available` for, and if those are not all, the newest
+    /// commits for replays as found: more of them, since there are fewer replays.
+    fn ranges(
         &self,
         spec: &WorkloadSpec,
         range: &HistoryRange,
         history: &mut dyn History,
-        place: &VariantPlace,
         available: Duration,
-    ) -> Result<HistoryRange, BenchError> {
+    ) -> Result<(HistoryRange, Option<HistoryRange>), BenchError> {
         if range.commits.is_some() || !spec.reads_commits() {
-            return Ok(range.clone());
+            return Ok((range.clone(), None));
         }
-        // Two recordings, three pairs of replays, the trials, and the user's own git.
-        let fits = available / (2 * u32::try_from(FEWEST_PAIRS).unwrap_or(u32::MAX) + 4);
-        let newest = newest_that_fit(self.commits, fits, |commits| {
-            let mut workload = spec.build(&HistoryRange { commits, ..range.clone() }, None);
-            let replay = self.replay(workload.as_mut(), history, place)?;
-            Ok::<_, BenchError>((replay.wall, replay.counts))
-        })?;
-        Ok(HistoryRange { commits: newest.limit, ..range.clone() })
+        let place = VariantPlace::of(self.source, self.decoders);
+        let mut newest = |time: f64, replays: usize| -> Result<Option<u64>, BenchError> {
+            let fits = available.mul_f64(time) / u32::try_from(replays).unwrap_or(u32::MAX);
+            let newest = newest_that_fit(self.commits, fits, |commits| {
+                let mut workload = spec.build(&HistoryRange { commits, ..range.clone() }, None);
+                let replay = self.replay(workload.as_mut(), history, &place)?;
+                Ok::<_, BenchError>((replay.wall, replay.counts))
+            })?;
+            Ok(newest.limit)
+        };
+        let of = |commits| HistoryRange { commits, ..range.clone() };
+        // Two recordings, and the rounds: as found, remembered, and under codecs.
+        let few = newest(CODECS_PART * (1.0 - ENCODING_PART), PLANNED_ROUNDS * (2 + self.in_place.codecs()) + 2)?;
+        let Some(fewest) = few else { return Ok((of(few), None)) };
+        // Two recordings, the trials, the user's own git, and the rounds: as found and remembered.
+        let many = newest(1.0 - CODECS_PART, PLANNED_ROUNDS * 2 + 4)?;
+        Ok((of(few), Some(of(many)).filter(|_| many.is_none_or(|many| many > fewest))))
     }
 
     fn replay(

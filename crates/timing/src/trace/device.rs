@@ -1,6 +1,6 @@
 //! The time of reading a trace from a cold device, by a model with three numbers.
 //!
-//! `METHODOLOGY.md` defines the model and lists its limits.
+//! `docs/method.md` defines the model and lists its limits.
 
 use std::{fmt, ops::Range, str::FromStr, time::Duration};
 

@@ -1,0 +1,115 @@
+//! The times of a workload under codecs as multiples of the baseline's: measured in place for codecs that are replayed, and
+//! carried over to others by what the sample says of them.
+
+use repackbench_analysis::{COVERAGE, CostRatio, cost_ratio, student_quantile};
+use repackbench_records::{Predicted, RatioInterval, WorkloadPrediction};
+
+use super::{decoding::DecodeCosts, shares::WorkloadShare};
+use crate::decode_share::{LEAST_ERROR, RoundMean, Took};
+
+/// The prediction for one workload. `standing_for` has the number of the codec that is replayed for each codec.
+pub(super) fn workload_prediction(
+    share: WorkloadShare,
+    costs: &DecodeCosts,
+    standing_for: &[Option<usize>],
+) -> WorkloadPrediction {
+    let of = Ratios { workload: &share, costs, standing_for };
+    let (ratios, elapsed_ratios) = (of.all(|took| took.cpu), of.all(|took| took.elapsed));
+    let decoding = share.decoding;
+    let decode_share = within((decoding.share, 2.0 * decoding.error), 1.0);
+    WorkloadPrediction {
+        workload: share.label,
+        commits: share.commits,
+        is_cut: share.is_cut,
+        seconds: decoding.seconds,
+        decode_share,
+        own_share: share.own_git.map(|own| own.decode_share),
+        own_graph_ratio: share.own_git.and_then(|own| own.graph_ratio),
+        decodes: share.decodes,
+        ratios,
+        elapsed_ratios,
+    }
+}
+
+/// What the ratios of one workload come from.
+struct Ratios<'a> {
+    workload: &'a WorkloadShare,
+    costs: &'a DecodeCosts,
+    standing_for: &'a [Option<usize>],
+}
+
+impl Ratios<'_> {
+    fn all(&self, time: fn(&Took) -> f64) -> Vec<Predicted> {
+        (0..self.standing_for.len()).map(|codec| self.ratio(codec, time)).collect()
+    }
+
+    fn ratio(&self, codec: usize, time: fn(&Took) -> f64) -> Predicted {
+        if codec == 0 {
+            return Predicted::exact(1.0);
+        }
+        let replayed = self.standing_for.get(codec).copied().flatten();
+        replayed.and_then(|of| self.carried(codec, of, time)).unwrap_or_else(|| self.sampled(codec, time))
+    }
+
+    /// The ratio of `codec` by the replays under `replayed`, itself or another. They say what decoding costs; its share of the
+    /// time is that of replays as found, which may be of more commits.
+    fn carried(&self, codec: usize, replayed: usize, time: fn(&Took) -> f64) -> Option<Predicted> {
+        let rounds = &self.workload.rounds;
+        let (cost, baseline) = (rounds.cost(replayed, time)?, rounds.baseline(time)?);
+        let (mut cost, mut cost_error) = (cost.value, half_width(&cost));
+        // Stand-ins for a part of the chunks are another sample, whose error shrinks as fewer chunks are missing.
+        let missing = 1.0 - rounds.part(replayed).min(rounds.part(0));
+        if replayed != 0 && missing > 0.0 {
+            cost_error = cost_error.hypot(missing.sqrt() * half_of(&self.relative(replayed, 0)));
+        }
+        if replayed != codec {
+            let relative = self.relative(codec, replayed);
+            cost_error = (cost_error * relative.value).hypot(cost * half_of(&relative));
+            cost *= relative.value;
+        }
+        let (share, share_error) = self.share(time);
+        let whole = share.mul_add(baseline.value - 1.0, 1.0);
+        let of_baseline = (share * baseline.value / whole, 2.0 * share_error * baseline.value / whole);
+        let error = (of_baseline.0 * cost_error).hypot(of_baseline.1 * (1.0 - cost));
+        Some(within((of_baseline.0.mul_add(cost - 1.0, 1.0), error), f64::INFINITY))
+    }
+
+    /// The ratio by the sample alone.
+    fn sampled(&self, codec: usize, time: fn(&Took) -> f64) -> Predicted {
+        let (share, error) = self.share(time);
+        self.cost_ratio((codec, 0), share, error)
+    }
+
+    /// The share of decoding in a time as found, with its standard error.
+    fn share(&self, time: fn(&Took) -> f64) -> (f64, f64) {
+        let decoding = &self.workload.decoding;
+        let share = Took { cpu: decoding.share, elapsed: decoding.elapsed };
+        let error = Took { cpu: decoding.error, elapsed: decoding.elapsed_error };
+        (time(&share), time(&error))
+    }
+
+    /// What decoding costs under `codec` as a multiple of what it costs under `replayed`.
+    fn relative(&self, codec: usize, replayed: usize) -> Predicted {
+        self.cost_ratio((codec, replayed), 1.0, 0.0)
+    }
+
+    fn cost_ratio(&self, (codec, baseline): (usize, usize), share: f64, share_error: f64) -> Predicted {
+        let members = self.costs.members(codec, baseline);
+        cost_ratio(&CostRatio { members: &members, decoded_x: &self.workload.decoded, share, share_error })
+    }
+}
+
+/// Half of the interval of a mean over rounds.
+fn half_width(mean: &RoundMean) -> f64 {
+    student_quantile(mean.rounds as f64 - 1.0) * mean.error.max(LEAST_ERROR)
+}
+
+fn half_of(predicted: &Predicted) -> f64 {
+    predicted.interval.map_or(0.0, |interval| (interval.high - interval.low) / 2.0)
+}
+
+/// A value with its interval, which is cut at 0 and `most`.
+fn within((value, half_width): (f64, f64), most: f64) -> Predicted {
+    let (low, high) = ((value - half_width).max(0.0), (value + half_width).min(most));
+    Predicted { value, interval: Some(RatioInterval { low, high, coverage: COVERAGE }) }
+}
