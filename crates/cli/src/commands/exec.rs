@@ -21,10 +21,10 @@ use crate::{
 ///
 /// git is not patched: a preloaded library replaces the functions of zlib, and reads every codec whose
 /// chunks can be decoded on their own, with dictionaries too. The command works on the directory of
-/// the variant, where plain git stops at the guard and this git does not. No temporary files remain, and
-/// any number of commands may run at once. git writes zlib, unless --codec, or repackbench.codec in
-/// the configuration of the variant, names another codec for packs and loose objects. What leaves a
-/// variant by push, fetch, clone or bundle is always zlib.
+/// the variant, where plain git stops at the guard and this git does not. No temporary files
+/// remain, and any number of commands may run at once. git writes zlib, unless --codec, or
+/// repackbench.codec in the configuration of the variant, names another codec for packs and loose
+/// objects. What leaves a variant by push, fetch, clone or bundle is always zlib.
 ///
 /// Without REPOSITORY, git finds its repository from the current folder, as usual. With it, variables
 /// that an outer git exports about its own repository are cleared; settings of `git -c` are passed on.
@@ -106,6 +106,9 @@ fn on_hg(
     program: &OsStr,
     words: &[OsString],
 ) -> Result<Command, Failure> {
+    if arguments.client.names_zlib() {
+        return Err(Failure::new(USAGE, "--zlib: hg only has its own zlib and that of the extension"));
+    }
     let extension = arguments.hg_extension.folder();
     let extension = extension.as_deref();
     let mut all = match &arguments.client.codec {

@@ -18,9 +18,10 @@ use crate::{
 
 /// Show results as tables, Markdown, CSV, JSON, HTML or SVG
 ///
-/// Shows the results of one or several sessions. RESULTS are files that `--json` of bench, trace, explain, size and experiment wrote. Several files
-/// are joined, whether they hold other workloads, other repositories or other machines. For several
-/// repositories, geometric means of the ratios are shown next to totals.
+/// Shows the results of one or several sessions. RESULTS are files that `--json` of bench, estimate,
+/// trace, explain, size, chains and experiment wrote. Several files are joined, whether they hold
+/// other workloads, other repositories or other machines. For several repositories, geometric means
+/// of the ratios are shown next to totals.
 ///
 /// Examples:
 ///   repackbench report git.jsonl

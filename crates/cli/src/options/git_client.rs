@@ -26,6 +26,11 @@ pub(crate) struct GitClientArguments {
 }
 
 impl GitClientArguments {
+    /// Whether `--zlib` names another library than git's own.
+    pub(crate) fn names_zlib(&self) -> bool {
+        !matches!(self.zlib, Implementation::Host)
+    }
+
     /// The git `program`, on a repository if one is named.
     pub(crate) fn client(
         &self,

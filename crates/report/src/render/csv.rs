@@ -1,6 +1,6 @@
 //! CSV for spreadsheets and data frames (RFC 4180): one line for each variant in each workload, with its exact figures.
 
-use repackbench_analysis::Results;
+use repackbench_analysis::{Results, estimate_figures};
 use repackbench_records::{
     Experiment, Explanation, FleetFigure, RatioEstimate, SizeRecord, TraceRecord, WorkloadComparison,
 };
@@ -99,8 +99,9 @@ pub(super) const FLEET: [&str; 13] = [
     "ratio_high",
 ];
 
-/// `results` as CSV: the figures of a fleet, a line for each repository, codec and workload; without a fleet the comparisons; without those the traces, a line for each device and each role of files; without
-/// those the sizes; and otherwise the values of experiments, or the factors of explanations.
+/// `results` as CSV: the figures of a fleet, a line for each repository, codec and workload; without a fleet the
+/// comparisons; without those the traces, a line for each device and each role of files; without those the estimates, as the
+/// figures of a fleet; without those the sizes; and otherwise the values of experiments, or the factors of explanations.
 ///
 /// # Errors
 /// Never: the text is made in memory.
@@ -115,6 +116,9 @@ pub fn csv(results: &Results) -> Result<String, csv::Error> {
     } else if !results.traces.is_empty() {
         writer.write_record(TRACES)?;
         results.traces.iter().try_for_each(|trace| trace_lines(&mut writer, trace))?;
+    } else if !results.estimates.is_empty() {
+        writer.write_record(FLEET)?;
+        estimate_figures(&results.estimates).iter().try_for_each(|figure| fleet_line(&mut writer, figure))?;
     } else if results.sizes.is_empty() && !results.experiments.is_empty() {
         writer.write_record(EXPERIMENTS)?;
         results.experiments.iter().try_for_each(|experiment| experiment_lines(&mut writer, experiment))?;

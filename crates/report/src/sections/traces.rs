@@ -46,7 +46,7 @@ const NOTES: [&str; 2] = [
     "A page has 4 KiB. A run is a sequence of touched pages, a gap the untouched part between two runs of a file. Forward is the share \
      of steps between pages of a file that go to a later page. First touches are of the next page, of one farther ahead or of an \
      earlier one, each in percent; a jump is the median length of the latter two, in pages.",
-    "Modelled times are not measured: they are the time of waiting for the device, from an empty page cache. METHODOLOGY.md defines \
+    "Modelled times are not measured: they are the time of waiting for the device, from an empty page cache. docs/method.md defines \
      the model.",
 ];
 

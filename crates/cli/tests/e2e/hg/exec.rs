@@ -129,4 +129,6 @@ fn writes_with_the_given_codec_and_level() {
     }
     let line = exec("zlib", &["--codec", "zlib:6,dict=4k"], &["log"]).exits(exit::USAGE).error_line();
     assert!(line.contains("dictionaries"), "{line}");
+    let line = exec("zlib", &["--zlib", "libdeflate"], &["log"]).exits(exit::USAGE).error_line();
+    assert!(line.contains("--zlib: hg only has its own zlib"), "{line}");
 }

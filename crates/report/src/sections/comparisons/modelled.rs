@@ -46,7 +46,7 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     if !devices(comparisons).is_empty() {
         notes.push(
             "Modelled cold: the time of waiting for the device with an empty page cache (ratio to the baseline), by the model in\n\
-             METHODOLOGY.md from an access trace. It is not measured, so it has no verdict."
+             docs/method.md from an access trace. It is not measured, so it has no verdict."
                 .to_owned(),
         );
         let without = |comparison: &&&WorkloadComparison| comparison.rows.iter().all(|row| row.reads.is_none());
