@@ -8,9 +8,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::environment::{PYTHON, PythonProgram};
 use crate::files::{entries, failed, make_folder, remove_folder};
 use crate::process::{self, Failure, Outcome, cargo};
-use crate::{licences, workspace_root};
+use crate::{docs, licences, workspace_root};
 
 /// The name under which git finds the program.
 const GIT_PROGRAM: &str = "git-repackbench";
@@ -22,32 +23,23 @@ const PRELOADED: [&str; 2] = ["librepackbench_preload.so", "librepackbench_prelo
 /// The Mercurial extension, which looks for the program in `../../../bin`.
 const EXTENSION: &str = "lib/mercurial/repackbench";
 
-/// The folder for documents, and the documents.
-const DOCUMENTS: (&str, [&str; 18]) = (
-    "share/doc/repackbench",
-    [
-        "README.md",
-        "METHODOLOGY.md",
-        "EXPERIMENTS.md",
-        "FORMAT.md",
-        "CHANGELOG.md",
-        "LICENSE-APACHE",
-        "LICENSE-MIT",
-        "docs/commands.md",
-        "docs/codec-specs.md",
-        "docs/measurements.md",
-        "docs/results/README.md",
-        "docs/serving.md",
-        "docs/git-suite.md",
-        "SECURITY.md",
-        "docs/large.md",
-        "docs/git-perf.md",
-        "integrations/hg/README.md",
-        "integrations/hg/LICENSE-GPL",
-    ],
-);
+/// The target of a portable build, and the oldest release of glibc that its products run on: that of RHEL 8.
+const PORTABLE_TARGET: &str = "x86_64-unknown-linux-gnu";
+const GLIBC: &str = "2.28";
 
-/// The pictures that the README shows.
+/// Builds for an older glibc, with zig as linker and C compiler.
+const ZIGBUILD: PythonProgram = PythonProgram {
+    package: "cargo-zigbuild",
+    program: "cargo-zigbuild",
+    release: "0.24.1",
+    probe: &["zigbuild", "--help"],
+};
+
+/// The folder for documents, and those that are no chapters of the site.
+const DOCUMENTS: (&str, [&str; 3]) =
+    ("share/doc/repackbench", ["LICENSE-APACHE", "LICENSE-MIT", "integrations/hg/LICENSE-GPL"]);
+
+/// The pictures that documents show.
 const PICTURES: &str = "docs/pictures";
 
 /// The file with the licences of the linked libraries.
@@ -62,11 +54,12 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     if !cfg!(target_os = "linux") {
         return Err(Failure("dist works only on Linux, where `repackbench exec` can preload its libraries".into()));
     }
+    let (is_portable, arguments) = match arguments {
+        [rest @ .., option] if option == "--portable" => (true, rest),
+        all => (false, all),
+    };
     let out = folder(arguments)?;
-    let mut build = cargo();
-    build.args(["build", "--release", "--locked"]);
-    process::run(build.args(PACKAGES.iter().flat_map(|package| ["--package", package])))?;
-    let built = crate::target_dir().join("release");
+    let built = build(is_portable)?;
 
     programs(&built, &out)?;
     extension(&built, &out.join(EXTENSION))?;
@@ -74,6 +67,55 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     documents(&out)?;
     println!("{}", pack(&out)?.display());
     Ok(())
+}
+
+/// Builds everything, and returns the folder of the products.
+fn build(is_portable: bool) -> Outcome<PathBuf> {
+    let mut build = cargo();
+    let mut built = crate::target_dir();
+    if is_portable {
+        let folder = crate::target_dir().join("zigbuild");
+        let zigbuild = ZIGBUILD.find_or_make(Path::new(PYTHON), &folder)?;
+        // cargo-zigbuild starts the zig of the same environment.
+        let folders = zigbuild.parent().map(Path::to_owned).into_iter();
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(folders.chain(std::env::split_paths(&others)));
+        build.env("PATH", path.map_err(|error| failed(&folder, &error))?);
+        build.args(["zigbuild", "--target", &format!("{PORTABLE_TARGET}.{GLIBC}")]);
+        built.push(PORTABLE_TARGET);
+    } else {
+        build.arg("build");
+    }
+    build.args(["--release", "--locked"]);
+    process::run(build.args(PACKAGES.iter().flat_map(|package| ["--package", package])))?;
+    built.push("release");
+    if is_portable {
+        check_glibc(&built)?;
+    }
+    Ok(built)
+}
+
+/// Checks that no product needs a later release of glibc than [`GLIBC`].
+fn check_glibc(built: &Path) -> Outcome<()> {
+    for name in [&["repackbench", "librepackbench_hg.so"][..], &PRELOADED].concat() {
+        let path = built.join(name);
+        let symbols = process::output(Command::new("objdump").arg("-T").arg(&path))?;
+        if let Some(later) = glibc_versions(&symbols).find(|version| *version > version_numbers(GLIBC)) {
+            return Err(Failure(format!("{}: needs glibc {later:?}, expected at most {GLIBC}", path.display())));
+        }
+    }
+    Ok(())
+}
+
+/// The releases of glibc that the symbols in a listing of `objdump -T` are from.
+fn glibc_versions(symbols: &str) -> impl Iterator<Item = Vec<u32>> {
+    symbols.split("GLIBC_").skip(1).map(version_numbers)
+}
+
+/// The numbers of the version that a text begins with.
+fn version_numbers(text: &str) -> Vec<u32> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
+    text.get(..end).unwrap_or_default().split('.').filter_map(|number| number.parse().ok()).collect()
 }
 
 /// The folder to fill: the default folder, emptied, or the user's folder, which must be empty.
@@ -85,7 +127,7 @@ fn folder(arguments: &[OsString]) -> Outcome<PathBuf> {
             out
         }
         [option, out] if option == "--out" => PathBuf::from(out),
-        _ => return Err(Failure("usage: cargo xtask dist [--out DIR]".into())),
+        _ => return Err(Failure("usage: cargo xtask dist [--out DIR] [--portable]".into())),
     };
     make_folder(&out)?;
     match entries(&out)?.is_empty() {
@@ -109,7 +151,8 @@ fn extension(built: &Path, folder: &Path) -> Outcome<()> {
 fn documents(out: &Path) -> Outcome<()> {
     let (folder, names) = DOCUMENTS;
     let folder = out.join(folder);
-    for name in names {
+    let chapters = docs::chapters(workspace_root())?;
+    for name in chapters.iter().map(PathBuf::as_path).chain(names.map(Path::new)) {
         copy(&workspace_root().join(name), &folder.join(name))?;
     }
     for picture in entries(&workspace_root().join(PICTURES))? {
@@ -159,4 +202,19 @@ fn copy(from: &Path, to: &Path) -> Outcome<()> {
 
 fn make_folder_of(path: &Path) -> Outcome<()> {
     make_folder(path.parent().unwrap_or(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_glibc_are_compared_by_their_numbers() {
+        let listing =
+            "0000 DF *UND* 0000 (GLIBC_2.2.5) free\n0000 DF *UND* 0000 (GLIBC_2.34) dlopen\n0000 g DF .text f\n";
+        let versions: Vec<Vec<u32>> = glibc_versions(listing).collect();
+        assert_eq!(versions, [vec![2, 2, 5], vec![2, 34]]);
+        let is_later = |version: &Vec<u32>| *version > version_numbers(GLIBC);
+        assert_eq!(versions.iter().map(is_later).collect::<Vec<_>>(), [false, true]);
+    }
 }

@@ -10,6 +10,7 @@ mod corpus;
 mod demo;
 mod deny;
 mod dist;
+mod docs;
 mod environment;
 #[cfg(test)]
 #[path = "../../fixtures/executable.rs"]
@@ -51,7 +52,9 @@ chores:
                        committed baseline. --update writes a new baseline
   hg-extension         build the Mercurial extension and print the folder to give to hg
   dist [--out DIR]     build and pack everything that is installed: programs, libraries, man pages, completions and
-                       licences. Prints the path of the archive
+                       licences. Prints the path of the archive. With --portable, it runs on glibc 2.28 and later
+  docs                 make the site of the documents with mdBook in target/docs, and check its links and the spelling.
+                       Prints the path of the first page
   corpus [NAME...]     fetch the repositories that figures are measured on, and check that they have not changed.
                        --list lists them, --check also compares the sizes of their variants byte by byte
   deny                 check the licences and sources of all dependencies against deny.toml. Needs cargo-deny
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Some("instructions") => instructions::run(&rest),
         Some("deny") => deny::run(&rest),
         Some("dist") => dist::run(&rest),
+        Some("docs") => docs::run(&rest),
         Some("corpus") => match corpus::run(&rest) {
             Ok(code) => return code,
             Err(failure) => Err(failure),

@@ -1,6 +1,6 @@
 //! `cargo xtask corpus`: fetches the repositories that figures are measured on, and checks that they have not changed.
 //!
-//! The manifest names them before anything is tuned on them. [`manifest`] describes its contents, METHODOLOGY.md its
+//! The manifest names them before anything is tuned on them. [`manifest`] describes its contents, docs/method.md its
 //! purpose.
 
 mod arguments;
