@@ -35,7 +35,7 @@ const CONTAINER_TARGET: f64 = 1.1;
 const PAIRS: usize = 15;
 const PASSES: usize = 20;
 
-/// The first byte of a chunk with a zstd body and a checksum: see FORMAT.md.
+/// The first byte of a chunk with a zstd body and a checksum: see docs/format.md.
 const ZSTD_TAG: u8 = 0x02;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! The encoder writes the worked examples in FORMAT.md, and the decoder decodes them.
+//! The encoder writes the worked examples in docs/format.md, and the decoder decodes them.
 
 mod common;
 
@@ -7,7 +7,7 @@ use repackbench_codec::{
     BaseUse, ChunkDecoder, ChunkEncoder, DeltaBase, Dictionaries, Dictionary, FORMAT_VERSION, RevlogDecoder, ZlibReader,
 };
 
-const FORMAT: &str = include_str!("../../../FORMAT.md");
+const FORMAT: &str = include_str!("../../../docs/format.md");
 
 /// The headings of the tables of examples, and the payload that their rows refer to by name.
 const TABLE: &str = "| codec spec | payload | stored bytes |";
@@ -27,7 +27,7 @@ fn payload(named: &str) -> Vec<u8> {
         "twice" => LINE.repeat(2).into_bytes(),
         "greeting" => LINE.as_bytes().to_vec(),
         "insertion" => [&INSERTION[..], LINE.as_bytes()].concat(),
-        other => panic!("FORMAT.md names an unknown payload: {other}"),
+        other => panic!("docs/format.md names an unknown payload: {other}"),
     }
 }
 
@@ -45,11 +45,11 @@ fn bytes(cell: &str) -> Vec<u8> {
 
 /// The cells of each row under `heading`.
 fn examples<const CELLS: usize>(heading: &str) -> Vec<[&'static str; CELLS]> {
-    let (_, after) = FORMAT.split_once(heading).expect("FORMAT.md lacks a table of examples");
+    let (_, after) = FORMAT.split_once(heading).expect("docs/format.md lacks a table of examples");
     let rows = after.lines().skip(2).take_while(|line| line.starts_with('|'));
     rows.map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        <[&str; CELLS]>::try_from(cells).expect("a row of FORMAT.md's table has another number of cells")
+        <[&str; CELLS]>::try_from(cells).expect("a row of docs/format.md's table has another number of cells")
     })
     .collect()
 }
@@ -82,7 +82,7 @@ fn worked_examples_of_revlog_chunks_are_correct() {
 #[test]
 fn document_names_the_version_and_the_payload() {
     assert!(FORMAT.contains(&format!("format version {FORMAT_VERSION}")));
-    assert!(FORMAT.contains(&format!("`{}`", LINE.escape_default())), "FORMAT.md spells another greeting");
+    assert!(FORMAT.contains(&format!("`{}`", LINE.escape_default())), "docs/format.md spells another greeting");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn worked_examples_with_dictionary_or_base_are_correct() {
                 let base = DeltaBase { content: &base, object: Some(&object) };
                 encoder.encode_delta(&delta, &base, &mut found).unwrap()
             }
-            other => panic!("FORMAT.md names something unknown beside a chunk: {other}"),
+            other => panic!("docs/format.md names something unknown beside a chunk: {other}"),
         };
         assert_eq!(hex(&found), hex(&stored), "{typed} of {named}");
 
@@ -115,7 +115,7 @@ fn worked_examples_with_dictionary_or_base_are_correct() {
     }
 }
 
-/// The lines of FORMAT.md between two lines that start with `first` and `last`.
+/// The lines of docs/format.md between two lines that start with `first` and `last`.
 fn lines_between(first: &str, last: &str) -> Vec<&'static str> {
     let after = FORMAT.lines().skip_while(|line| !line.starts_with(first)).skip(1);
     after.take_while(|line| !line.starts_with(last)).collect()

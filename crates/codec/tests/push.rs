@@ -222,7 +222,7 @@ fn payloads_above_a_block_decode() {
     }
 }
 
-/// FORMAT.md: a block has the outer body or store, is not blocked, and uses no dictionary.
+/// docs/format.md: a block has the outer body or store, is not blocked, and uses no dictionary.
 #[test]
 fn blocks_of_another_kind_are_rejected() {
     let payload = vec![7; BLOCK_LEN + 1];

@@ -9,7 +9,7 @@ use repackbench_codec::{
     RevlogDecoder, RevlogEncoder, ZlibReader,
 };
 
-const FORMAT: &str = include_str!("../../../FORMAT.md");
+const FORMAT: &str = include_str!("../../../docs/format.md");
 
 /// Specs with a dictionary, and the first byte of the chunks that need it.
 const WITH_DICTIONARY: [(&str, u8); 5] = [
@@ -219,12 +219,12 @@ fn requirements_are_those_of_all_engines_in_use() {
     }
 }
 
-/// The rows of FORMAT.md: codec spec, dictionary or base, payload, chunk.
+/// The rows of docs/format.md: codec spec, dictionary or base, payload, chunk.
 #[test]
 fn worked_examples_are_correct() {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
     let heading = "| codec spec | beside it | payload | revlog chunk |";
-    let (_, after) = FORMAT.split_once(heading).expect("FORMAT.md lacks the table");
+    let (_, after) = FORMAT.split_once(heading).expect("docs/format.md lacks the table");
     let twice = b"hello, hello, hello, hello, hello\n".repeat(2);
     let (base, insert) = (b"The greeting is: hello, hello, and no more than that.\n", b", hello, hello, ");
     let object = [&base[..24], insert, &base[25..]].concat();

@@ -32,7 +32,7 @@ use crate::{
 /// Makes a variant for each codec (kept in the cache), runs each workload on each variant in random
 /// blocks for a minute (--time), and prints times, ratios to the baseline with intervals, verdicts,
 /// and sizes. Of a long history the newest commits that fit are read; --precise reads all, until the
-/// intervals are narrow. The repository as found is a row too. METHODOLOGY.md explains the method.
+/// intervals are narrow. The repository as found is a row too. docs/method.md explains the method.
 /// Ctrl-C ends the session with a table of what was measured; --resume continues it.
 ///
 /// --self-test measures the baseline under four more names instead, and prints how often it finds a

@@ -31,7 +31,7 @@ const ALL: &str = "all";
 ///
 /// Runs the whole experiment, prints its table next to the published figures, says where the set-up differs, and judges each
 /// published claim: reproduced, changed, not reproduced, not comparable or undecided, with the reason.
-/// METHODOLOGY.md has the rules. --list shows what each experiment asked, found and needs.
+/// docs/method.md has the rules. --list shows what each experiment asked, found and needs.
 ///
 /// What does not fit into --time is left out, and the result names it. Ctrl-C ends the experiment
 /// with what was measured until then.

@@ -44,7 +44,7 @@ use crate::{
 /// Runs the workload once, from empty caches, and records every range of a pack, index, loose object
 /// or revlog that it reads, in order. This gives the touched pages of 4 KiB, their places and their
 /// order; the same by kind of object; and the time that a device would take to read them into an empty
-/// page cache, by a model that METHODOLOGY.md defines. Nothing is timed, so nothing else on the
+/// page cache, by a model that docs/method.md defines. Nothing is timed, so nothing else on the
 /// machine disturbs it.
 ///
 /// With --codec, --store or --order, variants are compared with the repository as found, the baseline

@@ -25,7 +25,7 @@ fn chunks(repo: &Path) -> Vec<(String, bool, u64, u64)> {
     chunks
 }
 
-/// The total length of the files of a git folder that count: refs, configuration and objects. METHODOLOGY.md has the
+/// The total length of the files of a git folder that count: refs, configuration and objects. docs/method.md has the
 /// whole rule.
 fn counted_bytes(git_folder: &Path) -> u64 {
     let counts = |path: &Path| {

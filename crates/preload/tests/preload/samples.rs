@@ -9,7 +9,7 @@ use crate::library::zlibs;
 /// A payload of this length: text with some random bytes.
 pub(crate) fn payload(length: usize) -> Vec<u8> {
     let mut random = SmallRng::seed_from_u64(length as u64);
-    let mut bytes = include_bytes!("../../../../FORMAT.md").repeat(length / 4_000 + 1);
+    let mut bytes = include_bytes!("../../../../docs/format.md").repeat(length / 4_000 + 1);
     bytes.truncate(length);
     for place in 0..length / 50 {
         if length > 300 && place % 7 == 0 {

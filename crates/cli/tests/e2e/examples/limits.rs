@@ -36,6 +36,7 @@ pub(super) const LIMITS: &[Limit] = &[
     always("repackbench experiment", "--time", "1s"),
     // Other tests use the caches of the machine too.
     unless_given("repackbench experiment", "--keep-caches", ""),
+    unless_given("repackbench estimate", "--time", "2s"),
     // Other tests run every workload.
     unless_given("repackbench bench", "--workload", "diff:raw"),
     unless_given("repackbench alternatives", "--workload", "diff:raw"),
@@ -70,7 +71,7 @@ pub(super) const ONLY_UNDERSTOOD: &[OnlyUnderstood] = &[
         command: "repackbench trace . --workload traverse --memory 25%,50% --check-memory /var/tmp",
         because: "memory cgroup",
     },
-    // The examples of EXPERIMENTS.md run each of these experiments. Here a file is in the place of the folder, or a
+    // The examples of docs/experiments.md run each of these experiments. Here a file is in the place of the folder, or a
     // repository is missing.
     OnlyUnderstood { command: "repackbench experiment zlib-vs-lz4-revlog small large --output lz4", because: OCCUPIED },
     OnlyUnderstood { command: "repackbench experiment all ripgrep hgrepo --output results", because: OCCUPIED },

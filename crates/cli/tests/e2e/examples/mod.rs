@@ -19,14 +19,32 @@ use crate::support::program::exit;
 use crate::support::repackbench;
 
 /// The documents that have examples, each with a test of its own.
-const WITH_EXAMPLES: [&str; 10] =
-    [README, COMMANDS, CODEC_SPECS, MEASUREMENTS, EXPERIMENTS, GIT_PERF, GIT_SUITE, LARGE, SERVING, HG_EXTENSION];
+const WITH_EXAMPLES: [&str; 14] = [
+    README,
+    GETTING_STARTED,
+    COMMANDS,
+    CODEC_SPECS,
+    MEASUREMENTS,
+    EXPERIMENTS,
+    STOCK_CLIENTS,
+    IN_CI,
+    RECORDS,
+    GIT_PERF,
+    GIT_SUITE,
+    LARGE,
+    SERVING,
+    HG_EXTENSION,
+];
 
 const README: &str = "README.md";
+const GETTING_STARTED: &str = "docs/getting-started.md";
 const COMMANDS: &str = "docs/commands.md";
 const CODEC_SPECS: &str = "docs/codec-specs.md";
 const MEASUREMENTS: &str = "docs/measurements.md";
-const EXPERIMENTS: &str = "EXPERIMENTS.md";
+const EXPERIMENTS: &str = "docs/experiments.md";
+const STOCK_CLIENTS: &str = "docs/stock-clients.md";
+const IN_CI: &str = "docs/in-ci.md";
+const RECORDS: &str = "docs/records.md";
 const GIT_PERF: &str = "docs/git-perf.md";
 const GIT_SUITE: &str = "docs/git-suite.md";
 const LARGE: &str = "docs/large.md";
@@ -66,6 +84,26 @@ fn play(document: &str, scene: &Scene) {
 #[test]
 fn readme() {
     play(README, &Scene { git: &["jj"], hg: &[], before: "" });
+}
+
+#[test]
+fn getting_started() {
+    play(GETTING_STARTED, &Scene { git: &["repo"], hg: &[], before: "" });
+}
+
+#[test]
+fn stock_clients() {
+    play(STOCK_CLIENTS, &Scene { git: &["repo"], hg: &[], before: "" });
+}
+
+#[test]
+fn in_ci() {
+    play(IN_CI, &Scene { git: &["repo"], hg: &[], before: "" });
+}
+
+#[test]
+fn records() {
+    play(RECORDS, &Scene { git: &["repo"], hg: &[], before: "" });
 }
 
 #[test]
