@@ -213,21 +213,19 @@ impl Rounds {
     }
 
     /// What decoding costs under a codec as a multiple of what it costs under the first one; `None` if one of them was not
-    /// replayed.
+    /// replayed, or if the cost is lost in the noise of a round.
     pub(crate) fn cost(&self, codec: usize, time: fn(&Took) -> f64) -> Option<RoundMean> {
         self.mean(|round| {
-            let rest = time(&round.remembered);
-            let cost = |codec| Some((self.whole(round, codec, time)? - rest).max(f64::MIN_POSITIVE));
-            Some(cost(codec)? / cost(0)?)
+            let cost = |codec| Some(self.whole(round, codec, time)? - time(&round.remembered));
+            ratio_of_costs(cost(codec)?, cost(0)?)
         })
     }
 
-    /// What decoding costs under the first codec as a multiple of what it costs as found.
+    /// What decoding costs under the first codec as a multiple of what it costs as found; `None` as for [`cost`](Self::cost).
     pub(crate) fn baseline(&self, time: fn(&Took) -> f64) -> Option<RoundMean> {
         self.mean(|round| {
             let rest = time(&round.remembered);
-            let cost = |took: f64| (took - rest).max(f64::MIN_POSITIVE);
-            Some(cost(self.whole(round, 0, time)?) / cost(time(&round.decoded)))
+            ratio_of_costs(self.whole(round, 0, time)? - rest, time(&round.decoded) - rest)
         })
     }
 
@@ -256,6 +254,11 @@ impl Rounds {
         let count = values.len().max(2) as f64;
         Some(RoundMean { value: middle, error: (squares / (count - 1.0) / count).sqrt(), rounds: values.len() })
     }
+}
+
+/// The ratio of two costs; `None` if there is no cost to compare with.
+fn ratio_of_costs(cost: f64, baseline: f64) -> Option<f64> {
+    Some(cost.max(0.0) / baseline).filter(|ratio| baseline > 0.0 && ratio.is_finite())
 }
 
 #[cfg(test)]
@@ -321,5 +324,7 @@ mod tests {
     fn codecs_are_compared_with_the_first_by_what_all_chunks_would_take() {
         assert_eq!(costs(1.0), [Some(1.0), None, Some(0.5), None]);
         assert_eq!(costs(0.5), [Some(1.0), None, Some(0.5), None]);
+        assert_eq!([ratio_of_costs(1.0, 2.0), ratio_of_costs(-1.0, 2.0)], [Some(0.5), Some(0.0)]);
+        assert_eq!([ratio_of_costs(1.0, 0.0), ratio_of_costs(1.0, -2.0), ratio_of_costs(1.0, 1e-320)], [None; 3]);
     }
 }

@@ -71,7 +71,9 @@ impl Ratios<'_> {
         let whole = share.mul_add(baseline.value - 1.0, 1.0);
         let of_baseline = (share * baseline.value / whole, 2.0 * share_error * baseline.value / whole);
         let error = (of_baseline.0 * cost_error).hypot(of_baseline.1 * (1.0 - cost));
-        Some(within((of_baseline.0.mul_add(cost - 1.0, 1.0), error), f64::INFINITY))
+        let ratio = of_baseline.0.mul_add(cost - 1.0, 1.0);
+        // Without any time beside decoding, and without any cost of the baseline, nothing is known.
+        (ratio.is_finite() && error.is_finite()).then(|| within((ratio, error), f64::INFINITY))
     }
 
     /// The ratio by the sample alone.
