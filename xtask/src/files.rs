@@ -26,6 +26,23 @@ pub(crate) fn entries(folder: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// The files with this extension below `folder`, sorted; none if it does not exist.
+pub(crate) fn with_extension(folder: &Path, extension: &str) -> Outcome<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop().filter(|folder| folder.is_dir()) {
+        for entry in entries(&folder)? {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if entry.extension().is_some_and(|of| of == extension) {
+                found.push(entry);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// Makes a folder and those above it, unless they exist.
 pub(crate) fn make_folder(folder: &Path) -> Outcome<()> {
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))

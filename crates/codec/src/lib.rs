@@ -99,7 +99,7 @@ pub use form::{SharedFormat, StoredForm};
 pub use heap::HeapMark;
 pub use kind::{ChunkKind, ObjectKind};
 pub use kind_encoders::{ChoiceEncoder, KindEncoders};
-pub use memo::{DecodeMemo, StandIns};
+pub use memo::{DecodeMemo, StandInChunks, StandIns};
 pub use push_decoder::{PushDecoder, PushStep};
 pub use revlog::{BASE_REQUIREMENT, DICTIONARY_REQUIREMENT, RevlogDecoder, RevlogEncoder, RevlogEngine};
 pub use spec::{

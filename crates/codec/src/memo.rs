@@ -38,13 +38,30 @@ pub struct DecodeMemo {
     stand_ins: Option<StandIns>,
 }
 
-/// Chunks that stand in for those that a memo recorded, with the decoder for them: what a store under another codec would
-/// hold.
-pub struct StandIns {
-    decoder: StandInDecoder,
+/// Chunks for the payloads that a memo recorded, as a store under another codec would hold them.
+#[derive(Debug, Default)]
+pub struct StandInChunks {
     stored: Vec<u8>,
     /// The stored bytes for each payload of [`DecodeMemo::payloads`]; `None` where the payload is given back.
     ranges: Vec<Option<Range<usize>>>,
+}
+
+impl StandInChunks {
+    /// Adds the chunk for the next payload of the memo; `None` to have the payload itself given back.
+    pub fn push(&mut self, stored: Option<&[u8]>) {
+        let range = stored.map(|stored| {
+            let start = self.stored.len();
+            self.stored.extend_from_slice(stored);
+            start..self.stored.len()
+        });
+        self.ranges.push(range);
+    }
+}
+
+/// [`StandInChunks`] with their decoder.
+pub struct StandIns {
+    decoder: StandInDecoder,
+    chunks: StandInChunks,
 }
 
 /// Decodes stand-ins.
@@ -53,37 +70,21 @@ pub(crate) enum StandInDecoder {
     Revlogs(Box<RevlogDecoder>),
 }
 
-impl From<ChunkDecoder> for StandIns {
-    fn from(decoder: ChunkDecoder) -> Self {
-        StandIns::new(StandInDecoder::Chunks(Box::new(decoder)))
-    }
-}
-
-impl From<RevlogDecoder> for StandIns {
-    fn from(decoder: RevlogDecoder) -> Self {
-        StandIns::new(StandInDecoder::Revlogs(Box::new(decoder)))
-    }
-}
-
 impl fmt::Debug for StandIns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StandIns").field("chunks", &self.ranges.len()).finish_non_exhaustive()
+        f.debug_struct("StandIns").field("chunks", &self.chunks.ranges.len()).finish_non_exhaustive()
     }
 }
 
 impl StandIns {
-    fn new(decoder: StandInDecoder) -> Self {
-        StandIns { decoder, stored: Vec::new(), ranges: Vec::new() }
+    /// Chunks of packs and loose objects.
+    pub fn of_packs(decoder: ChunkDecoder, chunks: StandInChunks) -> Self {
+        StandIns { decoder: StandInDecoder::Chunks(Box::new(decoder)), chunks }
     }
 
-    /// Adds the chunk that stands in for the next payload of the memo; `None` to leave that payload.
-    pub fn push(&mut self, stored: Option<&[u8]>) {
-        let range = stored.map(|stored| {
-            let start = self.stored.len();
-            self.stored.extend_from_slice(stored);
-            start..self.stored.len()
-        });
-        self.ranges.push(range);
+    /// Chunks of revlogs.
+    pub fn of_revlogs(decoder: RevlogDecoder, chunks: StandInChunks) -> Self {
+        StandIns { decoder: StandInDecoder::Revlogs(Box::new(decoder)), chunks }
     }
 }
 
@@ -120,11 +121,9 @@ impl DecodeMemo {
         self.left_out
     }
 
-    /// The different payloads that it remembers, each with its place in the order of the recording.
-    pub fn payloads(&self) -> impl Iterator<Item = (usize, &[u8])> {
-        self.known
-            .iter()
-            .map(|known| (known.first, self.payloads.get(known.start..known.start + known.len).unwrap_or_default()))
+    /// The different payloads that it remembers, in the order of the recording.
+    pub fn payloads(&self) -> impl Iterator<Item = &[u8]> {
+        self.known.iter().map(|known| self.payloads.get(known.start..known.start + known.len).unwrap_or_default())
     }
 
     /// The number of each payload among [`payloads`](Self::payloads), in the order of the recording, repetitions included.
@@ -171,9 +170,9 @@ impl DecodeMemo {
         self.next += 1;
         let known = self.known.get(place)?;
         if let Some(stand_ins) = &mut self.stand_ins
-            && let Some(Some(range)) = stand_ins.ranges.get(place)
+            && let Some(Some(range)) = stand_ins.chunks.ranges.get(place)
         {
-            let stored = stand_ins.stored.get(range.clone())?;
+            let stored = stand_ins.chunks.stored.get(range.clone())?;
             return Some((Remembered::StandIn(&mut stand_ins.decoder, stored), known.consumed));
         }
         let payload = self.payloads.get(known.start..known.start + known.len)?;
@@ -286,14 +285,14 @@ mod tests {
         decoder.set_memo(Some(Box::new(DecodeMemo::recording(usize::MAX))));
         assert_eq!(decode(&mut decoder), payloads);
         let mut memo = decoder.set_memo(None).unwrap();
-        assert!(memo.payloads().map(|(_, payload)| payload).eq(payloads));
+        assert!(memo.payloads().eq(payloads));
         assert!(memo.order().eq([0, 1]));
         // Other payloads of the same lengths show that the stand-ins are decoded.
-        let mut stand_ins = StandIns::from(ChunkDecoder::new(Decoders::for_spec(&zstd)));
-        stand_ins.push(Some(&chunk(&zstd, b"six six six six")));
-        stand_ins.push(None);
+        let mut chunks = StandInChunks::default();
+        chunks.push(Some(&chunk(&zstd, b"six six six six")));
+        chunks.push(None);
         memo.give_back();
-        memo.set_stand_ins(Some(stand_ins));
+        memo.set_stand_ins(Some(StandIns::of_packs(ChunkDecoder::new(Decoders::for_spec(&zstd)), chunks)));
         decoder.set_memo(Some(memo));
         assert_eq!(decode(&mut decoder), [&b"six six six six"[..], payloads[1]]);
     }

@@ -2,7 +2,7 @@
 
 use std::{any::Any, path::Path};
 
-use repackbench_codec::{CodecSpec, Decoders, SharedFormat, StoredForm};
+use repackbench_codec::{ChunkKind, CodecSpec, Decoders, ObjectKind, SharedFormat, StoredForm};
 
 use crate::{
     Chunk, History, ReaderError, Result, Store,
@@ -112,6 +112,15 @@ impl Repository {
             Repository::Git(_) => StoredForm::of_chunk(chunk.stored),
             Repository::Hg(_) => StoredForm::of_revlog_chunk(chunk.stored),
         }
+    }
+
+    /// All kinds of chunks that a repository of its version-control system can have.
+    pub fn chunk_kinds(&self) -> impl Iterator<Item = ChunkKind> + use<> {
+        let objects: &'static [ObjectKind] = match self {
+            Repository::Git(_) => &ObjectKind::GIT,
+            Repository::Hg(_) => &ObjectKind::HG,
+        };
+        objects.iter().flat_map(|object| [false, true].map(|is_delta| ChunkKind { object: *object, is_delta }))
     }
 
     /// Its chunks.

@@ -265,7 +265,7 @@ fn ratio_of_costs(cost: f64, baseline: f64) -> Option<f64> {
 mod tests {
     use std::cell::Cell;
 
-    use repackbench_codec::{ChunkDecoder, ZlibReader};
+    use repackbench_codec::{ChunkDecoder, StandInChunks, ZlibReader};
 
     use super::*;
 
@@ -313,7 +313,8 @@ mod tests {
             let decoding = if number == 0 { 0.0 } else { [1.0, 0.0, codecs[0], codecs[1]][(number - 1) % 4] };
             Ok((Took { cpu: 1.0 + decoding, elapsed: 3.0 }, memo.unwrap_or_default()))
         };
-        let made = || Some(CodecStandIns { stand_ins: ChunkDecoder::new(ZlibReader::Stock).into(), part });
+        let no_chunks = || StandIns::of_packs(ChunkDecoder::new(ZlibReader::Stock), StandInChunks::default());
+        let made = || Some(CodecStandIns { stand_ins: no_chunks(), part });
         let mut made = |_: &DecodeMemo| Ok(vec![made(), None, made()]);
         let rounds = measure(&mut replay, &mut made, &|| Ok(true)).unwrap();
         assert_eq!(rounds.baseline(|took| took.cpu).map(|cost| cost.value), Some(1.0));

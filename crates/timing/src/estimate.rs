@@ -27,7 +27,7 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::SmallRng};
-use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, Decoders, DictionarySource, ObjectKind};
+use repackbench_codec::{Algorithm, CodecSpec, Decoders, DictionarySource};
 use repackbench_reader::{ReaderError, Repository, git::pack::PackFile};
 use repackbench_records::{
     DeltaState, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction, SpecText,
@@ -236,7 +236,7 @@ impl Job<'_> {
         // The replays remember payloads in turn, and nothing needs those of the sample any more.
         drop(held);
         encoded.iter_mut().for_each(Encoded::drop_stored);
-        let standing_for = stand_for(&specs, object_kinds(repository));
+        let standing_for = stand_for(&specs, &repository.chunk_kinds().collect::<Vec<_>>());
         let replays = Replays {
             source: repository,
             decoders,
@@ -399,18 +399,8 @@ fn encoders_of(repository: &Repository) -> MakeEncoders {
     }
 }
 
-fn object_kinds(repository: &Repository) -> &'static [ObjectKind] {
-    match repository {
-        Repository::Git(_) => &ObjectKind::GIT,
-        Repository::Hg(_) => &ObjectKind::HG,
-    }
-}
-
 /// Whether the dictionaries for `made` serve `spec` as well: for each kind both want one of the same length, or none.
 fn shares_dictionaries(repository: &Repository, made: &CodecSpec, spec: &CodecSpec) -> bool {
-    let kinds = object_kinds(repository)
-        .iter()
-        .flat_map(|object| [false, true].map(|is_delta| ChunkKind { object: *object, is_delta }));
     let wanted = |spec: &CodecSpec, kind| match spec.choice(kind).dictionary() {
         Some(DictionarySource::Trained { max_len }) => {
             Some((*max_len, spec.choice(kind).algorithm() == Algorithm::Zstd))
@@ -419,7 +409,7 @@ fn shares_dictionaries(repository: &Repository, made: &CodecSpec, spec: &CodecSp
     };
     spec.own_dictionary().is_none()
         && spec.uses_dictionaries()
-        && kinds.into_iter().all(|kind| wanted(made, kind) == wanted(spec, kind))
+        && repository.chunk_kinds().all(|kind| wanted(made, kind) == wanted(spec, kind))
 }
 
 /// What is known of a whole repository.

@@ -2,7 +2,7 @@
 
 use repackbench_codec::{
     BaseUse, ChunkDecoder, ChunkKind, CodecSpec, DecodeMemo, Decoders, DeltaBase, KindEncoders, RevlogDecoder,
-    RevlogEncoder, StandIns,
+    RevlogEncoder, StandInChunks, StandIns,
 };
 use repackbench_reader::{Repository, git::chunk::decode_delta_to_vec};
 
@@ -58,11 +58,11 @@ impl PayloadDecoder {
         self
     }
 
-    /// Chunks that stand in for others and that this decoder decodes. There are none yet.
-    pub fn into_stand_ins(self) -> StandIns {
+    /// Has `chunks` decoded by this decoder where they stand in for others.
+    pub fn into_stand_ins(self, chunks: StandInChunks) -> StandIns {
         match self.0 {
-            DecoderOf::Git(decoder) => StandIns::from(*decoder),
-            DecoderOf::Hg(decoder) => StandIns::from(*decoder),
+            DecoderOf::Git(decoder) => StandIns::of_packs(*decoder, chunks),
+            DecoderOf::Hg(decoder) => StandIns::of_revlogs(*decoder, chunks),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::files::{entries, read_text};
+use crate::files::{read_text, with_extension};
 use crate::process::{Failure, Outcome};
 
 /// Pages that mdBook makes of no chapter.
@@ -12,16 +12,10 @@ const OF_MDBOOK: [&str; 3] = ["404.html", "print.html", "toc.html"];
 /// Checks all pages below `site`.
 pub(super) fn check(site: &Path) -> Outcome<()> {
     let mut pages = BTreeMap::new();
-    let mut folders = vec![site.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for path in entries(&folder)? {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "html") && !OF_MDBOOK.contains(&name) {
-                let text = read_text(&path)?;
-                pages.insert(path, text);
-            }
+    for path in with_extension(site, "html")? {
+        if !OF_MDBOOK.iter().any(|name| path.ends_with(name)) {
+            let text = read_text(&path)?;
+            pages.insert(path, text);
         }
     }
     let anchors: BTreeMap<&PathBuf, BTreeSet<&str>> =

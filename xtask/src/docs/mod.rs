@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::environment::{PYTHON, PythonProgram};
-use crate::process::{self, Failure, Outcome, cargo, succeeds};
+use crate::process::{self, Failure, Outcome, cargo};
 use crate::{files, target_dir, workspace_root};
 
 /// The release of mdBook, which is compiled once.
@@ -43,8 +43,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
 fn mdbook(folder: &Path) -> Outcome<PathBuf> {
     let own = folder.join("bin/mdbook");
     let is_right = |program: &Path| {
-        succeeds(Command::new(program).arg("--version"))
-            && process::output(Command::new(program).arg("--version")).is_ok_and(|version| version.contains(MDBOOK))
+        process::output(Command::new(program).arg("--version")).is_ok_and(|text| text.contains(MDBOOK))
     };
     if let Some(found) = [PathBuf::from("mdbook"), own.clone()].into_iter().find(|program| is_right(program)) {
         return Ok(found);

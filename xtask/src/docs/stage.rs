@@ -5,12 +5,19 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use crate::files::{entries, failed, make_folder, read_text, remove_folder};
+use crate::files::{entries, failed, make_folder, read_text, remove_folder, with_extension};
 use crate::process::{self, Failure, Outcome};
 
 /// Documents outside [`FOLDER`] that are chapters.
-const CHAPTERS: [&str; 6] =
-    ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md", "integrations/hg/README.md"];
+const CHAPTERS: [&str; 7] = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "ARCHITECTURE.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "integrations/hg/README.md",
+    "integrations/ray/README.md",
+];
 
 /// The folder of the documents.
 const FOLDER: &str = "docs";
@@ -46,7 +53,7 @@ pub(super) fn stage(root: &Path, book: &Path, program: &Path) -> Outcome<()> {
         write(&book.join("src/pictures").join(name), &read_text(&picture)?)?;
     }
     for file in &site.files {
-        write(&book.join("src").join(FILES).join(file), &read_text(&root.join(file))?)?;
+        write(&book.join("src").join(copied(file)), &read_text(&root.join(file))?)?;
     }
     write(&book.join("book.toml"), &read_text(&root.join(FOLDER).join("book.toml"))?)
 }
@@ -59,23 +66,22 @@ fn write(path: &Path, text: &str) -> Outcome<()> {
 /// All documents that become pages, by their paths in the checkout.
 pub(crate) fn chapters(root: &Path) -> Outcome<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = CHAPTERS.map(PathBuf::from).to_vec();
-    let mut folders = vec![root.join(FOLDER)];
-    while let Some(folder) = folders.pop() {
-        for path in entries(&folder)? {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                found.push(path.strip_prefix(root).unwrap_or(&path).to_owned());
-            }
-        }
-    }
+    let below = with_extension(&root.join(FOLDER), "md")?;
+    found.extend(below.iter().map(|path| path.strip_prefix(root).unwrap_or(path).to_owned()));
     found.sort();
     Ok(found)
 }
 
-/// The place of a chapter in the book.
-fn place(chapter: &Path) -> &Path {
-    chapter.strip_prefix(FOLDER).unwrap_or(chapter)
+/// The place of a chapter or picture in the book. mdBook makes an index page of README.md, and leaves links to it alone.
+fn place(chapter: &Path) -> PathBuf {
+    let place = chapter.strip_prefix(FOLDER).unwrap_or(chapter);
+    if place.ends_with("README.md") { place.with_file_name("index.md") } else { place.to_owned() }
+}
+
+/// The place of the copy of another file. mdBook takes every link with .md for a link to a chapter.
+fn copied(file: &Path) -> PathBuf {
+    let is_markdown = file.extension().is_some_and(|extension| extension == "md");
+    Path::new(FILES).join(if is_markdown { file.with_extension("txt") } else { file.to_owned() })
 }
 
 struct Site<'a> {
@@ -114,7 +120,7 @@ impl Site<'_> {
             return Err(Failure(format!("{}: {target}: no such file", chapter.display())));
         }
         let is_in_book = self.chapters.contains(&wanted) || wanted.starts_with(Path::new(FOLDER).join("pictures"));
-        let linked = if is_in_book { place(&wanted).to_owned() } else { Path::new(FILES).join(&wanted) };
+        let linked = if is_in_book { place(&wanted) } else { copied(&wanted) };
         if !is_in_book {
             self.files.insert(wanted);
         }
@@ -147,12 +153,10 @@ fn with_repositories(root: &Path, summary: &str) -> Outcome<String> {
         lines.push_str(line);
         lines.push('\n');
         if line.starts_with(above) {
-            for owner in entries(&root.join(folder))? {
-                for page in entries(&owner)? {
-                    let path = page.strip_prefix(root).unwrap_or(&page);
-                    let name = page.strip_prefix(root.join(folder)).unwrap_or(&page).with_extension("");
-                    lines.push_str(&format!("    - [{}]({})\n", name.display(), place(path).display()));
-                }
+            for page in with_extension(&root.join(folder), "md")? {
+                let path = page.strip_prefix(root).unwrap_or(&page);
+                let name = page.strip_prefix(root.join(folder)).unwrap_or(&page).with_extension("");
+                lines.push_str(&format!("    - [{}]({})\n", name.display(), place(path).display()));
             }
         }
     }
@@ -187,7 +191,14 @@ mod tests {
     fn links_lead_to_chapters_of_the_book_and_to_copies_of_other_files() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
-        for path in ["README.md", "docs/method.md", "docs/results/README.md", "docs/pictures/a.svg", "data/list.json"] {
+        for path in [
+            "README.md",
+            "docs/method.md",
+            "docs/results/README.md",
+            "docs/pictures/a.svg",
+            "data/list.json",
+            "data/a.md",
+        ] {
             write(&root.join(path), "text").expect("a file");
         }
         let mut site = Site { root, chapters: chapters(root).expect("chapters"), files: BTreeSet::new() };
@@ -197,7 +208,9 @@ mod tests {
         assert_eq!(text, "[a](method.md#time), ![b](pictures/a.svg) and [c](#d)");
         let text = relinked("docs/results/README.md", "[a](../method.md) [b](../../data/list.json)").expect("links");
         assert_eq!(text, "[a](../method.md) [b](../files/data/list.json)");
+        assert_eq!(relinked("README.md", "[a](data/a.md)").expect("links"), "[a](files/data/a.txt)");
+        assert_eq!(relinked("docs/method.md", "[a](results/README.md)").expect("links"), "[a](results/index.md)");
         assert!(relinked("docs/method.md", "[a](none.md)").is_err());
-        assert_eq!(site.files, BTreeSet::from([PathBuf::from("data/list.json")]));
+        assert_eq!(site.files, BTreeSet::from(["data/a.md", "data/list.json"].map(PathBuf::from)));
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::build::{Targets, TestBinary};
-use crate::files::{entries, read_text};
+use crate::files::{entries, read_text, with_extension};
 use crate::process::{Failure, Outcome};
 
 /// The folders of packages below the workspace's root.
@@ -45,13 +45,13 @@ impl Selection {
 pub(crate) fn find(root: &Path, names: &[String]) -> Outcome<Selection> {
     let mut selection = Selection::default();
     for package in packages(root)? {
-        for file in sources(&package.join("src"))? {
+        for file in with_extension(&package.join("src"), "rs")? {
             if may_hold(&file, &module_path(&package.join("src"), &file), names)? {
                 selection.units.insert(package.clone());
             }
         }
         let tests = package.join("tests");
-        for file in sources(&tests)? {
+        for file in with_extension(&tests, "rs")? {
             let modules = module_path(&tests, &file);
             let Some((target, modules)) = modules.split_first() else { continue };
             if may_hold(&file, modules, names)? {
@@ -73,23 +73,6 @@ fn packages(root: &Path) -> Outcome<Vec<PathBuf>> {
     packages.retain(|folder| folder.join("Cargo.toml").is_file());
     packages.sort();
     Ok(packages)
-}
-
-/// Every Rust source below `folder`; empty if the folder does not exist.
-fn sources(folder: &Path) -> Outcome<Vec<PathBuf>> {
-    let mut sources = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop().filter(|folder| folder.is_dir()) {
-        for entry in entries(&folder)? {
-            if entry.is_dir() {
-                folders.push(entry);
-            } else if entry.extension().is_some_and(|extension| extension == "rs") {
-                sources.push(entry);
-            }
-        }
-    }
-    sources.sort();
-    Ok(sources)
 }
 
 /// The path of the module in a file below `root`: `a`, `b` for `a/b.rs` and `a/b/mod.rs`.

@@ -25,7 +25,7 @@ const IN_A_ROW: usize = 64;
 /// The largest number of chunks that are decoded.
 const MOST_CHUNKS: usize = 3000;
 
-/// The payload bytes of the chunks that are decoded under one codec for each second of the session: a twentieth of it.
+/// The payload bytes of the chunks that are decoded, under all codecs together, for each second of the session.
 const BYTES_FOR_A_SECOND: f64 = 2.5e6;
 
 /// The fewest chunks, whatever they take.

@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use rand::{Rng, rngs::SmallRng};
-use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, DecodeMemo, ObjectKind};
+use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, DecodeMemo, StandInChunks};
 use repackbench_reader::{AccessTrace, FileRole, Repository};
-use repackbench_writer::{PayloadDecoder, Progress};
+use repackbench_writer::{PayloadDecoder, PayloadEncoders, Progress};
 
 use super::encoded::{Encoded, MakeEncoders, each_on_threads};
 use crate::{BenchError, decode_share::CodecStandIns, workloads::WorkloadError};
@@ -51,7 +51,7 @@ impl InPlace<'_> {
         random: &mut SmallRng,
         time: Duration,
     ) -> Result<Vec<Option<CodecStandIns>>, BenchError> {
-        let payloads: Vec<&[u8]> = memo.payloads().map(|(_, payload)| payload).collect();
+        let payloads: Vec<&[u8]> = memo.payloads().collect();
         let Some(kinds) = kinds(memo, &payloads, trace) else { return Ok(Vec::new()) };
         let all: Vec<Payload<'_>> = kinds
             .into_iter()
@@ -64,12 +64,12 @@ impl InPlace<'_> {
         let parts = parts_within(&seconds, time.as_secs_f64() * self.threads as f64);
         let work: Vec<(&Encoded, f64)> = replayed.iter().map(|(_, encoded)| *encoded).zip(parts).collect();
         let (make, progress) = (self.make, self.progress);
-        let stored =
-            each_on_threads(&work, self.threads, |(encoded, part)| encode(make, encoded, (&all, *part), progress))?;
+        let made = each_on_threads(&work, self.threads, |(encoded, part)| {
+            encode(make(&encoded.encoding), (&all, *part), progress)
+        })?;
         let mut codecs: Vec<Option<CodecStandIns>> = self.encoded.iter().map(|_| None).collect();
-        for (((at, encoded), stored), (_, part)) in replayed.iter().zip(stored).zip(work) {
-            let mut stand_ins = PayloadDecoder::new(self.source, &encoded.encoding).into_stand_ins();
-            stored.iter().for_each(|stored| stand_ins.push(stored.as_deref()));
+        for (((at, encoded), chunks), (_, part)) in replayed.iter().zip(made).zip(work) {
+            let stand_ins = PayloadDecoder::new(self.source, &encoded.encoding).into_stand_ins(chunks);
             let part = decoded_part(memo, &all, part);
             if let Some(codec) = codecs.get_mut(*at).filter(|_| part > 0.0) {
                 *codec = Some(CodecStandIns { stand_ins, part });
@@ -125,7 +125,7 @@ fn decoded_part(memo: &DecodeMemo, payloads: &[Payload<'_>], part: f64) -> f64 {
 /// For each of `specs` the number of the one that is replayed for it, itself or another: the first with the same decoders, or
 /// for a spec that needs bases, which a reader of the repository as found cannot give, the first of those that have the same
 /// decoders for most of `kinds`. `None` if no decoder is the same.
-pub(super) fn stand_for(specs: &[CodecSpec], kinds: &[ObjectKind]) -> Vec<Option<usize>> {
+pub(super) fn stand_for(specs: &[CodecSpec], kinds: &[ChunkKind]) -> Vec<Option<usize>> {
     let decoders: Vec<Vec<(Algorithm, bool)>> = specs.iter().map(|spec| decoders_of(spec, kinds)).collect();
     let alike = |one: usize, other: usize| {
         let pairs = decoders.get(one).into_iter().flatten().zip(decoders.get(other).into_iter().flatten());
@@ -142,33 +142,29 @@ pub(super) fn stand_for(specs: &[CodecSpec], kinds: &[ObjectKind]) -> Vec<Option
 }
 
 /// What decodes the chunks of each kind: the algorithm, and whether it has a dictionary.
-fn decoders_of(spec: &CodecSpec, kinds: &[ObjectKind]) -> Vec<(Algorithm, bool)> {
-    let chunks = kinds.iter().flat_map(|object| [false, true].map(|is_delta| ChunkKind { object: *object, is_delta }));
-    chunks.map(|kind| (spec.choice(kind).algorithm(), spec.choice(kind).dictionary().is_some())).collect()
+fn decoders_of(spec: &CodecSpec, kinds: &[ChunkKind]) -> Vec<(Algorithm, bool)> {
+    kinds.iter().map(|kind| (spec.choice(*kind).algorithm(), spec.choice(*kind).dictionary().is_some())).collect()
 }
 
-/// The stored bytes of each payload before `part` under one codec.
+/// The chunk of each payload before `part`.
 fn encode(
-    make: MakeEncoders,
-    encoded: &Encoded,
+    mut encoders: PayloadEncoders,
     (payloads, part): (&[Payload<'_>], f64),
     progress: &dyn Progress,
-) -> Result<Vec<Option<Vec<u8>>>, BenchError> {
-    let mut encoders = make(&encoded.encoding);
-    let mut all = Vec::with_capacity(payloads.len());
+) -> Result<StandInChunks, BenchError> {
+    let (mut chunks, mut stored) = (StandInChunks::default(), Vec::new());
     for Payload { kind, is_loose, bytes, place } in payloads {
         if progress.is_cancelled() {
             return Err(BenchError::Interrupted);
         }
-        all.push(if *place < part {
-            let mut stored = Vec::new();
+        stored.clear();
+        let is_chosen = *place < part;
+        if is_chosen {
             encoders.encode(*kind, *is_loose, bytes, None, &mut stored).map_err(WorkloadError::from)?;
-            Some(stored)
-        } else {
-            None
-        });
+        }
+        chunks.push(is_chosen.then_some(stored.as_slice()));
     }
-    Ok(all)
+    Ok(chunks)
 }
 
 /// The kind of each of `payloads`, and whether it belongs to a loose object, from a recording of the same replay. The recording
@@ -195,7 +191,8 @@ mod tests {
 
     fn standing(specs: &[&str]) -> Vec<Option<usize>> {
         let specs: Vec<CodecSpec> = specs.iter().map(|spec| spec.parse().unwrap()).collect();
-        stand_for(&specs, &ObjectKind::GIT)
+        let kinds = ["commit", "tree", "blob", "tag", "commit-delta", "tree-delta", "blob-delta", "tag-delta"];
+        stand_for(&specs, &kinds.map(|kind| ChunkKind::from_name(kind).unwrap()))
     }
 
     #[test]

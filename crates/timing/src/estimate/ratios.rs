@@ -1,5 +1,5 @@
-//! The times of a workload under codecs as multiples of the baseline's: measured in place for codecs that are replayed, and
-//! carried over to others by what the sample says of them.
+//! The times of a workload under codecs as multiples of the baseline's: from what decoding costs in place under codecs that
+//! are replayed, or under others by what the sample says of the two, and from the share of decoding.
 
 use repackbench_analysis::{COVERAGE, CostRatio, cost_ratio, student_quantile};
 use repackbench_records::{Predicted, RatioInterval, WorkloadPrediction};
@@ -56,6 +56,7 @@ impl Ratios<'_> {
     fn carried(&self, codec: usize, replayed: usize, time: fn(&Took) -> f64) -> Option<Predicted> {
         let rounds = &self.workload.rounds;
         let (cost, baseline) = (rounds.cost(replayed, time)?, rounds.baseline(time)?);
+        let (baseline, baseline_error) = (baseline.value, half_width(&baseline));
         let (mut cost, mut cost_error) = (cost.value, half_width(&cost));
         // Stand-ins for a part of the chunks are another sample, whose error shrinks as fewer chunks are missing.
         let missing = 1.0 - rounds.part(replayed).min(rounds.part(0));
@@ -68,10 +69,13 @@ impl Ratios<'_> {
             cost *= relative.value;
         }
         let (share, share_error) = self.share(time);
-        let whole = share.mul_add(baseline.value - 1.0, 1.0);
-        let of_baseline = (share * baseline.value / whole, 2.0 * share_error * baseline.value / whole);
-        let error = (of_baseline.0 * cost_error).hypot(of_baseline.1 * (1.0 - cost));
-        let ratio = of_baseline.0.mul_add(cost - 1.0, 1.0);
+        // The share in the baseline is a function of that as found and of the cost, whose errors it has by its derivatives.
+        let whole = share.mul_add(baseline - 1.0, 1.0);
+        let of_baseline = share * baseline / whole;
+        let by_share = 2.0 * share_error * baseline / whole.powi(2);
+        let by_cost = baseline_error * share * (1.0 - share) / whole.powi(2);
+        let error = (of_baseline * cost_error).hypot(by_share.hypot(by_cost) * (1.0 - cost));
+        let ratio = of_baseline.mul_add(cost - 1.0, 1.0);
         // Without any time beside decoding, and without any cost of the baseline, nothing is known.
         (ratio.is_finite() && error.is_finite()).then(|| within((ratio, error), f64::INFINITY))
     }

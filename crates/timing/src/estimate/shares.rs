@@ -3,6 +3,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::BTreeMap,
     time::Duration,
 };
 
@@ -208,12 +209,18 @@ impl Replays<'_> {
             return Ok((range.clone(), None));
         }
         let place = VariantPlace::of(self.source, self.decoders);
+        // Both searches begin with the same trials.
+        let mut tried: BTreeMap<Option<u64>, (Duration, Counts)> = BTreeMap::new();
         let mut newest = |time: f64, replays: usize| -> Result<Option<u64>, BenchError> {
             let fits = available.mul_f64(time) / u32::try_from(replays).unwrap_or(u32::MAX);
             let newest = newest_that_fit(self.commits, fits, |commits| {
+                if let Some(tried) = tried.get(&commits) {
+                    return Ok(tried.clone());
+                }
                 let mut workload = spec.build(&HistoryRange { commits, ..range.clone() }, None);
-                let replay = self.replay(workload.as_mut(), history, &place)?;
-                Ok::<_, BenchError>((replay.wall, replay.counts))
+                let Replay { wall, counts, .. } = self.replay(workload.as_mut(), history, &place)?;
+                tried.insert(commits, (wall, counts.clone()));
+                Ok::<_, BenchError>((wall, counts))
             })?;
             Ok(newest.limit)
         };

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_codec::{
-    Algorithm, AssignedDictionaries, ChunkKind, Dictionaries, Dictionary, DictionarySource, ObjectKind,
-};
+use repackbench_codec::{Algorithm, AssignedDictionaries, ChunkKind, Dictionaries, Dictionary, DictionarySource};
 use repackbench_codec::{CodecChoice, CodecSpec};
 use repackbench_reader::{ReaderError, Repository};
 
@@ -17,7 +15,7 @@ use crate::{Encoding, JobControl, Result};
 /// # Errors
 /// The source is damaged, a codec fails, the user stops the work, or the file of a dictionary was not given.
 pub fn encoding_for(source: &Repository, spec: &CodecSpec, control: JobControl<'_>) -> Result<(Encoding, Vec<String>)> {
-    encoding_for_kinds(source, spec, kinds(source).collect(), control)
+    encoding_for_kinds(source, spec, source.chunk_kinds().collect(), control)
 }
 
 /// As [`encoding_for`], for a store that has no deltas.
@@ -29,7 +27,7 @@ pub fn encoding_for_whole(
     spec: &CodecSpec,
     control: JobControl<'_>,
 ) -> Result<(Encoding, Vec<String>)> {
-    let kinds = kinds(source).filter(|kind| !kind.is_delta).collect();
+    let kinds = source.chunk_kinds().filter(|kind| !kind.is_delta).collect();
     encoding_for_kinds(source, spec, kinds, control)
 }
 
@@ -63,15 +61,6 @@ fn encoding_for_kinds(
     }
     let assigned = AssignedDictionaries { dictionaries: Dictionaries::new(dictionaries), by_kind };
     Ok((Encoding::new(spec, assigned), notes))
-}
-
-/// All chunk kinds that a repository like `source` can have.
-fn kinds(source: &Repository) -> impl Iterator<Item = ChunkKind> {
-    let objects: &[ObjectKind] = match source {
-        Repository::Git(_) => &ObjectKind::GIT,
-        Repository::Hg(_) => &ObjectKind::HG,
-    };
-    objects.iter().flat_map(|object| [false, true].map(|is_delta| ChunkKind { object: *object, is_delta }))
 }
 
 /// The dictionary for payloads of `kind`, if the spec wants one to be trained.
