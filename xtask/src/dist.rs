@@ -54,12 +54,9 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     if !cfg!(target_os = "linux") {
         return Err(Failure("dist works only on Linux, where `repackbench exec` can preload its libraries".into()));
     }
-    let (is_portable, arguments) = match arguments {
-        [rest @ .., option] if option == "--portable" => (true, rest),
-        all => (false, all),
-    };
-    let out = folder(arguments)?;
-    let built = build(is_portable)?;
+    let (portable, others): (Vec<&OsString>, Vec<&OsString>) = arguments.iter().partition(|word| *word == "--portable");
+    let out = folder(&others)?;
+    let built = build(!portable.is_empty())?;
 
     programs(&built, &out)?;
     extension(&built, &out.join(EXTENSION))?;
@@ -119,14 +116,14 @@ fn version_numbers(text: &str) -> Vec<u32> {
 }
 
 /// The folder to fill: the default folder, emptied, or the user's folder, which must be empty.
-fn folder(arguments: &[OsString]) -> Outcome<PathBuf> {
+fn folder(arguments: &[&OsString]) -> Outcome<PathBuf> {
     let out = match arguments {
         [] => {
             let out = crate::target_dir().join("dist");
             remove_folder(&out)?;
             out
         }
-        [option, out] if option == "--out" => PathBuf::from(out),
+        [option, out] if *option == "--out" => PathBuf::from(out),
         _ => return Err(Failure("usage: cargo xtask dist [--out DIR] [--portable]".into())),
     };
     make_folder(&out)?;
