@@ -13,7 +13,7 @@ const FEWEST_ROUNDS: usize = 3;
 /// A standard error of the share that a few replays cannot undercut.
 pub(crate) const LEAST_ERROR: f64 = 0.005;
 
-/// The standard error of a ratio between codecs that is small enough.
+/// The standard error of a workload's ratio between codecs that is small enough.
 const ENOUGH: f64 = 0.01;
 
 /// The seconds after which a replay has replaced what the processor's caches held before it. A shorter one is repeated, as
@@ -187,8 +187,10 @@ fn repeated(repeats: u32, replay: &mut dyn FnMut() -> Result<Took, BenchError>) 
 impl Rounds {
     fn is_precise(&self) -> bool {
         let codecs = self.rounds.first().map_or(0, |round| round.codecs.len());
-        self.saved(|took| took.cpu).error <= LEAST_ERROR
-            && (0..codecs).all(|codec| self.cost(codec, |took| took.cpu).is_none_or(|cost| cost.error <= ENOUGH))
+        let share = self.saved(|took| took.cpu);
+        share.error <= LEAST_ERROR
+            && (0..codecs)
+                .all(|codec| self.cost(codec, |took| took.cpu).is_none_or(|cost| share.value * cost.error <= ENOUGH))
     }
 
     /// The share of decoding.
