@@ -1,6 +1,12 @@
-//! `cargo xtask dist`: lays out everything that is installed as in a prefix such as `~/.local`, and packs it.
+//! `cargo xtask dist`: lays out everything that is installed as in a prefix such as `~/.local`, packs it into an archive, a
+//! Debian package and wheels for Python, and tries each of them as a new user would.
 //!
 //! The same checkout, built with the same tools at the same path, gives the same bytes.
+
+mod build;
+mod debian;
+mod trial;
+mod wheels;
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,9 +14,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::environment::{PYTHON, PythonProgram};
+use self::build::{Built, build};
 use crate::files::{entries, failed, make_folder, remove_folder};
-use crate::process::{self, Failure, Outcome, cargo};
+use crate::process::{self, Failure, Outcome};
 use crate::{docs, licences, workspace_root};
 
 /// The name under which git finds the program.
@@ -22,18 +28,6 @@ const PRELOADED: [&str; 2] = ["librepackbench_preload.so", "librepackbench_prelo
 
 /// The Mercurial extension, which looks for the program in `../../../bin`.
 const EXTENSION: &str = "lib/mercurial/repackbench";
-
-/// The target of a portable build, and the oldest release of glibc that its products run on: that of RHEL 8.
-const PORTABLE_TARGET: &str = "x86_64-unknown-linux-gnu";
-const GLIBC: &str = "2.28";
-
-/// Builds for an older glibc, with zig as linker and C compiler.
-const ZIGBUILD: PythonProgram = PythonProgram {
-    package: "cargo-zigbuild",
-    program: "cargo-zigbuild",
-    release: "0.24.1",
-    probe: &["zigbuild", "--help"],
-};
 
 /// The folder for documents, and those that are no chapters of the site.
 const DOCUMENTS: (&str, [&str; 3]) =
@@ -49,7 +43,10 @@ const LICENCES: &str = "THIRD-PARTY-LICENSES";
 pub(crate) const PACKAGES: [&str; 4] =
     ["repackbench-cli", "repackbench-preload", "repackbench-preload-codecs", "repackbench-hg"];
 
-/// Runs the chore; prints the archive's path on stdout.
+/// The largest size of the program without debug information: users download and copy it.
+const MOST_PROGRAM_BYTES: u64 = 16_000_000;
+
+/// Runs the chore; prints the paths of archive and packages on stdout.
 pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     if !cfg!(target_os = "linux") {
         return Err(Failure("dist works only on Linux, where `repackbench exec` can preload its libraries".into()));
@@ -58,61 +55,28 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     let out = folder(&others)?;
     let built = build(!portable.is_empty())?;
 
-    programs(&built, &out)?;
-    extension(&built, &out.join(EXTENSION))?;
-    process::run(Command::new(built.join("repackbench")).arg("generate").arg(out.join("share")))?;
-    documents(&out)?;
-    println!("{}", pack(&out)?.display());
-    Ok(())
-}
-
-/// Builds everything, and returns the folder of the products.
-fn build(is_portable: bool) -> Outcome<PathBuf> {
-    let mut build = cargo();
-    let mut built = crate::target_dir();
-    if is_portable {
-        let folder = crate::target_dir().join("zigbuild");
-        let zigbuild = ZIGBUILD.find_or_make(Path::new(PYTHON), &folder)?;
-        // cargo-zigbuild starts the zig of the same environment.
-        let folders = zigbuild.parent().map(Path::to_owned).into_iter();
-        let others = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::env::join_paths(folders.chain(std::env::split_paths(&others)));
-        build.env("PATH", path.map_err(|error| failed(&folder, &error))?);
-        build.args(["zigbuild", "--target", &format!("{PORTABLE_TARGET}.{GLIBC}")]);
-        built.push(PORTABLE_TARGET);
-    } else {
-        build.arg("build");
+    lay_out(&built, &out)?;
+    let archive = pack(&out, "")?;
+    let debug = pack_debug(&built, &out)?;
+    let package = debian::package(&out, &built)?;
+    let wheels = wheels::make(&out, &built)?;
+    trial::archive(&archive)?;
+    if let Some(package) = &package {
+        trial::debian(package)?;
     }
-    build.args(["--release", "--locked"]);
-    process::run(build.args(PACKAGES.iter().flat_map(|package| ["--package", package])))?;
-    built.push("release");
-    if is_portable {
-        check_glibc(&built)?;
-    }
-    Ok(built)
-}
-
-/// Checks that no product needs a later release of glibc than [`GLIBC`].
-fn check_glibc(built: &Path) -> Outcome<()> {
-    for name in [&["repackbench", "librepackbench_hg.so"][..], &PRELOADED].concat() {
-        let path = built.join(name);
-        let symbols = process::output(Command::new("objdump").arg("-T").arg(&path))?;
-        if let Some(later) = glibc_versions(&symbols).find(|version| *version > version_numbers(GLIBC)) {
-            return Err(Failure(format!("{}: needs glibc {later:?}, expected at most {GLIBC}", path.display())));
-        }
+    trial::wheels(&wheels)?;
+    for path in [archive, debug].iter().chain(&package).chain(wheels.all()) {
+        println!("{}", path.display());
     }
     Ok(())
 }
 
-/// The releases of glibc that the symbols in a listing of `objdump -T` are from.
-fn glibc_versions(symbols: &str) -> impl Iterator<Item = Vec<u32>> {
-    symbols.split("GLIBC_").skip(1).map(version_numbers)
-}
-
-/// The numbers of the version that a text begins with.
-fn version_numbers(text: &str) -> Vec<u32> {
-    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
-    text.get(..end).unwrap_or_default().split('.').filter_map(|number| number.parse().ok()).collect()
+/// Fills the folder `out` as a prefix is filled.
+fn lay_out(built: &Built, out: &Path) -> Outcome<()> {
+    programs(&built.folder, out)?;
+    extension(&built.folder, &out.join(EXTENSION))?;
+    process::run(Command::new(built.folder.join("repackbench")).arg("generate").arg(out.join("share")))?;
+    documents(out)
 }
 
 /// The folder to fill: the default folder, emptied, or the user's folder, which must be empty.
@@ -134,7 +98,12 @@ fn folder(arguments: &[&OsString]) -> Outcome<PathBuf> {
 }
 
 fn programs(built: &Path, out: &Path) -> Outcome<()> {
-    stripped(&built.join("repackbench"), &out.join("bin").join("repackbench"))?;
+    let program = out.join("bin").join("repackbench");
+    stripped(&built.join("repackbench"), &program)?;
+    let bytes = fs::metadata(&program).map_err(|error| failed(&program, &error))?.len();
+    if bytes > MOST_PROGRAM_BYTES {
+        return Err(Failure(format!("{}: {bytes} bytes, expected at most {MOST_PROGRAM_BYTES}", program.display())));
+    }
     let link = out.join("bin").join(GIT_PROGRAM);
     symlink("repackbench", &link).map_err(|error| failed(&link, &error))?;
     PRELOADED.iter().try_for_each(|library| stripped(&built.join(library), &out.join("lib").join(library)))
@@ -159,9 +128,34 @@ fn documents(out: &Path) -> Outcome<()> {
     fs::write(&licences, licences::of_dependencies(&PACKAGES)?).map_err(|error| failed(&licences, &error))
 }
 
-/// Packs the folder into an archive beside it, named after version and platform.
-fn pack(out: &Path) -> Outcome<PathBuf> {
-    let name = format!("repackbench-{}-{}-{}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, std::env::consts::OS);
+/// Packs the debug information of everything that was built into an archive of its own. The folder beside `out` that it
+/// was collected in is removed.
+fn pack_debug(built: &Built, out: &Path) -> Outcome<PathBuf> {
+    let folder = empty_sibling(out, "debug")?;
+    for name in ["repackbench", "librepackbench_hg.so"].iter().chain(&PRELOADED) {
+        let mut objcopy = Command::new("objcopy");
+        objcopy.arg("--only-keep-debug").arg(built.folder.join(name)).arg(folder.join(format!("{name}.debug")));
+        process::run(&mut objcopy)?;
+    }
+    let archive = pack(&folder, "-debug")?;
+    remove_folder(&folder)?;
+    Ok(archive)
+}
+
+/// An empty folder beside `out`, whose name is that of `out` and `what`.
+fn empty_sibling(out: &Path, what: &str) -> Outcome<PathBuf> {
+    let mut name = out.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{what}"));
+    let folder = out.with_file_name(name);
+    remove_folder(&folder)?;
+    make_folder(&folder)?;
+    Ok(folder)
+}
+
+/// Packs a folder into an archive beside it, named after version, platform and `what`.
+fn pack(out: &Path, what: &str) -> Outcome<PathBuf> {
+    let (system, cpu) = (std::env::consts::OS, std::env::consts::ARCH);
+    let name = format!("repackbench-{}-{cpu}-{system}{what}", env!("CARGO_PKG_VERSION"));
     let archive = out.with_file_name(format!("{name}.tar.gz"));
     let mut tar = Command::new("tar");
     tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go-w"]);
@@ -185,10 +179,10 @@ fn time_of_sources() -> u64 {
     named.or_else(committed).and_then(|time| time.trim().parse().ok()).unwrap_or_default()
 }
 
-/// Copies a program or library without debug information.
+/// Copies a program or library without debug information, and without symbols that nothing links with.
 fn stripped(from: &Path, to: &Path) -> Outcome<()> {
     make_folder_of(to)?;
-    process::run(Command::new("strip").arg("--strip-debug").arg("-o").arg(to).arg(from))
+    process::run(Command::new("strip").arg("--strip-unneeded").arg("-o").arg(to).arg(from))
 }
 
 fn copy(from: &Path, to: &Path) -> Outcome<()> {
@@ -199,19 +193,4 @@ fn copy(from: &Path, to: &Path) -> Outcome<()> {
 
 fn make_folder_of(path: &Path) -> Outcome<()> {
     make_folder(path.parent().unwrap_or(path))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_of_glibc_are_compared_by_their_numbers() {
-        let listing =
-            "0000 DF *UND* 0000 (GLIBC_2.2.5) free\n0000 DF *UND* 0000 (GLIBC_2.34) dlopen\n0000 g DF .text f\n";
-        let versions: Vec<Vec<u32>> = glibc_versions(listing).collect();
-        assert_eq!(versions, [vec![2, 2, 5], vec![2, 34]]);
-        let is_later = |version: &Vec<u32>| *version > version_numbers(GLIBC);
-        assert_eq!(versions.iter().map(is_later).collect::<Vec<_>>(), [false, true]);
-    }
 }

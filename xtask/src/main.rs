@@ -51,8 +51,8 @@ chores:
   instructions         count the instructions of the code that measurements depend on, and compare them with the
                        committed baseline. --update writes a new baseline
   hg-extension         build the Mercurial extension and print the folder to give to hg
-  dist [--out DIR]     build and pack everything that is installed: programs, libraries, man pages, completions and
-                       licences. Prints the path of the archive. With --portable, it runs on glibc 2.28 and later
+  dist [--out DIR]     build everything that is installed, pack it into an archive, a Debian package and wheels, try each
+                       of them, and print their paths. With --portable, they run on glibc 2.28 and later
   docs                 make the site of the documents with mdBook in target/docs, and check its links and the spelling.
                        Prints the path of the first page
   corpus [NAME...]     fetch the repositories that figures are measured on, and check that they have not changed.

@@ -4,6 +4,23 @@
 //! between two results ([`compare_results`]), equal budgets of time or space ([`equal_budgets`]), the factors of a
 //! ratio ([`ExplainedRows`]), and the rate of spurious differences between identical variants ([`self_test`]).
 //! `docs/method.md` justifies the statistics.
+//!
+//! ```
+//! use std::{fs::File, io::BufReader};
+//!
+//! use repackbench_analysis::compare_records;
+//! use repackbench_records::read_records;
+//! # let path = "../cli/tests/golden/inputs/git_verdicts.jsonl";
+//!
+//! let records = read_records(BufReader::new(File::open(path)?)).collect::<Result<Vec<_>, _>>()?;
+//! for comparison in compare_records(&records) {
+//!     for row in &comparison.rows {
+//!         let ratio = row.ratio.as_ref().map(|of| of.ratio);
+//!         println!("{} {:?}: {ratio:?} {:?}", comparison.workload.name, row.variant.spec, row.verdict);
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -4,6 +4,28 @@
 //! version-control system. [`Store`] gives chunks in file order, for conversion; [`History`] gives revisions and
 //! content, for workloads. [`git`] and [`hg`] implement them side by side, in folders that mirror the formats.
 //! [`Repository`] is on top and picks one of the two. [`files`] reads trees of files, which are no repositories.
+//!
+//! The chunks of a repository are read in the order of its files, and their payloads only if they are decoded. The
+//! example `chunks` sums them up by kind.
+//!
+//! ```
+//! use repackbench_reader::Repository;
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("repo");
+//! # let made = std::process::Command::new("git").args(["init", "--quiet", "--bare"]).arg(&path).status()?;
+//! # assert!(made.success());
+//!
+//! let repository = Repository::open(&path)?;
+//! let (mut payload, mut stored) = (0, 0);
+//! repository.store().for_each_chunk(&mut |chunk| {
+//!     payload += chunk.payload_len;
+//!     stored += chunk.stored_len;
+//!     Ok(())
+//! })?;
+//! // A repository without commits.
+//! assert_eq!((payload, stored), (0, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 // Data from a file is an unchecked claim. It must not cause a panic or be truncated silently.
 #![cfg_attr(

@@ -9,6 +9,23 @@
 //! - [`SizeRecord`]: where a repository's bytes on disk go;
 //! - [`write_record`] and [`read_records`]: records as JSON lines;
 //! - [`WorkloadComparison`]: the findings about one workload, for tables.
+//!
+//! The example `medians` makes a table of a file.
+//!
+//! ```
+//! use std::{fs::File, io::BufReader};
+//!
+//! use repackbench_records::read_records;
+//! # let path = "../cli/tests/golden/inputs/git_verdicts.jsonl";
+//!
+//! let mut cpu = std::time::Duration::ZERO;
+//! for record in read_records(BufReader::new(File::open(path)?)) {
+//!     let sample = record?.sample;
+//!     cpu += std::time::Duration::from_nanos(sample.user_ns + sample.sys_ns);
+//! }
+//! assert!(!cpu.is_zero());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -10,6 +10,21 @@
 //! - [`trace`]: what workloads read, and models of what that costs;
 //! - [`workloads`]: the jobs that are replayed;
 //! - [`sizes`]: where the bytes go.
+//!
+//! Where bytes go needs no replay; the example `workload` adds a workload of its own and times it.
+//!
+//! ```
+//! use repackbench_reader::Repository;
+//! use repackbench_timing::sizes::measure;
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("repo");
+//! # let made = std::process::Command::new("git").args(["init", "--quiet", "--bare"]).arg(&path).status()?;
+//! # assert!(made.success());
+//!
+//! let size = measure(&Repository::open(&path)?, "a repository without commits")?;
+//! assert_eq!(size.objects.sum().entries, 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,21 @@
 //! Rewrites a repository under a codec spec, with its delta structure untouched, and keeps the cache of variants.
+//!
+//! [`fn@convert`] builds the variant beside its final name, decodes every new chunk again, and only then renames it.
+//!
+//! ```
+//! use repackbench_reader::Repository;
+//! use repackbench_writer::{ConvertJob, JobControl, Layout, NoProgress, convert};
+//! # let folder = tempfile::tempdir()?;
+//! # let (path, target) = (folder.path().join("repo"), folder.path().join("variant"));
+//! # let made = std::process::Command::new("git").args(["init", "--quiet", "--bare"]).arg(&path).status()?;
+//! # assert!(made.success());
+//!
+//! let source = Repository::open(&path)?;
+//! let control = JobControl { threads: 2, progress: &NoProgress };
+//! let (_, written) = convert(&source, &"zstd:5".parse()?, Layout::default(), &ConvertJob::new(&target, control))?;
+//! assert_eq!(Repository::open(&written)?.recorded_spec().map(|spec| spec.to_string()), Some("zstd:5".to_owned()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 // Values that come from a file are untrusted: they must neither cause a panic nor be truncated silently.
 #![cfg_attr(

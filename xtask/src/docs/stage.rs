@@ -9,13 +9,14 @@ use crate::files::{entries, failed, make_folder, read_text, remove_folder, with_
 use crate::process::{self, Failure, Outcome};
 
 /// Documents outside [`FOLDER`] that are chapters.
-const CHAPTERS: [&str; 7] = [
+const CHAPTERS: [&str; 8] = [
     "README.md",
     "CONTRIBUTING.md",
     "ARCHITECTURE.md",
     "SECURITY.md",
     "CHANGELOG.md",
     "integrations/hg/README.md",
+    "integrations/python/README.md",
     "integrations/ray/README.md",
 ];
 

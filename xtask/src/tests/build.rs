@@ -95,6 +95,16 @@ pub(crate) fn build_in(
     Ok(built)
 }
 
+/// Runs the examples in the documentation of the crates, which cargo builds and runs at once. Returns the failures.
+pub(crate) fn examples_in_documentation(variables: &Variables) -> Vec<String> {
+    let mut command = cargo();
+    command.args(["test", "--doc", "--workspace", "--locked", "--features", FEATURES]);
+    match process::run(command.envs(variables.iter().cloned())) {
+        Ok(()) => Vec::new(),
+        Err(Failure(message)) => vec![format!("(examples in the documentation: {message})")],
+    }
+}
+
 /// Runs cargo and returns its standard output. Its stderr goes to the terminal.
 fn messages(command: &mut Command) -> Outcome<String> {
     let shown = process::shown(command);

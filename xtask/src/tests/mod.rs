@@ -69,6 +69,7 @@ fn run_all(surroundings: &Surroundings, variables: &Variables, times: &mut Times
     let staged = Staged::new(&built.programs, &std::env::temp_dir())?;
     let variables_of_all = with_staged(variables, &staged, Features::All);
     let mut failures = run_binaries(&built.binaries, &[], surroundings, &variables_of_all, times)?;
+    failures.extend(times.of(Part::Crates, || build::examples_in_documentation(variables)));
     let default = Targets::Named { lib: false, tests: DEFAULT_BUILD.map(str::to_owned).into() };
     let built = times.of(Part::Compiling, || build::build(&default, Features::Default, variables))?;
     let variables = with_staged(variables, &staged, Features::Default);

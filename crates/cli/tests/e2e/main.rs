@@ -26,6 +26,7 @@ mod git_subcommand;
 mod hg;
 mod payloads;
 mod peak_memory;
+mod python_module;
 mod replay;
 mod report;
 mod results_page;

@@ -82,6 +82,11 @@ struct Replayed {
     decoded: Vec<f64>,
 }
 
+/// The commits or changesets that a replay read.
+fn commits_in(counts: &Counts) -> u64 {
+    ["commits", "changesets"].iter().find_map(|name| counts.get(*name)).copied().unwrap_or_default()
+}
+
 /// One replay.
 struct Replay {
     wall: Duration,
@@ -130,7 +135,7 @@ impl Replays<'_> {
         };
         Ok(WorkloadShare {
             label: spec.build(&range, None).label(),
-            commits: spec.reads_commits().then(|| replayed.counts.get("commits").copied().unwrap_or(0)),
+            commits: spec.reads_commits().then(|| commits_in(&replayed.counts)),
             is_cut: typed.is_none() && range.commits.is_some(),
             decoding,
             rounds,

@@ -1,0 +1,150 @@
+//! Tries what was packed as a new user would: in an empty folder, with an empty HOME and nothing else in the environment.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use super::{EXTENSION, wheels::Wheels};
+use crate::environment::PYTHON;
+use crate::files::{entries, make_folder, remove_folder};
+use crate::mercurial;
+use crate::process::{self, Failure, Outcome};
+use crate::workspace_root;
+
+/// The time for an estimate.
+const TIME: &str = "10s";
+
+/// Reads the records of an estimate by the module of the wheel, and prints the number of repositories.
+const READ: &str = "\
+import repackbench, sys
+assert repackbench.program().startswith(sys.prefix), repackbench.program()
+assert repackbench.results(sys.argv[1]), 'no results'
+print(len(list(repackbench.records(sys.argv[1], kind='estimate'))))";
+
+/// Unpacks the archive and uses it.
+pub(super) fn archive(archive: &Path) -> Outcome<()> {
+    let user = User::new(archive)?;
+    process::run(user.command("tar").arg("-xzf").arg(archive))?;
+    let prefix = only(&user.folder.join("here"))?;
+    user.estimate(&prefix.join("bin/repackbench"))?;
+    user.exec(&prefix.join("bin/repackbench"))?;
+    user.extension(None, &prefix.join(EXTENSION).display().to_string())?;
+    user.leave()
+}
+
+/// Unpacks the Debian package, which only root could install, and uses it.
+pub(super) fn debian(package: &Path) -> Outcome<()> {
+    let user = User::new(package)?;
+    process::run(user.command("dpkg-deb").arg("--extract").arg(package).arg("."))?;
+    let program = user.folder.join("here/usr/bin/repackbench");
+    user.estimate(&program)?;
+    user.exec(&program)?;
+    user.leave()
+}
+
+/// Installs the wheels without a network, the first in an environment of its own, and uses them. The driver for Ray is
+/// not started: Ray is large.
+pub(super) fn wheels(wheels: &Wheels) -> Outcome<()> {
+    let user = User::new(&wheels.program)?;
+    process::run(user.command(PYTHON).args(["-m", "venv", "venv"]))?;
+    let installed = user.folder.join("here/venv/bin");
+    process::run(user.pip(&installed.join("python3")).arg(&wheels.program))?;
+    let records = user.estimate(&installed.join("repackbench"))?;
+    let read = process::output(user.command(installed.join("python3")).args(["-c", READ]).arg(records))?;
+    if read.trim() != "1" {
+        return Err(Failure(format!("{}: its module read {read:?}, expected 1", wheels.program.display())));
+    }
+    user.exec(&installed.join("repackbench"))?;
+    user.leave()?;
+
+    let user = User::new(&wheels.extension)?;
+    process::run(user.pip(PYTHON.as_ref()).arg("--target").arg("modules").arg(&wheels.extension))?;
+    // Mercurial finds it by name.
+    user.extension(Some(&user.folder.join("here/modules")), "")?;
+    user.leave()
+}
+
+/// A user with an empty HOME, who works in an empty folder.
+struct User {
+    /// Has the folders `home` and `here`.
+    folder: PathBuf,
+    /// What is tried.
+    product: String,
+}
+
+impl User {
+    /// A new user, who tries `product` beside it.
+    fn new(product: &Path) -> Outcome<Self> {
+        let name = product.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = product.with_file_name(format!("{name}.trial"));
+        remove_folder(&folder)?;
+        make_folder(&folder.join("home"))?;
+        make_folder(&folder.join("here"))?;
+        Ok(User { folder, product: name })
+    }
+
+    /// Removes what the user made.
+    fn leave(self) -> Outcome<()> {
+        remove_folder(&self.folder)
+    }
+
+    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().current_dir(self.folder.join("here")).env("HOME", self.folder.join("home"));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command
+    }
+
+    fn pip(&self, python: &Path) -> Command {
+        let mut pip = self.command(python);
+        pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-index", "--no-deps"]);
+        pip
+    }
+
+    /// Estimates the checkout, says how long that took, and returns the records.
+    fn estimate(&self, program: &Path) -> Outcome<PathBuf> {
+        let records = self.folder.join("here/estimate.jsonl");
+        let began = Instant::now();
+        let mut estimate = self.command(program);
+        estimate.args(["estimate", "--quiet", "--time", TIME, "--json"]).arg(&records).arg(workspace_root());
+        // Only the paths of what was made go to stdout.
+        process::output(&mut estimate)?;
+        eprintln!("{}: estimate in {:.1} s", self.product, began.elapsed().as_secs_f64());
+        Ok(records)
+    }
+
+    /// Converts the checkout, and has git list the same commits in the variant as in the checkout.
+    fn exec(&self, program: &Path) -> Outcome<()> {
+        let variant = self.folder.join("here/variant");
+        let mut convert = self.command(program);
+        process::run(
+            convert.args(["convert", "--quiet", "--codec", "lz4"]).arg(workspace_root()).arg("-o").arg(&variant),
+        )?;
+        let log = ["log", "--format=%H", "HEAD"];
+        let expected = process::output(self.command("git").arg("-C").arg(workspace_root()).args(log))?;
+        let found = process::output(self.command(program).arg("exec").arg(&variant).args(["--", "git"]).args(log))?;
+        match found == expected {
+            true => Ok(()),
+            false => Err(Failure(format!("{}: git lists other commits under exec", self.product))),
+        }
+    }
+
+    /// Has hg load the extension, which is at `place` or, if that is empty, among `modules`.
+    fn extension(&self, modules: Option<&Path>, place: &str) -> Outcome<()> {
+        let mut hg = self.command(mercurial::newest()?);
+        if let Some(modules) = modules {
+            hg.env("PYTHONPATH", modules);
+        }
+        hg.args(["--config", &format!("extensions.repackbench={place}"), "debugrepackbench"]);
+        let listed = process::output(&mut hg)?;
+        match listed.contains("lz4") {
+            true => Ok(()),
+            false => Err(Failure(format!("{}: hg lists no codec lz4: {listed}", self.product))),
+        }
+    }
+}
+
+/// The only entry of a folder.
+fn only(folder: &Path) -> Outcome<PathBuf> {
+    entries(folder)?.pop().ok_or_else(|| Failure(format!("{}: expected an entry", folder.display())))
+}
