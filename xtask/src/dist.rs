@@ -39,6 +39,9 @@ const PICTURES: &str = "docs/pictures";
 /// The file with the licences of the linked libraries.
 const LICENCES: &str = "THIRD-PARTY-LICENSES";
 
+/// The programs and libraries that cargo makes of [`PACKAGES`].
+const PRODUCTS: [&str; 4] = ["repackbench", PRELOADED[0], PRELOADED[1], "librepackbench_hg.so"];
+
 /// The packages whose products are installed.
 pub(crate) const PACKAGES: [&str; 4] =
     ["repackbench-cli", "repackbench-preload", "repackbench-preload-codecs", "repackbench-hg"];
@@ -132,7 +135,7 @@ fn documents(out: &Path) -> Outcome<()> {
 /// was collected in is removed.
 fn pack_debug(built: &Built, out: &Path) -> Outcome<PathBuf> {
     let folder = empty_sibling(out, "debug")?;
-    for name in ["repackbench", "librepackbench_hg.so"].iter().chain(&PRELOADED) {
+    for name in PRODUCTS {
         let mut objcopy = Command::new("objcopy");
         objcopy.arg("--only-keep-debug").arg(built.folder.join(name)).arg(folder.join(format!("{name}.debug")));
         process::run(&mut objcopy)?;

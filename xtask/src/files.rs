@@ -26,6 +26,14 @@ pub(crate) fn entries(folder: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// The only entry of a folder. It is a failure if there are none or several.
+pub(crate) fn only_entry(folder: &Path) -> Outcome<PathBuf> {
+    match entries(folder)?.as_slice() {
+        [only] => Ok(only.clone()),
+        all => Err(Failure(format!("{}: {} entries, expected one", folder.display(), all.len()))),
+    }
+}
+
 /// The files with this extension below `folder`, sorted; none if it does not exist.
 pub(crate) fn with_extension(folder: &Path, extension: &str) -> Outcome<Vec<PathBuf>> {
     let mut found = Vec::new();

@@ -7,8 +7,8 @@
 //! use repackbench_writer::{ConvertJob, JobControl, Layout, NoProgress, convert};
 //! # let folder = tempfile::tempdir()?;
 //! # let (path, target) = (folder.path().join("repo"), folder.path().join("variant"));
-//! # let made = std::process::Command::new("git").args(["init", "--quiet", "--bare"]).arg(&path).status()?;
-//! # assert!(made.success());
+//! # ["objects", "refs"].iter().try_for_each(|name| std::fs::create_dir_all(path.join(name)))?;
+//! # std::fs::write(path.join("HEAD"), "ref: refs/heads/main\n")?;
 //!
 //! let source = Repository::open(&path)?;
 //! let control = JobControl { threads: 2, progress: &NoProgress };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{PACKAGES, PRELOADED};
+use super::{PACKAGES, PRODUCTS};
 use crate::environment::{PYTHON, PythonProgram};
 use crate::files::failed;
 use crate::process::{self, Failure, Outcome, cargo};
@@ -65,7 +65,7 @@ pub(super) fn build(is_portable: bool) -> Outcome<Built> {
 /// The oldest release of glibc that has all symbols that the products use.
 fn oldest_glibc(built: &Path) -> Outcome<Vec<u32>> {
     let mut oldest = Vec::new();
-    for name in [&["repackbench", "librepackbench_hg.so"][..], &PRELOADED].concat() {
+    for name in PRODUCTS {
         let symbols = process::output(Command::new("objdump").arg("-T").arg(built.join(name)))?;
         oldest = glibc_versions(&symbols).fold(oldest, Vec::max);
     }

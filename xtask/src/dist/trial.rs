@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::{EXTENSION, wheels::Wheels};
 use crate::environment::PYTHON;
-use crate::files::{entries, make_folder, remove_folder};
+use crate::files::{make_folder, only_entry, remove_folder};
 use crate::mercurial;
 use crate::process::{self, Failure, Outcome};
 use crate::workspace_root;
@@ -25,7 +25,7 @@ print(len(list(repackbench.records(sys.argv[1], kind='estimate'))))";
 pub(super) fn archive(archive: &Path) -> Outcome<()> {
     let user = User::new(archive)?;
     process::run(user.command("tar").arg("-xzf").arg(archive))?;
-    let prefix = only(&user.folder.join("here"))?;
+    let prefix = only_entry(&user.folder.join("here"))?;
     user.estimate(&prefix.join("bin/repackbench"))?;
     user.exec(&prefix.join("bin/repackbench"))?;
     user.extension(None, &prefix.join(EXTENSION).display().to_string())?;
@@ -142,9 +142,4 @@ impl User {
             false => Err(Failure(format!("{}: hg lists no codec lz4: {listed}", self.product))),
         }
     }
-}
-
-/// The only entry of a folder.
-fn only(folder: &Path) -> Outcome<PathBuf> {
-    entries(folder)?.pop().ok_or_else(|| Failure(format!("{}: expected an entry", folder.display())))
 }

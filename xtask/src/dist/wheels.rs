@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::{EXTENSION, build::Built, copy, empty_sibling, time_of_sources};
 use crate::environment::{PYTHON, PythonProgram, isolated};
-use crate::files::{entries, remove_folder};
+use crate::files::{make_folder, only_entry, remove_folder};
 use crate::process::{self, Failure, Outcome};
 use crate::workspace_root;
 
@@ -74,19 +74,19 @@ impl Maker {
         let mut pip = self.command(&self.wheel.with_file_name("python3"));
         pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "wheel", "--no-deps", "--wheel-dir"]);
         process::run(pip.arg(&made).arg(&sources))?;
-        only_file(&made)
+        only_entry(&made)
     }
 
     /// Adds the program to a wheel, so that it is installed as one.
     fn with_program(&self, wheel: &Path, program: &Path) -> Outcome<PathBuf> {
         let (unpacked, made) = (self.work.join("unpacked"), self.work.join("with-program"));
         process::run(self.command(&self.wheel).arg("unpack").arg("--dest").arg(&unpacked).arg(wheel))?;
-        let root = only_file(&unpacked)?;
+        let root = only_entry(&unpacked)?;
         let name = format!("repackbench-{}.data/scripts/repackbench", env!("CARGO_PKG_VERSION"));
         copy(program, &root.join(name))?;
-        crate::files::make_folder(&made)?;
+        make_folder(&made)?;
         process::run(self.command(&self.wheel).arg("pack").arg("--dest-dir").arg(&made).arg(&root))?;
-        only_file(&made)
+        only_entry(&made)
     }
 
     /// Names the Python, the interface and the platform that a wheel is for, and moves it to its place.
@@ -94,7 +94,7 @@ impl Maker {
         let mut tags = self.command(&self.wheel);
         tags.args(["tags", "--remove", "--python-tag", python, "--abi-tag", abi, "--platform-tag", platform]);
         process::run(tags.arg(wheel))?;
-        self.moved(&only_file(wheel.parent().unwrap_or(wheel))?)
+        self.moved(&only_entry(wheel.parent().unwrap_or(wheel))?)
     }
 
     /// Moves a finished wheel to its place. Its version has to be that of the program.
@@ -113,13 +113,5 @@ impl Maker {
         let mut command = isolated(program);
         command.env("SOURCE_DATE_EPOCH", time_of_sources().to_string());
         command
-    }
-}
-
-/// The only entry of a folder.
-fn only_file(folder: &Path) -> Outcome<PathBuf> {
-    match entries(folder)?.as_slice() {
-        [only] => Ok(only.clone()),
-        all => Err(Failure(format!("{}: {} entries, expected one", folder.display(), all.len()))),
     }
 }

@@ -170,7 +170,7 @@ fn mercurial(hg: &HeldOut) -> Option<String> {
     ))
 }
 
-/// The codec that hg writes unless it is told otherwise.
+/// The codec of new Mercurial repositories by default, since hg 5.8.
 const HG_DEFAULT: &str = "zstd:3";
 
 fn limits(page: &ResultsPage) -> Vec<String> {
@@ -216,7 +216,9 @@ fn newest_commits(page: &ResultsPage) -> Option<String> {
         let state = &of.estimate.as_found;
         state.workloads.iter().filter(|workload| workload.is_cut).map(|workload| (workload.commits, state.commits))
     });
-    let mut parts: Vec<f64> = workloads.filter_map(|(read, all)| Some(read? as f64 / all.max(1) as f64)).collect();
+    // Some older records say 0 where they do not know.
+    let known = workloads.filter_map(|(read, all)| Some((read.filter(|read| *read > 0)?, all.max(1))));
+    let mut parts: Vec<f64> = known.map(|(read, all)| read as f64 / all as f64).collect();
     let least = parts.iter().copied().reduce(f64::min)?;
     Some(format!(
         "{} did not fit the time, and only the newest commits were read: {} of all commits in the median, {} at least. A few \
