@@ -52,7 +52,7 @@ const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
-const OPTIONS_OF_OTHERS: [&str; 21] = [
+const OPTIONS_OF_OTHERS: [&str; 22] = [
     "--alone",
     "--batch",
     "--batch-check",
@@ -68,6 +68,7 @@ const OPTIONS_OF_OTHERS: [&str; 21] = [
     "--no-walk",
     "--objects",
     "--only",
+    "--portable",
     "--stdin",
     "--unordered",
     "--update",
