@@ -89,6 +89,9 @@ pub enum Rechosen {
     TooLong {
         /// Its predicted elapsed time in seconds.
         predicted_seconds: f64,
+        /// The seconds after which it was stopped; `None`, and omitted from JSON, if it was not begun.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stopped_after_seconds: Option<f64>,
         /// As in `searched`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u32>,

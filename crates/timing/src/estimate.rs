@@ -34,7 +34,7 @@ use repackbench_records::{
 };
 use repackbench_writer::{
     DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, WriterError,
-    cache::Cache, dictionaries::encoding_for, fingerprint, git::recompute::search_anew,
+    cache::Cache, dictionaries::approximate_encoding_for, fingerprint, git::recompute::search_anew,
 };
 
 use self::{
@@ -45,7 +45,7 @@ use self::{
     population::Population,
     ratios::workload_prediction,
     shares::{Replays, WorkloadShare},
-    steps::Steps,
+    steps::{Steps, Until},
 };
 use crate::{
     BenchError,
@@ -75,9 +75,17 @@ const LAST: Parts = Parts { encoding_ends: 0.45, replays_end: 0.97 };
 /// The parts of a state that a search for deltas and another state follow.
 const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.22, replays_end: 0.43 };
 
-/// The part of the session's time that the replays of a state have at least, however late they begin. Nothing ends the
-/// training of dictionaries early, and a ratio from a single commit says nothing.
+/// The part of the session's time that the replays of a state have at least, however late they begin. A ratio from a
+/// single commit says nothing.
 const LEAST_FOR_REPLAYS: f64 = 0.1;
+
+/// The part of the session's time that is left for the state after a search for deltas. A search that takes longer than
+/// predicted is stopped then.
+const LEAST_FOR_SECOND: f64 = 0.2;
+
+/// Sessions of this time or more train dictionaries on as many payloads as a conversion, and shorter ones on fewer in
+/// proportion: on two cores, the training for the default codecs takes about a tenth of a session.
+const FULL_TRAINING: Duration = Duration::from_secs(60);
 
 /// What to predict.
 #[derive(Debug, Clone)]
@@ -319,12 +327,13 @@ impl Job<'_> {
     /// length share them: those for a high level take minutes and are hardly better.
     fn encodings(&self, repository: &Repository, specs: &[CodecSpec]) -> Result<Vec<Encoding>, BenchError> {
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
+        let part = (self.plan.time.as_secs_f64() / FULL_TRAINING.as_secs_f64()).min(1.0);
         let mut encodings: Vec<Encoding> = Vec::new();
         for spec in specs {
             let shared = encodings.iter().find(|made| shares_dictionaries(repository, made.spec(), spec));
             let encoding = match shared {
                 Some(made) => made.under(spec),
-                None => encoding_for(repository, spec, control)?.0,
+                None => approximate_encoding_for(repository, spec, part, control)?,
             };
             encodings.push(encoding);
         }
@@ -367,19 +376,35 @@ impl Job<'_> {
             _ => return left_out("only git searches once for all codecs"),
         };
         let predicted = self.search_time(objects, window);
+        let too_long = |stopped_after_seconds| Rechosen::TooLong {
+            predicted_seconds: predicted.as_secs_f64(),
+            stopped_after_seconds,
+            window,
+        };
         if !self.has_time_for(predicted) {
-            return Ok(Rechosen::TooLong { predicted_seconds: predicted.as_secs_f64(), window });
+            return Ok(too_long(None));
         }
-        let control = JobControl { threads: self.plan.threads, progress: self.progress };
+        let session = Session::new(self.clock, self.progress);
+        let begin = session.now()?;
+        let until = Until {
+            progress: self.progress,
+            clock: self.clock,
+            end: end.saturating_sub(self.plan.time.mul_f64(LEAST_FOR_SECOND)),
+        };
+        let control = JobControl { threads: self.plan.threads, progress: &until };
         let scratch = cache.scratch().map_err(|error| BenchError::Variant(error.into()))?;
         let searched = match search_anew(git_source, scratch.path(), &**git, control) {
             // What is known of the repository as found must not be lost.
             Err(WriterError::Program { command, why }) => return left_out(&format!("{command} failed: {why}")),
+            Err(WriterError::Interrupted) if !self.progress.is_cancelled() => {
+                let took = session.now()?.saturating_sub(begin);
+                return Ok(too_long(Some(took.as_secs_f64())));
+            }
             searched => searched?,
         };
         searched.notes.iter().for_each(|note| self.progress.note(note));
         let repository = Repository::open(scratch.path()).map_err(WorkloadError::from)?;
-        let now = Session::new(self.clock, self.progress).now()?;
+        let now = session.now()?;
         let (state, _) = self.state(&repository, cache, (now, end), &|_| LAST)?;
         Ok(Rechosen::Searched {
             seconds: searched.cost.wall.as_secs_f64(),

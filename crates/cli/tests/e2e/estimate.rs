@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::program::{self, Outcome, cached, command, convert, exit, text};
 use crate::support::records::{self, number};
-use crate::support::{Fixture, Scratch, git, snapshot};
+use crate::support::{Fixture, Scratch, executable, git, snapshot};
 
 /// Codecs of all forms: with a dictionary, with bases, and neither.
 const CODECS: [&str; 4] = ["zlib:9", "zstd:3", "balanced", "zstd:3,patch,prefix"];
@@ -50,6 +50,28 @@ fn exact_sizes_are_those_of_conversions() {
     let options = [vec!["--exact", "--as-found", "--workload", "traverse"], codec_options()].concat();
     let (_, exact) = estimate(&repo, &scratch, &options);
     assert_as_converted(&repo, &exact, &scratch);
+}
+
+/// A git that would search for ever.
+#[test]
+fn search_that_takes_too_long_is_stopped() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let git = scratch.join("git");
+    let script =
+        "#!/bin/sh\nfor word; do if [ \"$word\" = repack ]; then exec sleep 1000000; fi; done\nexec git \"$@\"\n";
+    executable::write(&git, script);
+    let (outcome, found) = estimate(
+        &repo,
+        &scratch,
+        &["--time", "4s", "--git", text(&git), "--codec", "zstd:3", "--workload", "traverse"],
+    );
+    let rechosen = &found["rechosen"];
+    assert_eq!(rechosen["outcome"], "too-long", "{rechosen}");
+    let stopped = rechosen["stopped_after_seconds"].as_f64().expect("seconds");
+    assert!(stopped > 0.0, "{rechosen}");
+    assert!(outcome.text().contains("takes more than"), "{}", outcome.text());
+    assert_eq!(found["as_found"]["workloads"][0]["workload"]["name"], "traverse", "{found}");
 }
 
 /// As in a mirror that lost its configuration: its packs are marked as sent by a promisor, which no remote is.

@@ -120,9 +120,12 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
             let words = advice::searched_words(bytes, Some(*took), *peak_resident_bytes);
             format!("{clone}{} makes {words}.", command(*window))
         }
-        Rechosen::TooLong { predicted_seconds, window } => {
-            let takes = seconds(*predicted_seconds);
-            format!("{clone}{} takes about {takes}; a longer --time tries it.", command(*window))
+        Rechosen::TooLong { predicted_seconds, stopped_after_seconds, window } => {
+            let takes = match stopped_after_seconds {
+                Some(stopped) => format!("more than {}", seconds(*stopped)),
+                None => format!("about {}", seconds(*predicted_seconds)),
+            };
+            format!("{clone}{} takes {takes}; a longer --time tries it.", command(*window))
         }
         Rechosen::Left { why } => format!("not searched for anew: {}.", plain_text(why)),
     };
@@ -222,7 +225,11 @@ mod tests {
 
     #[test]
     fn answer_has_eight_lines_and_says_what_to_do() {
-        let text = plain(&estimates(&[estimate(Rechosen::TooLong { predicted_seconds: 90.0, window: None })]));
+        let text = plain(&estimates(&[estimate(Rechosen::TooLong {
+            predicted_seconds: 90.0,
+            stopped_after_seconds: None,
+            window: None,
+        })]));
         let answer: Vec<&str> = text.split("Answer").nth(1).unwrap().trim().lines().collect();
         assert_eq!(answer.len(), 8, "{text}");
         for (line, expected) in answer.iter().zip([
@@ -259,7 +266,8 @@ mod tests {
 
     #[test]
     fn search_in_a_partial_clone_is_that_of_a_full_one() {
-        let mut estimate = estimate(Rechosen::TooLong { predicted_seconds: 90.0, window: None });
+        let mut estimate =
+            estimate(Rechosen::TooLong { predicted_seconds: 90.0, stopped_after_seconds: None, window: None });
         estimate.repository.is_partial_clone = true;
         let text = plain(&estimates(&[estimate]));
         assert!(text.contains("Deltas: in a full clone, `git repack -adF` takes about 90.0 s"), "{text}");

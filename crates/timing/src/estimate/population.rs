@@ -18,7 +18,7 @@ const FEWEST_OF_STRATUM: usize = 40;
 /// At most this many chunks of each stratum come first, before [`FIRST_PART`] in the order, so that the spread of most is known
 /// however little time there is. Those of one stratum have at most this share of the sample's bytes, or are one chunk.
 const FIRST_OF_STRATUM: usize = 16;
-const FIRST_BYTES: f64 = 1.0 / 64.0;
+const FIRST_BYTES: f64 = 1.0 / 256.0;
 pub(super) const FIRST_PART: f64 = 0.01;
 
 /// The approximate number of chunks in a sample.
@@ -27,7 +27,7 @@ const CHUNKS: f64 = 6000.0;
 /// The approximate limits of payload bytes in a sample: for each second that there is, and for any time. The default codecs
 /// together take half a second of both cores for a megabyte.
 const BYTES_FOR_A_SECOND: f64 = 1e6;
-const FEWEST_BYTES: f64 = 16e6;
+const FEWEST_BYTES: f64 = 8e6;
 const MOST_BYTES: f64 = 64e6;
 
 /// Chunks of one kind and about one length.

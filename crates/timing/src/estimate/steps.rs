@@ -1,4 +1,4 @@
-//! The progress of an estimate: its steps, and the time that is left for all of them.
+//! The progress of an estimate: its steps, the time that is left for all of them, and a step that is cut.
 
 use std::time::Duration;
 
@@ -38,5 +38,35 @@ impl Progress for Steps<'_> {
 
     fn is_cancelled(&self) -> bool {
         self.progress.is_cancelled()
+    }
+}
+
+/// Stops a step at a given time, as if the user wanted it.
+pub(super) struct Until<'a> {
+    pub(super) progress: &'a dyn Progress,
+    pub(super) clock: &'a (dyn Clock + Sync),
+    /// When it stops, on the clock.
+    pub(super) end: Duration,
+}
+
+impl Progress for Until<'_> {
+    fn start(&self, step: &str, total: u64, unit: ProgressUnit) {
+        self.progress.start(step, total, unit);
+    }
+
+    fn advance(&self, amount: u64) {
+        self.progress.advance(amount);
+    }
+
+    fn finish(&self) {
+        self.progress.finish();
+    }
+
+    fn note(&self, note: &str) {
+        self.progress.note(note);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.progress.is_cancelled() || self.clock.read_wall().is_ok_and(|now| now >= self.end)
     }
 }

@@ -22,7 +22,7 @@ use std::{
 
 use repackbench_reader::{ChunkKind, Repository, threads};
 
-pub use self::assign::{encoding_for, encoding_for_whole};
+pub use self::assign::{approximate_encoding_for, encoding_for, encoding_for_whole};
 use self::{
     sample::Sample,
     training::{DictionaryPurpose, NotTrained, TrainedDictionary},
@@ -72,8 +72,18 @@ pub fn train_for(
     wanted: &[WantedDictionary],
     control: JobControl<'_>,
 ) -> Result<Vec<TrainingOutcome>> {
+    train_on_part(repositories, wanted, 1.0, control)
+}
+
+/// As [`train_for`], on about `part` of the payloads that it samples.
+fn train_on_part(
+    repositories: &[&Repository],
+    wanted: &[WantedDictionary],
+    part: f64,
+    control: JobControl<'_>,
+) -> Result<Vec<TrainingOutcome>> {
     let JobControl { threads, progress } = control;
-    let samples = sample::collect(repositories, wanted, progress)?;
+    let samples = sample::collect(repositories, wanted, part, progress)?;
     progress.start("training dictionaries", wanted.len() as u64, ProgressUnit::Items);
     let next = AtomicUsize::new(0);
     let outcomes: Mutex<Vec<Option<Result<TrainingOutcome>>>> = Mutex::new(wanted.iter().map(|_| None).collect());

@@ -31,10 +31,10 @@ fn countable(chunk: &Chunk<'_>) -> u64 {
 }
 
 impl Sample {
-    /// Every `stride`-th payload is taken for a dictionary of `capacity` bytes.
-    fn stride(&self, capacity: usize) -> u64 {
-        let most = (capacity as u64).saturating_mul(BYTES_PER_DICTIONARY_BYTE).clamp(1, MAX_BYTES);
-        self.countable_bytes.div_ceil(most).max(1)
+    /// Every `stride`-th payload is taken for a dictionary of `capacity` bytes, if `part` of the largest sample is wanted.
+    fn stride(&self, capacity: usize, part: f64) -> u64 {
+        let most = (capacity as u64).saturating_mul(BYTES_PER_DICTIONARY_BYTE).min(MAX_BYTES) as f64 * part;
+        self.countable_bytes.div_ceil((most as u64).max(1)).max(1)
     }
 }
 
@@ -43,13 +43,14 @@ fn class_of(wanted: &[WantedDictionary], chunk: &Chunk<'_>) -> Option<usize> {
     wanted.iter().position(|wanted| wanted.kinds.contains(&chunk.kind))
 }
 
-/// Samples `repositories` for each of `wanted`: one pass counts, a second one decodes the sampled payloads.
+/// Samples `repositories` for each of `wanted`, with `part` of the largest samples: one pass counts, a second one decodes the sampled payloads.
 ///
 /// # Errors
 /// A repository is damaged, or the user stops the work.
 pub(super) fn collect(
     repositories: &[&Repository],
     wanted: &[WantedDictionary],
+    part: f64,
     progress: &dyn Progress,
 ) -> Result<Vec<Sample>> {
     let mut classes = vec![Sample::default(); wanted.len()];
@@ -69,7 +70,8 @@ pub(super) fn collect(
         }
     }
     progress.start("sampling payloads", chunks, ProgressUnit::Items);
-    let strides: Vec<u64> = classes.iter().zip(wanted).map(|(class, wanted)| class.stride(wanted.capacity)).collect();
+    let strides: Vec<u64> =
+        classes.iter().zip(wanted).map(|(class, wanted)| class.stride(wanted.capacity, part)).collect();
     let mut met = vec![0u64; classes.len()];
     for repository in repositories {
         let mut is_taken = |chunk: &Chunk<'_>| {
@@ -91,4 +93,20 @@ pub(super) fn collect(
     }
     progress.finish();
     Ok(classes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn part_of_a_sample_has_a_longer_stride() {
+        let of = |countable_bytes| Sample { countable_bytes, ..Sample::default() };
+        // 16 KiB of dictionary want 1600 KiB of samples.
+        assert_eq!(of(16 << 20).stride(16 << 10, 1.0), 11);
+        assert_eq!(of(16 << 20).stride(16 << 10, 0.5), 21);
+        assert_eq!(of(1 << 20).stride(16 << 10, 1.0), 1);
+        assert_eq!(of(1 << 20).stride(16 << 10, 0.5), 2);
+        assert_eq!(of(0).stride(16 << 10, 0.0), 1);
+    }
 }
