@@ -327,13 +327,13 @@ impl Job<'_> {
     /// length share them: those for a high level take minutes and are hardly better.
     fn encodings(&self, repository: &Repository, specs: &[CodecSpec]) -> Result<Vec<Encoding>, BenchError> {
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
-        let part = (self.plan.time.as_secs_f64() / FULL_TRAINING.as_secs_f64()).min(1.0);
+        let percent = (self.plan.time.as_secs().saturating_mul(100) / FULL_TRAINING.as_secs()).clamp(1, 100);
         let mut encodings: Vec<Encoding> = Vec::new();
         for spec in specs {
             let shared = encodings.iter().find(|made| shares_dictionaries(repository, made.spec(), spec));
             let encoding = match shared {
                 Some(made) => made.under(spec),
-                None => approximate_encoding_for(repository, spec, part, control)?,
+                None => approximate_encoding_for(repository, spec, percent, control)?,
             };
             encodings.push(encoding);
         }

@@ -15,20 +15,20 @@ use crate::{Encoding, JobControl, Result};
 /// # Errors
 /// The source is damaged, a codec fails, the user stops the work, or the file of a dictionary was not given.
 pub fn encoding_for(source: &Repository, spec: &CodecSpec, control: JobControl<'_>) -> Result<(Encoding, Vec<String>)> {
-    encoding_for_kinds(source, spec, source.chunk_kinds().collect(), 1.0, control)
+    encoding_for_kinds(source, spec, source.chunk_kinds().collect(), 100, control)
 }
 
-/// As [`encoding_for`], in less time: with dictionaries that are trained on `part` of the payloads that it samples.
+/// As [`encoding_for`], in less time: with dictionaries that are trained on `percent` % of the payloads that it samples.
 ///
 /// # Errors
 /// As [`encoding_for`].
 pub fn approximate_encoding_for(
     source: &Repository,
     spec: &CodecSpec,
-    part: f64,
+    percent: u64,
     control: JobControl<'_>,
 ) -> Result<Encoding> {
-    Ok(encoding_for_kinds(source, spec, source.chunk_kinds().collect(), part, control)?.0)
+    Ok(encoding_for_kinds(source, spec, source.chunk_kinds().collect(), percent, control)?.0)
 }
 
 /// As [`encoding_for`], for a store that has no deltas.
@@ -41,14 +41,14 @@ pub fn encoding_for_whole(
     control: JobControl<'_>,
 ) -> Result<(Encoding, Vec<String>)> {
     let kinds = source.chunk_kinds().filter(|kind| !kind.is_delta).collect();
-    encoding_for_kinds(source, spec, kinds, 1.0, control)
+    encoding_for_kinds(source, spec, kinds, 100, control)
 }
 
 fn encoding_for_kinds(
     source: &Repository,
     spec: &CodecSpec,
     kinds: Vec<ChunkKind>,
-    part: f64,
+    percent: u64,
     control: JobControl<'_>,
 ) -> Result<(Encoding, Vec<String>)> {
     if !spec.uses_dictionaries() {
@@ -63,7 +63,7 @@ fn encoding_for_kinds(
         by_kind.extend(kinds.iter().copied().filter(from_file).map(|kind| (kind, 0)));
     }
     let wanted: Vec<WantedDictionary> = kinds.iter().filter_map(|kind| wanted(*kind, spec.choice(*kind))).collect();
-    let outcomes = train_on_part(&[source], &wanted, part, control)?;
+    let outcomes = train_on_part(&[source], &wanted, percent, control)?;
     let mut notes = Vec::new();
     for (WantedDictionary { kinds, .. }, outcome) in wanted.iter().zip(outcomes) {
         notes.extend(kinds.iter().filter_map(|kind| sentence(*kind, &outcome)));

@@ -72,18 +72,18 @@ pub fn train_for(
     wanted: &[WantedDictionary],
     control: JobControl<'_>,
 ) -> Result<Vec<TrainingOutcome>> {
-    train_on_part(repositories, wanted, 1.0, control)
+    train_on_part(repositories, wanted, 100, control)
 }
 
-/// As [`train_for`], on about `part` of the payloads that it samples.
+/// As [`train_for`], on about `percent` % of the payloads that it samples.
 fn train_on_part(
     repositories: &[&Repository],
     wanted: &[WantedDictionary],
-    part: f64,
+    percent: u64,
     control: JobControl<'_>,
 ) -> Result<Vec<TrainingOutcome>> {
     let JobControl { threads, progress } = control;
-    let samples = sample::collect(repositories, wanted, part, progress)?;
+    let samples = sample::collect(repositories, wanted, percent, progress)?;
     progress.start("training dictionaries", wanted.len() as u64, ProgressUnit::Items);
     let next = AtomicUsize::new(0);
     let outcomes: Mutex<Vec<Option<Result<TrainingOutcome>>>> = Mutex::new(wanted.iter().map(|_| None).collect());

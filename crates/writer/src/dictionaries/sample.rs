@@ -31,10 +31,10 @@ fn countable(chunk: &Chunk<'_>) -> u64 {
 }
 
 impl Sample {
-    /// Every `stride`-th payload is taken for a dictionary of `capacity` bytes, if `part` of the largest sample is wanted.
-    fn stride(&self, capacity: usize, part: f64) -> u64 {
-        let most = (capacity as u64).saturating_mul(BYTES_PER_DICTIONARY_BYTE).min(MAX_BYTES) as f64 * part;
-        self.countable_bytes.div_ceil((most as u64).max(1)).max(1)
+    /// Every `stride`-th payload is taken for a dictionary of `capacity` bytes, if `percent` % of the largest sample are wanted.
+    fn stride(&self, capacity: usize, percent: u64) -> u64 {
+        let most = (capacity as u64).saturating_mul(BYTES_PER_DICTIONARY_BYTE).min(MAX_BYTES);
+        self.countable_bytes.div_ceil((most.saturating_mul(percent) / 100).max(1)).max(1)
     }
 }
 
@@ -43,14 +43,14 @@ fn class_of(wanted: &[WantedDictionary], chunk: &Chunk<'_>) -> Option<usize> {
     wanted.iter().position(|wanted| wanted.kinds.contains(&chunk.kind))
 }
 
-/// Samples `repositories` for each of `wanted`, with `part` of the largest samples: one pass counts, a second one decodes the sampled payloads.
+/// Samples `repositories` for each of `wanted`, with `percent` % of the largest samples: one pass counts, a second one decodes the sampled payloads.
 ///
 /// # Errors
 /// A repository is damaged, or the user stops the work.
 pub(super) fn collect(
     repositories: &[&Repository],
     wanted: &[WantedDictionary],
-    part: f64,
+    percent: u64,
     progress: &dyn Progress,
 ) -> Result<Vec<Sample>> {
     let mut classes = vec![Sample::default(); wanted.len()];
@@ -71,7 +71,7 @@ pub(super) fn collect(
     }
     progress.start("sampling payloads", chunks, ProgressUnit::Items);
     let strides: Vec<u64> =
-        classes.iter().zip(wanted).map(|(class, wanted)| class.stride(wanted.capacity, part)).collect();
+        classes.iter().zip(wanted).map(|(class, wanted)| class.stride(wanted.capacity, percent)).collect();
     let mut met = vec![0u64; classes.len()];
     for repository in repositories {
         let mut is_taken = |chunk: &Chunk<'_>| {
@@ -103,10 +103,10 @@ mod tests {
     fn part_of_a_sample_has_a_longer_stride() {
         let of = |countable_bytes| Sample { countable_bytes, ..Sample::default() };
         // 16 KiB of dictionary want 1600 KiB of samples.
-        assert_eq!(of(16 << 20).stride(16 << 10, 1.0), 11);
-        assert_eq!(of(16 << 20).stride(16 << 10, 0.5), 21);
-        assert_eq!(of(1 << 20).stride(16 << 10, 1.0), 1);
-        assert_eq!(of(1 << 20).stride(16 << 10, 0.5), 2);
-        assert_eq!(of(0).stride(16 << 10, 0.0), 1);
+        assert_eq!(of(16 << 20).stride(16 << 10, 100), 11);
+        assert_eq!(of(16 << 20).stride(16 << 10, 50), 21);
+        assert_eq!(of(1 << 20).stride(16 << 10, 100), 1);
+        assert_eq!(of(1 << 20).stride(16 << 10, 50), 2);
+        assert_eq!(of(0).stride(16 << 10, 0), 1);
     }
 }
