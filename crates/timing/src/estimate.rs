@@ -381,16 +381,13 @@ impl Job<'_> {
             stopped_after_seconds,
             window,
         };
-        if !self.has_time_for(predicted) {
-            return Ok(too_long(None));
-        }
         let session = Session::new(self.clock, self.progress);
         let begin = session.now()?;
-        let until = Until {
-            progress: self.progress,
-            clock: self.clock,
-            end: end.saturating_sub(self.plan.time.mul_f64(LEAST_FOR_SECOND)),
-        };
+        let search_end = end.saturating_sub(self.plan.time.mul_f64(LEAST_FOR_SECOND));
+        if !self.has_time_for(predicted) || begin >= search_end {
+            return Ok(too_long(None));
+        }
+        let until = Until { progress: self.progress, clock: self.clock, end: search_end };
         let control = JobControl { threads: self.plan.threads, progress: &until };
         let scratch = cache.scratch().map_err(|error| BenchError::Variant(error.into()))?;
         let searched = match search_anew(git_source, scratch.path(), &**git, control) {

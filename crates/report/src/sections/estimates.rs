@@ -122,8 +122,8 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
         }
         Rechosen::TooLong { predicted_seconds, stopped_after_seconds, window } => {
             let takes = match stopped_after_seconds {
-                Some(stopped) => format!("more than {}", seconds(*stopped)),
-                None => format!("about {}", seconds(*predicted_seconds)),
+                Some(stopped) if stopped > predicted_seconds => format!("more than {}", seconds(*stopped)),
+                _ => format!("about {}", seconds(*predicted_seconds)),
             };
             format!("{clone}{} takes {takes}; a longer --time tries it.", command(*window))
         }
@@ -262,6 +262,19 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("repo with deltas that git searched for anew, 9,000 objects, 7.00 MB"), "{text}");
+    }
+
+    #[test]
+    fn search_that_was_stopped_takes_more_than_its_time_or_what_was_predicted() {
+        for (stopped_after_seconds, expected) in [(100.0, "takes more than 100 s"), (20.0, "takes about 90.0 s")] {
+            let too_long = Rechosen::TooLong {
+                predicted_seconds: 90.0,
+                stopped_after_seconds: Some(stopped_after_seconds),
+                window: None,
+            };
+            let text = plain(&estimates(&[estimate(too_long)]));
+            assert!(text.contains(expected), "{text}");
+        }
     }
 
     #[test]
