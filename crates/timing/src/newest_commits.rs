@@ -4,9 +4,17 @@ use std::time::Duration;
 
 use crate::workloads::Counts;
 
-/// The number of newest commits of the first trial, and the factor to the next.
-const FIRST_TRIAL: u64 = 16;
-const GROWTH: u32 = 4;
+/// The number of newest commits of the first trial.
+const FIRST_TRIAL: u64 = 4;
+/// How many times as many commits as the largest trial a line is drawn to.
+const EXTRAPOLATION: u64 = 4;
+/// How many times as many commits a trial reads than the one before, at least and at most.
+const GROWTH: (u64, u64) = (4, 16);
+/// Trials end when they have taken this many times the time that the commits may take.
+const MOST_TRIALS: u32 = 4;
+/// What a workload does before it reads a second commit may take longer than the time that it has. More commits then
+/// cost little, and it reads as many as take this part longer.
+const LEAST_ADDED: f64 = 0.25;
 
 /// The newest commits that fit a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,81 +25,230 @@ pub(crate) struct NewestCommits {
     pub(crate) took: Duration,
 }
 
-/// Finds the newest commits that take about `fits`, of `stored` in all. `trial` reads that many, or all for `None`, and
-/// returns how long that took and what was counted. Each trial reads more commits, until one takes a quarter of `fits`.
-///
-/// # Errors
-/// The error of `trial`.
-pub(crate) fn newest_that_fit<E>(
+/// Finds out how many of the newest commits of a repository fit a time. Trials are remembered, so that another time
+/// costs few more.
+#[derive(Debug)]
+pub(crate) struct CommitTrials {
     stored: u64,
-    fits: Duration,
-    mut trial: impl FnMut(Option<u64>) -> Result<(Duration, Counts), E>,
-) -> Result<NewestCommits, E> {
-    let (mut commits, mut last) = (FIRST_TRIAL, None);
-    while commits < stored {
-        let (took, counts) = trial(Some(commits))?;
-        if last.as_ref() == Some(&counts) {
-            // There is no more to read: the other commits are not reachable.
-            return Ok(NewestCommits { limit: None, took });
-        }
-        if took.saturating_mul(GROWTH) >= fits {
-            let fitting = fitting_commits(commits, took, fits);
-            let took = took.mul_f64(fitting.min(stored) as f64 / commits as f64);
-            return Ok(NewestCommits { limit: Some(fitting).filter(|fitting| *fitting < stored), took });
-        }
-        last = Some(counts);
-        commits = commits.saturating_mul(u64::from(GROWTH));
-    }
-    Ok(NewestCommits { limit: None, took: trial(None)?.0 })
+    /// In order of commits.
+    tried: Vec<Trial>,
 }
 
-/// How many commits fit into `fits` if `commits` of them take this long, rounded down to two digits.
-fn fitting_commits(commits: u64, took: Duration, fits: Duration) -> u64 {
-    let fitting = commits as f64 * fits.as_secs_f64() / took.as_secs_f64().max(f64::MIN_POSITIVE);
-    // Saturates: a trial that took no time.
-    let fitting = (fitting as u64).max(1);
-    let unit = 10_u64.saturating_pow(fitting.ilog10().saturating_sub(1));
-    fitting / unit * unit
+/// One trial.
+#[derive(Debug)]
+struct Trial {
+    commits: u64,
+    seconds: f64,
+    counts: Counts,
+}
+
+impl CommitTrials {
+    /// No trial yet, for a repository of `stored` commits.
+    pub(crate) fn new(stored: u64) -> Self {
+        CommitTrials { stored, tried: Vec::new() }
+    }
+
+    /// The newest commits that take about `fits`. `trial` reads that many, or all for `None`, and returns how long that
+    /// took and what was counted. Workloads take a time for the first commit, such as for its whole tree, and one for
+    /// each further commit: a line through the two largest trials says how many fit, and trials grow until that is not
+    /// far from the last one.
+    ///
+    /// # Errors
+    /// The error of `trial`.
+    pub(crate) fn newest_that_fit<E>(
+        &mut self,
+        fits: Duration,
+        mut trial: impl FnMut(Option<u64>) -> Result<(Duration, Counts), E>,
+    ) -> Result<NewestCommits, E> {
+        let (fits, mut spent) = (fits.as_secs_f64(), 0.0);
+        loop {
+            let next = match self.step(fits, spent) {
+                Step::Found(found) => return Ok(found),
+                Step::Try(commits) => commits,
+            };
+            let limit = Some(next).filter(|commits| *commits < self.stored);
+            let (took, counts) = trial(limit)?;
+            spent += took.as_secs_f64();
+            let trial = Trial { commits: next.min(self.stored), seconds: took.as_secs_f64(), counts };
+            let place = self.tried.partition_point(|tried| tried.commits < trial.commits);
+            self.tried.insert(place, trial);
+        }
+    }
+
+    fn step(&self, fits: f64, spent: f64) -> Step {
+        let (before, last) = match self.tried.as_slice() {
+            [] => return Step::Try(FIRST_TRIAL),
+            [only] if only.commits >= self.stored => return Step::all(only.seconds),
+            // The second trial is a smaller one if a larger one may take too long.
+            [only] if only.seconds * GROWTH.0 as f64 >= fits => return Step::Try(1),
+            [only] => return Step::Try(only.commits * GROWTH.0),
+            [.., before, last] => (before, last),
+        };
+        // The other commits are not reachable, if there are any.
+        if last.commits >= self.stored && last.seconds <= fits || last.counts == before.counts {
+            return Step::all(last.seconds);
+        }
+        let first = self.tried.first().map_or(0.0, |trial| trial.seconds);
+        let fits = fits.max(first * (1.0 + LEAST_ADDED));
+        let line = Line::through(before, last);
+        let fitting = line.commits(fits);
+        let farthest = last.commits.saturating_mul(EXTRAPOLATION) as f64;
+        let is_near = fitting <= farthest;
+        if !is_near && spent < fits * f64::from(MOST_TRIALS) && last.commits < self.stored {
+            let (least, most) = GROWTH;
+            // Saturates: a line that does not rise.
+            let next = (fitting / EXTRAPOLATION as f64) as u64;
+            let next = next.clamp(last.commits.saturating_mul(least), last.commits.saturating_mul(most));
+            return Step::Try(next.min(self.stored));
+        }
+        let fitting = fitting.min(farthest);
+        if fitting >= self.stored as f64 {
+            return Step::all(line.seconds(self.stored));
+        }
+        let limit = two_digits(fitting as u64);
+        Step::Found(NewestCommits { limit: Some(limit), took: duration(line.seconds(limit)) })
+    }
+}
+
+/// What to do next.
+enum Step {
+    /// A trial of this many commits.
+    Try(u64),
+    /// Nothing.
+    Found(NewestCommits),
+}
+
+impl Step {
+    fn all(seconds: f64) -> Self {
+        Step::Found(NewestCommits { limit: None, took: duration(seconds) })
+    }
+}
+
+/// Seconds as a function of commits.
+struct Line {
+    commits: f64,
+    seconds: f64,
+    /// Seconds for a further commit, above 0.
+    slope: f64,
+}
+
+impl Line {
+    fn through(before: &Trial, last: &Trial) -> Self {
+        let slope = (last.seconds - before.seconds) / (last.commits.saturating_sub(before.commits) as f64).max(1.0);
+        Line { commits: last.commits as f64, seconds: last.seconds, slope: slope.max(f64::MIN_POSITIVE) }
+    }
+
+    fn commits(&self, seconds: f64) -> f64 {
+        self.commits + (seconds - self.seconds) / self.slope
+    }
+
+    fn seconds(&self, commits: u64) -> f64 {
+        (self.seconds + (commits as f64 - self.commits) * self.slope).max(0.0)
+    }
+}
+
+fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// The number rounded down to two digits, at least 1.
+fn two_digits(number: u64) -> u64 {
+    let number = number.max(1);
+    let unit = 10_u64.saturating_pow(number.ilog10().saturating_sub(1));
+    number / unit * unit
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The result where a commit takes a millisecond and `reachable` of them can be read, and the limits that were tried.
-    fn found(stored: u64, reachable: u64, fits_ms: u64) -> (NewestCommits, Vec<Option<u64>>) {
-        let mut tried = Vec::new();
-        let found = newest_that_fit(stored, Duration::from_millis(fits_ms), |limit| {
-            tried.push(limit);
-            let read = limit.unwrap_or(u64::MAX).min(reachable);
-            Ok::<_, ()>((Duration::from_millis(read), Counts::from([("commits".to_owned(), read)])))
-        });
-        (found.unwrap(), tried)
+    /// A repository in which the first commit takes `first` milliseconds and each further one as many as `each`.
+    struct Repository {
+        stored: u64,
+        reachable: u64,
+        first: f64,
+        each: f64,
+    }
+
+    impl Repository {
+        const fn new(stored: u64, first: f64, each: f64) -> Self {
+            Repository { stored, reachable: stored, first, each }
+        }
+
+        /// What fits, and the limits that were tried.
+        fn found(&self, fits_ms: u64) -> (NewestCommits, Vec<Option<u64>>) {
+            self.found_again(&mut CommitTrials::new(self.stored), fits_ms)
+        }
+
+        fn found_again(&self, trials: &mut CommitTrials, fits_ms: u64) -> (NewestCommits, Vec<Option<u64>>) {
+            let mut tried = Vec::new();
+            let found = trials.newest_that_fit(Duration::from_millis(fits_ms), |limit| {
+                tried.push(limit);
+                let read = limit.unwrap_or(u64::MAX).min(self.reachable);
+                let ms = self.first + self.each * (read - 1) as f64;
+                let counts = Counts::from([("commits".to_owned(), read)]);
+                Ok::<_, ()>((Duration::from_secs_f64(ms / 1000.0), counts))
+            });
+            (found.unwrap(), tried)
+        }
+    }
+
+    fn ms(found: NewestCommits) -> u128 {
+        (found.took + Duration::from_micros(1)).as_millis()
     }
 
     #[test]
-    fn trials_grow_until_one_says_what_fits() {
-        let (newest, tried) = found(10_000, 10_000, 1000);
-        assert_eq!(newest, NewestCommits { limit: Some(1000), took: Duration::from_secs(1) });
-        assert_eq!(tried, [16, 64, 256].map(Some));
+    fn trials_grow_until_a_line_says_what_fits() {
+        let (newest, tried) = Repository::new(10_000, 1.0, 1.0).found(1000);
+        assert_eq!((newest.limit, ms(newest)), (Some(1000), 1000));
+        assert_eq!(tried, [4, 16, 250].map(Some));
+    }
+
+    #[test]
+    fn first_commit_that_takes_long_does_not_hide_that_the_others_are_cheap() {
+        let repository = Repository::new(10_000, 26.0, 0.01);
+        let (newest, tried) = repository.found(34);
+        assert_eq!((newest.limit, ms(newest)), (Some(800), 33), "linear in commits it would be 5");
+        assert_eq!(tried, [4, 1, 64, 256].map(Some));
+        assert_eq!(repository.found(10).0.limit, Some(650), "too little even for one: a quarter longer than that");
+        assert_eq!(repository.found(1000).0.limit, None, "26 + 100 ms");
+    }
+
+    #[test]
+    fn commits_that_take_long_each_are_not_tried_in_large_numbers() {
+        let (newest, tried) = Repository::new(10_000, 400.0, 400.0).found(1000);
+        assert_eq!((newest.limit, tried), (Some(2), [4, 1].map(Some).to_vec()));
     }
 
     #[test]
     fn all_commits_have_no_limit() {
-        assert_eq!(found(100, 100, 1000).0, NewestCommits { limit: None, took: Duration::from_millis(100) });
-        let (newest, tried) = found(1_000_000, 50, 10_000);
-        assert_eq!(newest, NewestCommits { limit: None, took: Duration::from_millis(50) });
-        assert_eq!(tried, [16, 64, 256].map(Some), "the same was counted twice");
-        assert_eq!(found(300, 300, 1000).0.limit, None, "all of them fit by the last trial");
+        let (newest, _) = Repository::new(100, 1.0, 1.0).found(1000);
+        assert_eq!((newest.limit, ms(newest)), (None, 100));
+        let few = Repository { reachable: 50, ..Repository::new(1_000_000, 1.0, 1.0) };
+        let (newest, tried) = few.found(10_000);
+        assert_eq!((newest.limit, ms(newest)), (None, 50));
+        assert_eq!(tried, [4, 16, 256, 4096].map(Some), "the same was counted twice");
+        assert_eq!(Repository::new(3, 1.0, 1.0).found(1).1, [None], "fewer than the first trial");
     }
 
     #[test]
-    fn newest_commits_fill_the_time() {
-        let ms = Duration::from_millis;
-        assert_eq!(fitting_commits(16, ms(10), ms(100)), 160);
-        assert_eq!(fitting_commits(1000, ms(73), ms(100)), 1300, "two digits");
-        assert_eq!(fitting_commits(16, ms(400), ms(100)), 4);
-        assert_eq!(fitting_commits(16, ms(4000), ms(100)), 1, "one always");
-        assert!(fitting_commits(16, Duration::ZERO, ms(100)) > 1 << 40, "no time on the clock");
+    fn line_that_does_not_rise_ends_with_the_trials() {
+        let (newest, tried) = Repository::new(u64::MAX / 100, 1000.0, 0.0).found(100);
+        assert_eq!(tried.len(), 5);
+        assert_eq!(newest.limit, tried.last().unwrap().map(|last| two_digits(last * EXTRAPOLATION)));
+    }
+
+    #[test]
+    fn another_time_needs_few_trials() {
+        let repository = Repository::new(100_000, 1.0, 1.0);
+        let mut trials = CommitTrials::new(repository.stored);
+        let (few, _) = repository.found_again(&mut trials, 1000);
+        let (many, tried) = repository.found_again(&mut trials, 8000);
+        assert_eq!((few.limit, many.limit, tried), (Some(1000), Some(8000), [Some(2000)].to_vec()));
+    }
+
+    #[test]
+    fn limits_have_two_digits() {
+        assert_eq!([0, 9, 10, 160, 1369].map(two_digits), [1, 9, 10, 160, 1300]);
     }
 }

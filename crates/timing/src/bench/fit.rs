@@ -11,14 +11,14 @@ use super::{
 use crate::{
     BenchError,
     arms::stock::StockError,
-    newest_commits::newest_that_fit,
+    newest_commits::CommitTrials,
     session::{BASELINE, StopRule},
     workloads::{Counts, WorkloadSpec},
 };
 
-/// What a workload does before its first block, in blocks: the untimed pass, which also hashes, takes about two; trial
-/// runs and the warm-up take one each, and the replays of the baseline for the share of decoding two.
-const BEFORE_FIRST_BLOCK: u32 = 6;
+/// What a workload does before its first block, in blocks: the untimed pass, which also hashes, takes about two, trial
+/// runs two, the warm-up one, and the replays of the baseline for the share of decoding two.
+const BEFORE_FIRST_BLOCK: u32 = 7;
 
 /// How long a block of a job takes.
 #[derive(Debug, Clone)]
@@ -33,6 +33,19 @@ impl BlockCost {
     /// How long the job takes with this many blocks.
     fn of(&self, blocks: u32) -> Duration {
         self.block.saturating_mul(blocks.saturating_add(BEFORE_FIRST_BLOCK))
+    }
+}
+
+/// What is known of a job while its session is fitted.
+struct JobFit {
+    /// How long a block takes; `None` before the job is fitted.
+    block: Option<Duration>,
+    trials: CommitTrials,
+}
+
+impl JobFit {
+    fn new(stored_commits: u64) -> Self {
+        JobFit { block: None, trials: CommitTrials::new(stored_commits) }
     }
 }
 
@@ -55,8 +68,9 @@ impl BenchContext<'_> {
         }
     }
 
-    /// Limits the jobs that read commits to the newest that fit, and the length of all runs, so that each job has
-    /// `rule`'s fewest blocks within its equal share of the time until `end`. Returns what blocks cost then.
+    /// Limits the jobs that read commits to the newest that fit, and the length of all runs, so that all jobs have
+    /// `rule`'s fewest blocks by `end`. Each has an equal share of the time; what it does not need is for those that
+    /// read commits, and what these do not need for those of them that do not read all. Returns what blocks cost then.
     ///
     /// # Errors
     /// A job cannot be run; those of stock clients fail when they are measured.
@@ -66,30 +80,80 @@ impl BenchContext<'_> {
         end: Duration,
         rule: StopRule,
     ) -> Result<Vec<BlockCost>, BenchError> {
-        let jobs: usize = groups.iter().map(|group| group.jobs.len()).sum();
-        let share = end.saturating_sub(self.session().now()?) / u32::try_from(jobs).unwrap_or(u32::MAX).max(1);
-        let block = share / rule.min_blocks.saturating_add(BEFORE_FIRST_BLOCK).max(1);
-        let mut costs = Vec::new();
+        let time = end.saturating_sub(self.session().now()?);
+        let stored = self.commits.unwrap_or(u64::MAX);
+        let jobs = || groups.iter().flat_map(|group| &group.jobs);
+        let mut fits: Vec<JobFit> = jobs().map(|_| JobFit::new(stored)).collect();
+        let is_limitable = |job: &WorkloadJob<'_>| job.is_limitable(self.plan);
+        let is_limited =
+            |job: &WorkloadJob<'_>| is_limitable(job) && !job.has_kept_limit && job.range.commits.is_some();
+        self.fit_jobs(groups, &mut fits, time, rule, |job| !is_limitable(job))?;
+        self.fit_jobs(groups, &mut fits, time, rule, is_limitable)?;
+        self.fit_jobs(groups, &mut fits, time, rule, is_limited)?;
+        share_limits(self, groups);
+        let names = groups.iter().flat_map(|group| &group.jobs).map(|job| job.label().name);
+        Ok(names.zip(fits).map(|(name, fit)| BlockCost { name, block: fit.block.unwrap_or_default() }).collect())
+    }
+
+    /// Fits the jobs that `is_meant` into what the blocks of the others leave of `time`, and gives those that are not
+    /// fitted yet equal shares of it.
+    fn fit_jobs(
+        &self,
+        groups: &mut [RowGroup<'_>],
+        fits: &mut [JobFit],
+        time: Duration,
+        rule: StopRule,
+        is_meant: impl Fn(&WorkloadJob<'_>) -> bool,
+    ) -> Result<(), BenchError> {
+        for (job, fit) in groups.iter().flat_map(|group| &group.jobs).zip(fits.iter_mut()) {
+            fit.block = fit.block.filter(|_| !is_meant(job));
+        }
+        let blocks = rule.min_blocks.saturating_add(BEFORE_FIRST_BLOCK).max(1);
+        let fitted = fits.iter().filter_map(|fit| fit.block).fold(Duration::ZERO, Duration::saturating_add);
+        let mut left = (time / blocks).saturating_sub(fitted);
+        let mut unfitted = fits.iter().filter(|fit| fit.block.is_none()).count();
+        let mut fits = fits.iter_mut();
         for RowGroup { jobs, rows } in groups.iter_mut() {
-            for job in jobs {
-                let runs = rows.iter().filter(|row| job.is_for(row)).count() + 1;
-                let runs = u32::try_from(runs).unwrap_or(u32::MAX);
-                job.longest_run = Some(block / runs);
-                let took = match self.fit_job(job, rows, block) {
-                    Err(BenchError::Stock(StockError::Failed { .. })) => Duration::ZERO,
-                    took => took?,
-                };
-                let shortest = self.run_length(job).shortest().saturating_mul(runs);
-                costs.push(BlockCost { name: job.label().name, block: took.max(shortest) });
+            for (job, fit) in jobs.iter_mut().zip(fits.by_ref()) {
+                if !is_meant(job) {
+                    continue;
+                }
+                let block = self.fit_job(job, rows, fit, left / u32::try_from(unfitted).unwrap_or(u32::MAX).max(1))?;
+                left = left.saturating_sub(block);
+                unfitted = unfitted.saturating_sub(1);
+                fit.block = Some(block);
             }
         }
-        share_limits(self, groups);
-        Ok(costs)
+        Ok(())
+    }
+
+    /// Fits `job` into blocks of this length. Returns how long they are then.
+    fn fit_job(
+        &self,
+        job: &mut WorkloadJob<'_>,
+        rows: &mut [Row],
+        fit: &mut JobFit,
+        block: Duration,
+    ) -> Result<Duration, BenchError> {
+        let runs = rows.iter().filter(|row| job.is_for(row)).count() + 1;
+        let runs = u32::try_from(runs).unwrap_or(u32::MAX);
+        job.longest_run = Some(block / runs);
+        let took = match self.limit(job, rows, &mut fit.trials, block) {
+            Err(BenchError::Stock(StockError::Failed { .. })) => Duration::ZERO,
+            took => took?,
+        };
+        Ok(took.max(self.run_length(job).shortest().saturating_mul(runs)))
     }
 
     /// Limits `job` to the newest commits with which a block takes no longer than `block`. Returns how long a block
     /// takes then, if no run repeats the job.
-    fn fit_job(&self, job: &mut WorkloadJob<'_>, rows: &mut [Row], block: Duration) -> Result<Duration, BenchError> {
+    fn limit(
+        &self,
+        job: &mut WorkloadJob<'_>,
+        rows: &mut [Row],
+        trials: &mut CommitTrials,
+        block: Duration,
+    ) -> Result<Duration, BenchError> {
         // Cold runs take longer than trial runs, and the records of an earlier session have the lengths of its runs.
         if self.cold.is_some() || job.has_kept_limit {
             return Ok(Duration::ZERO);
@@ -97,8 +161,7 @@ impl BenchContext<'_> {
         if !job.is_limitable(self.plan) {
             return self.trial_of_baseline(job, rows);
         }
-        let stored = self.commits.unwrap_or(u64::MAX);
-        let newest = newest_that_fit(stored, block, |limit| {
+        let newest = trials.newest_that_fit(block, |limit| {
             job.limit_to(limit);
             self.trial_of_block(job, rows)
         })?;

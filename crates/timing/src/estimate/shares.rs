@@ -3,7 +3,6 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeMap,
     time::Duration,
 };
 
@@ -18,7 +17,7 @@ use crate::{
     BenchError,
     clock::{Clock, measure},
     decode_share::{self, DecodeShare, Rounds, Took},
-    newest_commits::newest_that_fit,
+    newest_commits::CommitTrials,
     own_git::{OwnGit, is_tried_with_graph},
     session::Session,
     workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadError, WorkloadSpec, record_accesses},
@@ -214,17 +213,12 @@ impl Replays<'_> {
             return Ok((range.clone(), None));
         }
         let place = VariantPlace::of(self.source, self.decoders);
-        // Both searches begin with the same trials.
-        let mut tried: BTreeMap<Option<u64>, (Duration, Counts)> = BTreeMap::new();
+        let mut trials = CommitTrials::new(self.commits);
         let mut newest = |time: f64, replays: usize| -> Result<Option<u64>, BenchError> {
             let fits = available.mul_f64(time) / u32::try_from(replays).unwrap_or(u32::MAX);
-            let newest = newest_that_fit(self.commits, fits, |commits| {
-                if let Some(tried) = tried.get(&commits) {
-                    return Ok(tried.clone());
-                }
+            let newest = trials.newest_that_fit(fits, |commits| {
                 let mut workload = spec.build(&HistoryRange { commits, ..range.clone() }, None);
                 let Replay { wall, counts, .. } = self.replay(workload.as_mut(), history, &place)?;
-                tried.insert(commits, (wall, counts.clone()));
                 Ok::<_, BenchError>((wall, counts))
             })?;
             Ok(newest.limit)
