@@ -131,7 +131,7 @@ impl Rollout {
 /// # Errors
 /// If `out` cannot be written.
 pub fn write_rollout(mut out: impl Write, rollout: &Rollout) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut out, rollout)?;
+    serde_json::to_writer(&mut out, rollout)?;
     out.write_all(b"\n")?;
     out.flush()
 }

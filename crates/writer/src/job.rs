@@ -27,6 +27,8 @@ pub struct ConvertJob<'a> {
     pub target: &'a Path,
     /// Whether an earlier conversion at `target` is replaced.
     pub force: bool,
+    /// Whether every object or revision of the source is hashed first. A search for deltas anew always does that.
+    pub check: bool,
     /// How the conversion runs.
     pub control: JobControl<'a>,
 }
@@ -34,6 +36,6 @@ pub struct ConvertJob<'a> {
 impl<'a> ConvertJob<'a> {
     /// A job that writes to `target`, where nothing may exist yet.
     pub fn new(target: &'a Path, control: JobControl<'a>) -> Self {
-        ConvertJob { target, force: false, control }
+        ConvertJob { target, force: false, check: false, control }
     }
 }

@@ -30,6 +30,7 @@
 )]
 
 pub mod cache;
+mod check;
 mod conversion;
 mod convert;
 mod delta_recomputer;

@@ -23,7 +23,7 @@ fn estimate(name: &str, bytes: u64, size: f64, cpu: f64) -> RepositoryEstimate {
     repository_estimate(name, name, bytes, &codecs(size, cpu))
 }
 
-/// The estimate with deltas searched anew in half of the bytes.
+/// The estimate with rechosen deltas in half of the bytes.
 fn searched_anew(estimate: RepositoryEstimate, is_without_names: bool) -> RepositoryEstimate {
     let state = Box::new(delta_state(estimate.as_found.total_bytes / 2, &codecs(0.9, 0.9)));
     let (window, peak_resident_bytes) = (None, None);

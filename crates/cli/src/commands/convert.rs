@@ -36,11 +36,11 @@ use crate::{
 ///
 /// A Mercurial repository becomes a new one without a checkout: the same revlogs, each revision with
 /// the same delta base. Stock hg reads the zlib family, zstd and store, without dictionaries and
-/// bases; at other codecs it stops and names a requirement, such as exp-compression-lz4. Mercurial
-/// protects whole texts by hashes, which a conversion does not compute: `repackbench verify` does.
+/// bases; at other codecs it stops and names a requirement, such as exp-compression-lz4.
 ///
 /// The source is only read. Every chunk is decoded again and compared before the result gets its
-/// name.
+/// name. Whether objects and revisions have their hashes is checked with --check, and by
+/// `repackbench verify`.
 ///
 /// Examples:
 ///   repackbench convert --codec zstd:5 ~/src/linux         writes ~/src/linux.zstd-5
@@ -84,6 +84,12 @@ pub(crate) struct ConvertArguments {
     /// git does it by repack -adF, the same for every codec; hg under the codec.
     #[arg(long, help_heading = WHAT)]
     pub(crate) rechosen: bool,
+
+    /// Hash every object or revision of the source first, and stop at the first that is damaged.
+    ///
+    /// --rechosen always does that.
+    #[arg(long, help_heading = WHAT)]
+    check: bool,
 
     #[command(flatten)]
     pub(crate) programs: ProgramArguments,
@@ -131,7 +137,7 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         Repository::Git(_) => &codec,
         Repository::Hg(_) => &codec.for_revlogs(),
     };
-    let written = arguments.layout.written(arguments.rechosen)?;
+    let written = arguments.layout.written(arguments.rechosen, arguments.check)?;
     let target = match (&arguments.output, written) {
         (Some(path), _) => path.clone(),
         (None, Written::Repository(layout)) => default_output(&arguments.repository, codec, &layout.file_suffix())?,
@@ -147,7 +153,12 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     }
     print_orders_without_effect(&source, &[layout], arguments.effort.quiet());
     let bar = Bar::new(arguments.effort.quiet());
-    let job = ConvertJob { target: &target, force: arguments.force, control: arguments.effort.control(&bar) };
+    let job = ConvertJob {
+        target: &target,
+        force: arguments.force,
+        check: arguments.check,
+        control: arguments.effort.control(&bar),
+    };
     let converted = if arguments.rechosen {
         convert_recomputed(&source, codec, &arguments.programs.recomputer(&source)?, &job)
     } else {
@@ -173,7 +184,7 @@ fn write_revision(
 ) -> Result<ExitCode, Failure> {
     let bar = Bar::new(arguments.effort.quiet());
     let revision = arguments.layout.rev.as_deref();
-    let job = ConvertJob { target, force: arguments.force, control: arguments.effort.control(&bar) };
+    let job = ConvertJob { force: arguments.force, ..ConvertJob::new(target, arguments.effort.control(&bar)) };
     let (files, _) = write_files(source, codec, revision, &job)?;
     if !arguments.effort.quiet() {
         print(&files.to_string())?;

@@ -50,11 +50,14 @@ pub(crate) struct LayoutArguments {
 
 impl LayoutArguments {
     /// The output. Rejects options that exclude each other.
-    pub(crate) fn written(&self, is_rechosen: bool) -> Result<Written, Failure> {
+    pub(crate) fn written(&self, is_rechosen: bool, is_checked: bool) -> Result<Written, Failure> {
         let is_ordered = self.order != Order::Source || self.order_refs;
         match self.store {
             StoreOrFiles::Files if is_ordered => Err(Failure::new(USAGE, "--order: a tree of files has no packs")),
             StoreOrFiles::Files if is_rechosen => Err(Failure::new(USAGE, "--rechosen: a tree of files has no deltas")),
+            StoreOrFiles::Files if is_checked => {
+                Err(Failure::new(USAGE, "--check: a tree of files has one revision, and no hashes to check"))
+            }
             StoreOrFiles::Files => Ok(Written::Files),
             StoreOrFiles::Store(_) if self.rev.is_some() => Err(Failure::new(
                 USAGE,

@@ -283,7 +283,7 @@ fn finds_an_object_under_a_wrong_name() {
 }
 
 /// The id and file of the largest loose object of a variant.
-fn some_loose_object(variant: &Path) -> (String, PathBuf) {
+pub(crate) fn some_loose_object(variant: &Path) -> (String, PathBuf) {
     let mut found = Vec::new();
     for folder in fs::read_dir(variant.join("objects")).expect("the objects") {
         let folder = folder.expect("an entry").path();

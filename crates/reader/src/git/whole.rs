@@ -16,6 +16,25 @@ use crate::Result;
 /// An object is damaged, or its content does not have its id. Of several errors the one with the first path and offset
 /// is returned.
 pub fn visit_whole_objects<V: WholeVisitor>(repository: &GitRepository, visitors: &mut [V]) -> Result<()> {
+    visit(repository, visitors, Copies::First)
+}
+
+/// As [`visit_whole_objects`], but hands over every copy of an object that is stored more than once.
+///
+/// # Errors
+/// As [`visit_whole_objects`].
+pub fn visit_stored_objects<V: WholeVisitor>(repository: &GitRepository, visitors: &mut [V]) -> Result<()> {
+    visit(repository, visitors, Copies::All)
+}
+
+/// Which copies of an object that is stored more than once are visited.
+#[derive(Clone, Copy, PartialEq)]
+enum Copies {
+    First,
+    All,
+}
+
+fn visit<V: WholeVisitor>(repository: &GitRepository, visitors: &mut [V], copies: Copies) -> Result<()> {
     let dictionaries = repository.dictionaries()?;
     let mut run = |work: &(dyn Fn(&mut Worker<'_>) + Sync)| {
         let visitors = visitors.iter_mut().map(|visitor| Some(visitor as &mut dyn WholeVisitor)).collect();
@@ -29,7 +48,9 @@ pub fn visit_whole_objects<V: WholeVisitor>(repository: &GitRepository, visitors
         if walk.is_over() {
             return Ok(());
         }
-        packs.push(pack);
+        if copies == Copies::First {
+            packs.push(pack);
+        }
     }
     let objects = repository.loose_objects()?;
     let walk = LooseWalk::new(&objects, &packs);
@@ -56,4 +77,16 @@ pub fn count_objects(repository: &GitRepository) -> Result<u64> {
     let objects = repository.loose_objects()?;
     let is_loose = |object: &&LooseObject| packs.iter().all(|pack| pack.position(&object.id).is_none());
     Ok(count + objects.as_slice().iter().filter(is_loose).count() as u64)
+}
+
+/// How many objects are stored in packs and loose files: as many as [`visit_stored_objects`] hands over.
+///
+/// # Errors
+/// An index cannot be read.
+pub fn count_stored_objects(repository: &GitRepository) -> Result<u64> {
+    let mut count = repository.loose_objects()?.as_slice().len() as u64;
+    for files in repository.packs() {
+        count += PackFile::open(files, repository.object_hash())?.index().iter().count() as u64;
+    }
+    Ok(count)
 }

@@ -23,6 +23,7 @@ use self::{
 };
 use crate::{
     ConvertJob, Encoding, JobControl, Layout, Order, ProgressUnit, Result, StoreKind,
+    check::check_objects,
     conversion::{Conversion, build_beside, watched},
 };
 
@@ -43,7 +44,11 @@ pub fn convert(
             StoreKind::Loose => loose_store::convert_parts(source, &encoding.for_whole_objects(), out, job.control),
             StoreKind::Btree => btree_store::convert_parts(source, &encoding.for_whole_objects(), out, job.control),
         };
-        watched(|| source.snapshot().map(Snapshot::Git), convert)
+        let checked = || {
+            let note = job.check.then(|| check_objects(source, job.control)).transpose()?;
+            Ok(note.into_iter().chain(convert()?).collect())
+        };
+        watched(|| source.snapshot().map(Snapshot::Git), checked)
     })
 }
 

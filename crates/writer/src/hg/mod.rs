@@ -8,13 +8,17 @@ pub mod recompute;
 mod revlogs;
 pub(crate) mod variant;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use repackbench_codec::BASE_REQUIREMENT;
 use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER, hg::HgRepository};
 
 use crate::{
     ConvertJob, Encoding, JobControl, Result,
+    check::check_revisions,
     conversion::{Conversion, build_beside, watched},
 };
 
@@ -25,7 +29,14 @@ use crate::{
 /// [`Locked`](repackbench_reader::ReaderError::Locked) when the source was written to meanwhile. Nothing is left at the
 /// target then.
 pub fn convert(source: &HgRepository, encoding: &Encoding, job: &ConvertJob<'_>) -> Result<(Conversion, PathBuf)> {
-    build_beside(job, &folders(source), |out| convert_into(source, encoding, out, job.control))
+    build_beside(job, &folders(source), |out| {
+        let start = Instant::now();
+        let note = job.check.then(|| check_revisions(source, job.control)).transpose()?;
+        let mut conversion = convert_into(source, encoding, out, job.control)?;
+        conversion.elapsed = start.elapsed();
+        conversion.notes.extend(note);
+        Ok(conversion)
+    })
 }
 
 /// The folders of `source`. The store may be elsewhere.

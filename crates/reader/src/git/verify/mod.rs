@@ -16,6 +16,7 @@ use super::{
     GitRepository,
     object_walk::{LooseWalk, PackWalk, no_visitors, run_workers},
     pack::PackFile,
+    whole::{WholeVisitor, visit_stored_objects},
 };
 use crate::{ReaderError, Result};
 
@@ -63,6 +64,22 @@ pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Veri
     found.ids.extend(objects.as_slice().iter().map(|object| object.id));
     found.ids.sort_unstable();
     Ok(found)
+}
+
+/// Hands every object of `repository` whose content has its id to one of `visitors`, which work at the same time, and
+/// stops at the first damage. Values of a B-tree are checked first, and not handed over. After a break the remaining
+/// objects are skipped.
+///
+/// # Errors
+/// An object is damaged, or its content does not have its id. Of several errors the one with the first path and offset
+/// is returned.
+pub fn check_objects<V: WholeVisitor>(repository: &GitRepository, visitors: &mut [V]) -> Result<()> {
+    let mut found = Verification::default();
+    btree::verify(repository, visitors.len(), &repository.dictionaries()?, &mut found)?;
+    match found.damage.into_iter().next() {
+        Some(damage) => Err(damage),
+        None => visit_stored_objects(repository, visitors),
+    }
 }
 
 /// Reads every object of `pack` and returns the damage. The first thread compares the pack with its checksum before it

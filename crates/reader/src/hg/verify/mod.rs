@@ -1,6 +1,8 @@
 //! Comparing two repositories: reads every revision of both and recomputes its node.
 
+mod one;
 mod side_files;
+mod text_check;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -12,17 +14,15 @@ use std::{
     },
 };
 
-use repackbench_codec::{Dictionaries, RevlogDecoder, ZlibReader};
+use repackbench_codec::Dictionaries;
 
+pub use self::one::check_revisions;
+use self::text_check::TextCheck;
 use super::{
     HgRepository,
-    revlog::{Entry, Revlog, RevlogFiles, TextReader},
+    revlog::{Entry, Revlog, RevlogFiles},
 };
-use crate::{
-    ObjectKind, ReaderError, Result,
-    memory::{self, TurnTaker},
-    threads,
-};
+use crate::{ObjectKind, ReaderError, Result, memory::TurnTaker, threads};
 
 /// A difference between two repositories, or damage in one of them.
 #[derive(Debug)]
@@ -167,12 +167,9 @@ fn next_job<T: Copy>(next: &AtomicUsize, jobs: &[T]) -> Option<(usize, T)> {
 
 /// The readers of one thread, and what it found, with the number of the job.
 struct Worker {
-    readers: [TextReader; 2],
-    texts: [Vec<u8>; 2],
+    checks: [TextCheck; 2],
     verified: Verified,
     differences: Vec<(usize, HgDifference)>,
-    /// The unreadable revisions of the two current revlogs.
-    unreadable: [HashSet<usize>; 2],
     turn: TurnTaker,
     /// Whether a text was too large to be compared.
     is_over: bool,
@@ -181,30 +178,13 @@ struct Worker {
 impl Worker {
     /// A worker for two repositories with these dictionaries.
     fn new(dictionaries: &[Dictionaries; 2]) -> Self {
-        // No codec is timed here, so the fastest available reader decodes zlib streams.
-        let decoder = |dictionaries| RevlogDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries);
-        let reader = |dictionaries| {
-            let mut reader = TextReader::new(decoder(dictionaries));
-            reader.set_cache_limit(Some(memory::thread_cache_limit(2)));
-            reader
-        };
-        let mut worker = Worker {
-            readers: dictionaries.each_ref().map(reader),
-            texts: Default::default(),
+        let turn = TurnTaker::default();
+        Worker {
+            checks: dictionaries.each_ref().map(|dictionaries| TextCheck::new(dictionaries, 2, &turn)),
             verified: Verified::default(),
             differences: Vec::new(),
-            unreadable: Default::default(),
-            turn: TurnTaker::default(),
+            turn,
             is_over: false,
-        };
-        worker.give_room();
-        worker
-    }
-
-    /// Sets the limit of the readers to that of the thread.
-    fn give_room(&mut self) {
-        for reader in &mut self.readers {
-            reader.set_room(self.turn.room());
         }
     }
 
@@ -231,42 +211,24 @@ impl Worker {
                 break;
             }
         }
-        self.readers.iter_mut().for_each(TextReader::clear_caches);
-        let [left, right] = &mut self.texts;
-        self.turn.finish([left, right]);
-        self.give_room();
-        self.unreadable.iter_mut().for_each(HashSet::clear);
+        self.turn.finish(self.checks.each_mut().map(TextCheck::forget));
+        self.checks.iter_mut().for_each(|check| check.give_room(&self.turn));
     }
 
     fn compare_texts(&mut self, job: usize, revlogs: [&Revlog; 2], revision: usize, is_hashed: bool) {
         let mut is_read = true;
-        for (side, revlog) in ['A', 'B'].into_iter().zip(revlogs) {
-            let at = usize::from(side == 'B');
-            let (Some(reader), Some(text), Some(unreadable)) =
-                (self.readers.get_mut(at), self.texts.get_mut(at), self.unreadable.get_mut(at))
-            else {
-                return;
-            };
-            let mut read = reader.read(revlog, 0, revision, text);
-            if matches!(read, Err(ReaderError::TooLarge { .. })) {
-                self.turn.wait();
-                if reader.set_room(self.turn.room()) {
-                    read = reader.read(revlog, 0, revision, text);
-                }
-            }
-            if let Err(error) = read {
+        for ((which, revlog), check) in ['A', 'B'].into_iter().zip(revlogs).zip(&mut self.checks) {
+            if let Err(damage) = check.read(revlog, revision, &mut self.turn) {
                 is_read = false;
-                self.is_over |= matches!(error, ReaderError::TooLarge { .. });
-                unreadable.insert(revision);
-                // A damaged text makes all deltas based on it unreadable. It is only reported once.
-                if revlog.delta_base(revision).is_none_or(|base| !unreadable.contains(&base)) {
-                    self.differences.push((job, HgDifference::Damaged { which: side, error }));
+                self.is_over |= matches!(damage.error, ReaderError::TooLarge { .. });
+                if !damage.is_of_base {
+                    self.differences.push((job, HgDifference::Damaged { which, error: damage.error }));
                 }
             }
         }
         if !is_hashed {
             self.verified.unhashed += 1;
-            let [left, right] = &self.texts;
+            let [left, right] = self.checks.each_ref().map(TextCheck::text);
             if is_read && left != right {
                 let name = revlogs[0].files().name();
                 self.differences.push((job, HgDifference::Revision { name, revision, field: "text" }));

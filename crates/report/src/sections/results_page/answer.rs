@@ -68,7 +68,7 @@ fn in_short(git: &HeldOut) -> Option<String> {
 
 fn scope(found: &FleetState) -> String {
     format!(
-        "Scope: {}, {} MB as served; no spec was chosen on any of them. Figures are geometric means of the repositories, and \
+        "Scope: {}, {} MB as found; no spec was chosen on any of them. Figures are geometric means of the repositories, and \
          in brackets those of all bytes or CPU seconds together. CPU time is that of replays of checkout, traversal and \
          diffs, compared with {}.",
         counted(found.repositories as u64, "public Git repository", "public Git repositories"),
@@ -91,10 +91,10 @@ fn deltas(git: &HeldOut) -> Option<String> {
     let smaller = codecs.iter().filter(|(_, mean)| *mean < search.mean);
     let named: Vec<String> = smaller.map(|codec| of_codec(codec)).collect();
     let compared = match (named.as_slice(), codecs.first()) {
-        ([], Some(best)) => format!("No codec saves as much on deltas as served; {} comes closest.", of_codec(best)),
+        ([], Some(best)) => format!("No codec saves as much on deltas as found; {} comes closest.", of_codec(best)),
         ([], None) => String::new(),
-        ([only], _) => format!("Only {only} saves more on deltas as served."),
-        (several, _) => format!("On deltas as served, {} save more.", listed(several)),
+        ([only], _) => format!("Only {only} saves more on deltas as found."),
+        (several, _) => format!("On deltas as found, {} save more.", listed(several)),
     };
     Some(format!(
         "Deltas first: git repack -adF, which changes no format, makes {} {} (all bytes together: {}). {compared}",
@@ -242,7 +242,7 @@ fn readers(git: &HeldOut) -> String {
     format!("An unpatched git reads {} only under repackbench exec.{own}", listed(&exec))
 }
 
-/// Where sizes as served and after a search are of different repositories.
+/// Where sizes as found and after a search are of different repositories.
 fn partly_searched(git: &HeldOut) -> Option<String> {
     let (all, searched) = (git.summary.repositories, git.search?.repositories);
     (searched < all).then(|| {
@@ -293,8 +293,8 @@ fn table(git: &HeldOut) -> Table {
     let ratio_columns = |over: &'static str| {
         ["size, mean", "size, all", "CPU, mean", "CPU, all"].map(|name| Column::numbers(name).below(over))
     };
-    let columns = ["codec", "read by"].map(Column::words).into_iter().chain(ratio_columns("as served"));
-    let mut table = Table::new(columns.chain(ratio_columns("anew")).chain([Column::numbers("encode CPU")]));
+    let columns = ["codec", "read by"].map(Column::words).into_iter().chain(ratio_columns("as found"));
+    let mut table = Table::new(columns.chain(ratio_columns("rechosen")).chain([Column::numbers("encode CPU")]));
     let states = &git.summary.states;
     let Some(found) = states.iter().find(|state| state.deltas == DeltaOrigin::Kept) else { return table };
     let anew = states.iter().find(|state| state.deltas == DeltaOrigin::Recomputed);
@@ -331,7 +331,7 @@ fn reader_name(readers: Readers) -> &'static str {
 fn table_notes(found: &FleetState) -> Vec<String> {
     vec![
         format!(
-            "Sizes are multiples of the repository in that state: as served, or with deltas that git searched for anew. CPU \
+            "Sizes are multiples of the repository in that state: as found, or with deltas rechosen by git. CPU \
              times are multiples of those under {}, over all workloads. encode CPU: the time to encode all repositories, \
              likewise.",
             baseline(found)

@@ -24,7 +24,7 @@ pub(super) fn corpus(page: &ResultsPage) -> Vec<Article> {
 
 fn table(page: &ResultsPage) -> Table {
     let words = ["repository", "content", "commit", "pack checksum", "missing"].map(Column::words);
-    let numbers = ["objects", "MB as served", "MB searched anew", "ratio"].map(Column::numbers);
+    let numbers = ["objects", "MB as found", "MB rechosen", "ratio"].map(Column::numbers);
     let mut table = Table::new(words.into_iter().chain(numbers));
     page.repositories.iter().for_each(|repository| table.row(row(repository)));
     table

@@ -25,7 +25,7 @@ pub(super) fn kinds(page: &ResultsPage) -> Option<Article> {
     let mut notes: Vec<String> = search(page).into_iter().collect();
     notes.extend(codecs.iter().filter_map(|codec| effects(page, codec)));
     notes.extend(decoding(page));
-    let what = "Sentences are about medians, with deltas as served. Each cell is the median of the size as a multiple of the \
+    let what = "Sentences are about medians, with deltas as found. Each cell is the median of the size as a multiple of the \
                 repository, and that of the CPU time as a multiple of the baseline's. Few repositories make a kind, so its \
                 median says little about others of that kind.";
     let table = Block::Table(table(page, &codecs));
@@ -102,10 +102,10 @@ fn decoding(page: &ResultsPage) -> Option<String> {
 /// A row for each kind, and for each codec a column for each state.
 fn table(page: &ResultsPage, codecs: &[String]) -> Table {
     let head = [Column::words("content"), Column::numbers("repositories"), Column::numbers("MB")];
-    let states = [(DeltaOrigin::Kept, "as served"), (DeltaOrigin::Recomputed, "anew")];
+    let states = [(DeltaOrigin::Kept, "as found"), (DeltaOrigin::Recomputed, "rechosen")];
     let columns =
         codecs.iter().flat_map(|codec| states.map(|(_, name)| Column::numbers(name).below(plain_text(codec))));
-    let mut table = Table::new(head.into_iter().chain([Column::numbers("searched anew")]).chain(columns));
+    let mut table = Table::new(head.into_iter().chain([Column::numbers("rechosen")]).chain(columns));
     for (kind, of) in &page.kinds {
         let state = of.summary.states.first();
         let head = [

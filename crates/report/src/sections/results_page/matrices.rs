@@ -15,7 +15,7 @@ type StateOf = fn(&PageRepository) -> Option<&DeltaState>;
 type BaseOf<'a> = &'a dyn Fn(&DeltaState) -> Option<String>;
 
 const STATES: [(&str, StateOf); 2] =
-    [("as served", |of| Some(&of.estimate.as_found)), ("with deltas that git searched for anew", |of| of.searched())];
+    [("as found", |of| Some(&of.estimate.as_found)), ("with deltas rechosen by git", |of| of.searched())];
 
 /// Sizes as multiples of the repository in that state.
 pub(super) fn sizes(page: &ResultsPage) -> Vec<Article> {

@@ -21,7 +21,7 @@ pub(super) fn all(page: &ResultsPage) -> Vec<Article> {
     if table.is_empty() {
         return vec![Article::of([Block::note("No repository was measured yet.")])];
     }
-    let what = "bench measured these repositories under several codecs, with deltas as served. The error of a prediction is its \
+    let what = "bench measured these repositories under several codecs, with deltas as found. The error of a prediction is its \
                 difference from the measured ratio to the baseline, as a share of it. Both \
                 read the newest commits that fit their time, and not the same number of them, which is a part of the difference. \
                 Each repository's page has every pair.";
@@ -56,7 +56,7 @@ pub(super) fn one(repository: &PageRepository) -> Option<Article> {
             signed_percent(checked.error()),
         ]);
     }
-    let what = "Ratios to the baseline with deltas as served: CPU time by workload, and size.";
+    let what = "Ratios to the baseline with deltas as found: CPU time by workload, and size.";
     let blocks = vec![Block::note(what), Block::Table(table)];
     (!repository.checked.is_empty()).then(|| titled("Predicted and measured", blocks))
 }

@@ -48,7 +48,7 @@ fn facts(repository: &PageRepository) -> Article {
     table.row(["objects", &thousands(estimate.as_found.chunks)]);
     table.row(["missing objects", &thousands(estimate.missing_objects)]);
     table.row(["partial clone", if state.is_partial_clone { "yes" } else { "no" }]);
-    table.row(["size as served", &bytes(estimate.as_found.total_bytes)]);
+    table.row(["size as found", &bytes(estimate.as_found.total_bytes)]);
     table.row(["machine", &or_dash(estimate.host.as_ref().map(Host::description), |of| plain_text(&of))]);
     table.row(["kernel", &hash(estimate.host.as_ref().and_then(|host| host.kernel.as_deref()))]);
     table.row(["repackbench", &plain_text(&estimate.program_version)]);

@@ -68,7 +68,7 @@ fn first_screen_has_the_figures_of_held_out_repositories() {
     let text = text(&small_page(), "README.md");
     for expected in [
         "# What if our objects were compressed with something other than zlib?\n",
-        "- Scope: 2 public Git repositories, 4.00 MB as served;",
+        "- Scope: 2 public Git repositories, 4.00 MB as found;",
         "- In short: a new search for deltas makes repositories 40 % smaller, in the format that there is. Another \
          implementation of zlib (libdeflate:6) reads with 30 % less CPU time. Another format reads with 50 % less CPU time, \
          of the same size (zstd:9), or makes repositories 50 % smaller, and after a new search 50 % smaller, with 50 % less \
@@ -119,14 +119,14 @@ fn repositories_link_to_their_pages() {
         "| specs | were chosen on it: it is in no summary |",
         "| checksums of packs | fedcba9876543210fedc, ff |",
         "## o/chosen as found, 1 object, 90.0 MB",
-        "## o/chosen with deltas that git searched for anew, 1 object, 0.900 MB",
+        "## o/chosen with deltas rechosen by git, 1 object, 0.900 MB",
     ] {
         assert!(one.contains(expected), "{expected}\n{one}");
     }
     let sizes = text(&page, "sizes.md");
     assert!(sizes.contains("| [o/b](repositories/o/b.md) | 3.00 | 1.000 | 0.990 | 2.000 | 1.000 |\n"), "{sizes}");
     let times = text(&page, "times.md");
-    assert!(times.contains("## traverse as served\n") && times.contains("| 3000.00 | 1.00 | 0.70 |"), "{times}");
+    assert!(times.contains("## traverse as found\n") && times.contains("| 3000.00 | 1.00 | 0.70 |"), "{times}");
 }
 
 #[test]
