@@ -27,6 +27,7 @@ mod licences;
 mod mercurial;
 mod needs;
 mod process;
+mod publish;
 mod results;
 mod slopes;
 mod tests;
@@ -62,9 +63,12 @@ chores:
                        `repackbench fleet` on them in two shards with kills and resumes, and check that every one has
                        exactly one final record. --time, --as-found, --kills N, --seed N, --program FILE
   git-perf             run git's own performance scripts on variants; see docs/git-perf.md
+  publish              package the library crates, build each from its package alone, and upload nothing
   results              make the page of results, docs/results, from the committed records. --check compares instead,
                        and `results collect FOLDER --out FILE` measures the listed repositories in FOLDER
   git-suite            run git's own tests with the stand-in for zlib, reading and writing; see docs/git-suite.md
+  semver COMMIT        compare the public items of the library crates with those of a commit or tag. Needs
+                       cargo-semver-checks
   slopes REPO...       measure how time and memory grow with the size of a repository; see docs/large.md. With
                        --source REPO... instead, makes a series of growing size of their histories. Linux only
 ";
@@ -88,7 +92,9 @@ fn main() -> ExitCode {
         Some("fleet") => fleet::run(&rest),
         Some("git-perf") => git_perf::run(&rest),
         Some("git-suite") => git_suite::run(&rest),
+        Some("publish") => publish::run(&rest),
         Some("results") => results::run(&rest),
+        Some("semver") => publish::semver(&rest),
         Some("slopes") => slopes::run(&rest),
         Some("hg-extension") => hg_extension::run(&rest),
         Some("help" | "--help" | "-h") => {

@@ -119,7 +119,7 @@ fn repositories_link_to_their_pages() {
         "| specs | were chosen on it: it is in no summary |",
         "| checksums of packs | fedcba9876543210fedc, ff |",
         "## o/chosen as found, 1 object, 90.0 MB",
-        "## o/chosen with deltas rechosen by git, 1 object, 0.900 MB",
+        "## o/chosen with deltas that git searched for anew, 1 object, 0.900 MB",
     ] {
         assert!(one.contains(expected), "{expected}\n{one}");
     }
