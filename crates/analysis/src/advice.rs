@@ -40,6 +40,9 @@ pub fn predicted_search_seconds(objects: u64, window: Option<u32>) -> f64 {
     SEARCH_FOR_AN_OBJECT * effort * objects as f64
 }
 
+/// How far from 1 a ratio may be that is called about the same.
+const ABOUT_ONE: f64 = 0.1;
+
 /// A ratio with the ends of its interval, which are the ratio itself if it is exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundedRatio {
@@ -75,6 +78,11 @@ impl BoundedRatio {
     /// Whether it is certainly above 1.
     pub fn is_more(&self) -> bool {
         self.low > 1.0
+    }
+
+    /// Whether it is certainly near 1: a ratio whose interval is wide may be anything.
+    pub fn is_about_one(&self) -> bool {
+        self.low >= 1.0 / (1.0 + ABOUT_ONE) && self.high <= 1.0 + ABOUT_ONE
     }
 }
 

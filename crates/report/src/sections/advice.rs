@@ -120,22 +120,23 @@ pub(super) fn gains(
     stock.into_iter().chain(best)
 }
 
-/// `balanced: 17.0 % smaller, 38 % less CPU time`. Only what is certain counts as a difference.
+/// `balanced: 17.0 % smaller, 38 % less CPU time`. Only what is certain counts as a difference, and only what is certainly
+/// small as none.
 fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
     let differs = |of: &BoundedRatio| of.is_less() || of.is_more();
     let size = SizeDifference::of_ratio(gain.size.ratio).filter(|_| differs(&gain.size));
     let size = size.map_or_else(|| "about the same size".to_owned(), |size| plain_spaces(&size.words()));
-    let change = |of: BoundedRatio| match differs(&of) {
-        true => change_words(of.ratio),
-        false => "about the same".to_owned(),
+    let time = |of: BoundedRatio, name: &str| match of {
+        _ if differs(&of) => format!(", {} {name}", change_words(of.ratio)),
+        _ if of.is_about_one() => format!(", about the same {name}"),
+        _ => format!(", {name} undecided"),
     };
-    let times = match (gain.cpu.map(change), gain.elapsed.map(change)) {
-        (Some(cpu), Some(elapsed)) if cpu == elapsed => format!(", {cpu} CPU and elapsed time"),
-        (cpu, elapsed) => {
-            let time = |of: Option<String>, name| of.map(|of| format!(", {of} {name} time")).unwrap_or_default();
-            time(cpu, "CPU") + &time(elapsed, "elapsed")
-        }
-    };
+    let both = gain.cpu.zip(gain.elapsed).and_then(|(cpu, elapsed)| {
+        let [cpu, elapsed] = [cpu, elapsed].map(|of| time(of, "CPU and elapsed time"));
+        (cpu == elapsed).then_some(cpu)
+    });
+    let each = || [(gain.cpu, "CPU time"), (gain.elapsed, "elapsed time")];
+    let times = both.unwrap_or_else(|| each().into_iter().filter_map(|(of, name)| Some(time(of?, name))).collect());
     format!("{}{decoder}: {size}{times}", plain_text(&gain.spec.typed))
 }
 
