@@ -11,10 +11,12 @@ const EXTRAPOLATION: u64 = 4;
 /// How many times as many commits a trial reads than the one before, at least and at most.
 const GROWTH: (u64, u64) = (4, 16);
 /// Trials end when they have taken this many times the time that the commits may take.
-const MOST_TRIALS: u32 = 4;
-/// What a workload does before it reads a second commit may take longer than the time that it has. More commits then
-/// cost little, and it reads as many as take this part longer.
+const MOST_TRIALS: f64 = 4.0;
+/// The first commit alone may take longer than there is. Others then cost little, and as many are read as take this part
+/// longer,
 const LEAST_ADDED: f64 = 0.25;
+/// unless that takes this many times as long as there is.
+const LONGEST: f64 = 4.0;
 
 /// The newest commits that fit a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,22 +62,20 @@ impl CommitTrials {
         fits: Duration,
         mut trial: impl FnMut(Option<u64>) -> Result<(Duration, Counts), E>,
     ) -> Result<NewestCommits, E> {
-        let (fits, mut spent) = (fits.as_secs_f64(), 0.0);
         loop {
-            let next = match self.step(fits, spent) {
+            let next = match self.step(fits.as_secs_f64()) {
                 Step::Found(found) => return Ok(found),
                 Step::Try(commits) => commits,
             };
             let limit = Some(next).filter(|commits| *commits < self.stored);
             let (took, counts) = trial(limit)?;
-            spent += took.as_secs_f64();
             let trial = Trial { commits: next.min(self.stored), seconds: took.as_secs_f64(), counts };
             let place = self.tried.partition_point(|tried| tried.commits < trial.commits);
             self.tried.insert(place, trial);
         }
     }
 
-    fn step(&self, fits: f64, spent: f64) -> Step {
+    fn step(&self, fits: f64) -> Step {
         let (before, last) = match self.tried.as_slice() {
             [] => return Step::Try(FIRST_TRIAL),
             [only] if only.commits >= self.stored => return Step::all(only.seconds),
@@ -89,12 +89,13 @@ impl CommitTrials {
             return Step::all(last.seconds);
         }
         let first = self.tried.first().map_or(0.0, |trial| trial.seconds);
-        let fits = fits.max(first * (1.0 + LEAST_ADDED));
+        let fits = fits.max((first * (1.0 + LEAST_ADDED)).min(fits * LONGEST));
+        let spent: f64 = self.tried.iter().map(|trial| trial.seconds).sum();
         let line = Line::through(before, last);
         let fitting = line.commits(fits);
         let farthest = last.commits.saturating_mul(EXTRAPOLATION) as f64;
         let is_near = fitting <= farthest;
-        if !is_near && spent < fits * f64::from(MOST_TRIALS) && last.commits < self.stored {
+        if !is_near && spent < fits * MOST_TRIALS && last.commits < self.stored {
             let (least, most) = GROWTH;
             // Saturates: a line that does not rise.
             let next = (fitting / EXTRAPOLATION as f64) as u64;
@@ -211,6 +212,8 @@ mod tests {
         assert_eq!((newest.limit, ms(newest)), (Some(800), 33), "linear in commits it would be 5");
         assert_eq!(tried, [4, 1, 64, 256].map(Some));
         assert_eq!(repository.found(10).0.limit, Some(650), "too little even for one: a quarter longer than that");
+        assert_eq!(repository.found(5).0.limit, Some(1), "far too little");
+        assert_eq!(repository.found(0).0.limit, Some(1), "no time at all");
         assert_eq!(repository.found(1000).0.limit, None, "26 + 100 ms");
     }
 
@@ -233,7 +236,7 @@ mod tests {
 
     #[test]
     fn line_that_does_not_rise_ends_with_the_trials() {
-        let (newest, tried) = Repository::new(u64::MAX / 100, 1000.0, 0.0).found(100);
+        let (newest, tried) = Repository::new(u64::MAX / 100, 1000.0, 0.0).found(900);
         assert_eq!(tried.len(), 5);
         assert_eq!(newest.limit, tried.last().unwrap().map(|last| two_digits(last * EXTRAPOLATION)));
     }

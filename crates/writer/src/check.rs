@@ -48,8 +48,9 @@ impl WholeVisitor for Counter<'_> {
 /// The first damaged revision; [`WriterError::Interrupted`].
 pub(crate) fn check_revisions(source: &HgRepository, control: JobControl<'_>) -> Result<String> {
     let progress = control.progress;
-    progress.start(STEP, 0, ProgressUnit::Items);
-    let verified = hg::verify::check_revisions(source, control.threads, &|| !progress.is_cancelled())?;
+    progress.start(STEP, source.revlogs().len() as u64, ProgressUnit::Items);
+    let (go_on, on_revlog) = (|| !progress.is_cancelled(), || progress.advance(1));
+    let verified = hg::verify::check_revisions(source, control.threads, &go_on, &on_revlog)?;
     finish(progress)?;
     let hashed = verified.revisions.saturating_sub(verified.unhashed);
     let unhashed = match verified.unhashed {

@@ -27,7 +27,8 @@ pub struct ConvertJob<'a> {
     pub target: &'a Path,
     /// Whether an earlier conversion at `target` is replaced.
     pub force: bool,
-    /// Whether every object or revision of the source is hashed first. A search for deltas anew always does that.
+    /// Whether every object or revision of the source is hashed before any is converted. A search for deltas and a store
+    /// of whole objects always hash what they write.
     pub check: bool,
     /// How the conversion runs.
     pub control: JobControl<'a>,

@@ -85,9 +85,9 @@ pub(crate) struct ConvertArguments {
     #[arg(long, help_heading = WHAT)]
     pub(crate) rechosen: bool,
 
-    /// Hash every object or revision of the source first, and stop at the first that is damaged.
+    /// Hash every object or revision of the source before any is converted, and stop at damage.
     ///
-    /// --rechosen always does that.
+    /// --rechosen and stores of whole objects hash all that they write without it.
     #[arg(long, help_heading = WHAT)]
     check: bool,
 

@@ -86,7 +86,7 @@ pub fn count_objects(repository: &GitRepository) -> Result<u64> {
 pub fn count_stored_objects(repository: &GitRepository) -> Result<u64> {
     let mut count = repository.loose_objects()?.as_slice().len() as u64;
     for files in repository.packs() {
-        count += PackFile::open(files, repository.object_hash())?.index().iter().count() as u64;
+        count += u64::from(PackFile::open(files, repository.object_hash())?.index().num_objects());
     }
     Ok(count)
 }

@@ -124,8 +124,11 @@ pub(super) fn gains(
 /// small as none.
 fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
     let differs = |of: &BoundedRatio| of.is_less() || of.is_more();
-    let size = SizeDifference::of_ratio(gain.size.ratio).filter(|_| differs(&gain.size));
-    let size = size.map_or_else(|| "about the same size".to_owned(), |size| plain_spaces(&size.words()));
+    let size = match SizeDifference::of_ratio(gain.size.ratio).filter(|_| differs(&gain.size)) {
+        Some(size) => plain_spaces(&size.words()),
+        None if gain.size.is_about_one() => "about the same size".to_owned(),
+        None => "size undecided".to_owned(),
+    };
     let time = |of: BoundedRatio, name: &str| match of {
         _ if differs(&of) => format!(", {} {name}", change_words(of.ratio)),
         _ if of.is_about_one() => format!(", about the same {name}"),
@@ -214,7 +217,9 @@ fn method(advice: &Advice<'_>, comparisons: &[&WorkloadComparison]) -> AdviceLin
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::{ConversionCost, DeltaOrigin, OwnGitCost, RatioInterval, Role, fixtures::comparison};
+    use repackbench_records::{
+        ConversionCost, DeltaOrigin, OwnGitCost, RatioInterval, Role, SpecText, fixtures::comparison,
+    };
 
     use super::*;
     use crate::fixtures::{estimate, row};
@@ -263,6 +268,36 @@ mod tests {
                 "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
                 "Measured: 10 blocks; `bench --precise --codec zstd:9` confirms it.",
             ]
+        );
+    }
+
+    #[test]
+    fn only_what_is_certain_is_claimed() {
+        let spec = SpecText { typed: "zstd:9".into(), canonical: "zstd:9".into() };
+        let of = |size: [f64; 2], cpu: [f64; 2], elapsed: [f64; 2]| {
+            let [size, cpu, elapsed] =
+                [size, cpu, elapsed].map(|[low, high]| BoundedRatio { ratio: (low * high).sqrt(), low, high });
+            let (cpu, elapsed) = (Some(cpu), Some(elapsed));
+            let gain = CodecGain {
+                spec: &spec,
+                readers: None,
+                size,
+                cpu,
+                elapsed,
+                writing_seconds: None,
+                writing_memory: None,
+            };
+            effect(&gain, "")
+        };
+        let wide = [0.5, 1.5];
+        assert_eq!(
+            of([0.9, 0.9], [0.97, 1.03], wide),
+            "zstd:9: 10.0 % smaller, about the same CPU time, elapsed time undecided"
+        );
+        assert_eq!(of(wide, wide, [0.0, f64::INFINITY]), "zstd:9: size undecided, CPU and elapsed time undecided");
+        assert_eq!(
+            of([1.0, 1.0], [0.5, 0.5], [0.5, 0.5]),
+            "zstd:9: about the same size, 50 % less CPU and elapsed time"
         );
     }
 

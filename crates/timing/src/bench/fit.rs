@@ -20,6 +20,9 @@ use crate::{
 /// runs two, the warm-up one, and the replays of the baseline for the share of decoding two.
 const BEFORE_FIRST_BLOCK: u32 = 7;
 
+/// The part of the time that is kept for blocks that take longer than trial runs: one block too few decides nothing.
+const KEPT: f64 = 0.2;
+
 /// How long a block of a job takes.
 #[derive(Debug, Clone)]
 pub(super) struct BlockCost {
@@ -80,37 +83,36 @@ impl BenchContext<'_> {
         end: Duration,
         rule: StopRule,
     ) -> Result<Vec<BlockCost>, BenchError> {
-        let time = end.saturating_sub(self.session().now()?);
+        let blocks = rule.min_blocks.saturating_add(BEFORE_FIRST_BLOCK).max(1);
+        let round = end.saturating_sub(self.session().now()?).mul_f64(1.0 - KEPT) / blocks;
         let stored = self.commits.unwrap_or(u64::MAX);
         let jobs = || groups.iter().flat_map(|group| &group.jobs);
         let mut fits: Vec<JobFit> = jobs().map(|_| JobFit::new(stored)).collect();
         let is_limitable = |job: &WorkloadJob<'_>| job.is_limitable(self.plan);
         let is_limited =
             |job: &WorkloadJob<'_>| is_limitable(job) && !job.has_kept_limit && job.range.commits.is_some();
-        self.fit_jobs(groups, &mut fits, time, rule, |job| !is_limitable(job))?;
-        self.fit_jobs(groups, &mut fits, time, rule, is_limitable)?;
-        self.fit_jobs(groups, &mut fits, time, rule, is_limited)?;
+        self.fit_jobs(groups, &mut fits, round, |job| !is_limitable(job))?;
+        self.fit_jobs(groups, &mut fits, round, is_limitable)?;
+        self.fit_jobs(groups, &mut fits, round, is_limited)?;
         share_limits(self, groups);
         let names = groups.iter().flat_map(|group| &group.jobs).map(|job| job.label().name);
         Ok(names.zip(fits).map(|(name, fit)| BlockCost { name, block: fit.block.unwrap_or_default() }).collect())
     }
 
-    /// Fits the jobs that `is_meant` into what the blocks of the others leave of `time`, and gives those that are not
-    /// fitted yet equal shares of it.
+    /// Fits the jobs that `is_meant` into what the others leave of a `round`, which is a block of each job, and gives
+    /// those that are not fitted yet equal shares of it.
     fn fit_jobs(
         &self,
         groups: &mut [RowGroup<'_>],
         fits: &mut [JobFit],
-        time: Duration,
-        rule: StopRule,
+        round: Duration,
         is_meant: impl Fn(&WorkloadJob<'_>) -> bool,
     ) -> Result<(), BenchError> {
         for (job, fit) in groups.iter().flat_map(|group| &group.jobs).zip(fits.iter_mut()) {
             fit.block = fit.block.filter(|_| !is_meant(job));
         }
-        let blocks = rule.min_blocks.saturating_add(BEFORE_FIRST_BLOCK).max(1);
         let fitted = fits.iter().filter_map(|fit| fit.block).fold(Duration::ZERO, Duration::saturating_add);
-        let mut left = (time / blocks).saturating_sub(fitted);
+        let mut left = round.saturating_sub(fitted);
         let mut unfitted = fits.iter().filter(|fit| fit.block.is_none()).count();
         let mut fits = fits.iter_mut();
         for RowGroup { jobs, rows } in groups.iter_mut() {

@@ -45,7 +45,9 @@ pub fn convert(
             StoreKind::Btree => btree_store::convert_parts(source, &encoding.for_whole_objects(), out, job.control),
         };
         let checked = || {
-            let note = job.check.then(|| check_objects(source, job.control)).transpose()?;
+            // Stores of whole objects hash each object that they write.
+            let is_checked = job.check && layout.store == StoreKind::AsFound;
+            let note = is_checked.then(|| check_objects(source, job.control)).transpose()?;
             Ok(note.into_iter().chain(convert()?).collect())
         };
         watched(|| source.snapshot().map(Snapshot::Git), checked)

@@ -8,10 +8,7 @@ pub mod recompute;
 mod revlogs;
 pub(crate) mod variant;
 
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::path::{Path, PathBuf};
 
 use repackbench_codec::BASE_REQUIREMENT;
 use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER, hg::HgRepository};
@@ -30,12 +27,11 @@ use crate::{
 /// target then.
 pub fn convert(source: &HgRepository, encoding: &Encoding, job: &ConvertJob<'_>) -> Result<(Conversion, PathBuf)> {
     build_beside(job, &folders(source), |out| {
-        let start = Instant::now();
-        let note = job.check.then(|| check_revisions(source, job.control)).transpose()?;
-        let mut conversion = convert_into(source, encoding, out, job.control)?;
-        conversion.elapsed = start.elapsed();
-        conversion.notes.extend(note);
-        Ok(conversion)
+        let checked = || {
+            let note = job.check.then(|| check_revisions(source, job.control)).transpose()?;
+            Ok(note.into_iter().chain(convert_parts(source, encoding, out, job.control)?).collect())
+        };
+        watched(|| source.snapshot().map(Snapshot::Hg), checked)
     })
 }
 
@@ -52,18 +48,23 @@ pub fn convert_into(
     out: &Path,
     control: JobControl<'_>,
 ) -> Result<Conversion> {
-    watched(
-        || source.snapshot().map(Snapshot::Hg),
-        || {
-            refuse_bases(source)?;
-            let hg_dir = out.join(".hg");
-            metadata::write_metadata(source, encoding, &hg_dir, control)?;
-            let store = hg_dir.join("store");
-            encoding.write_dictionaries(&store.join(DICTIONARY_FOLDER))?;
-            let notes = revlogs::convert_revlogs(source, encoding, &store, control)?;
-            Ok(source.notes().iter().cloned().chain(notes).collect())
-        },
-    )
+    watched(|| source.snapshot().map(Snapshot::Hg), || convert_parts(source, encoding, out, control))
+}
+
+/// Does the work of a conversion into `out`. Returns notes, one sentence each.
+fn convert_parts(
+    source: &HgRepository,
+    encoding: &Encoding,
+    out: &Path,
+    control: JobControl<'_>,
+) -> Result<Vec<String>> {
+    refuse_bases(source)?;
+    let hg_dir = out.join(".hg");
+    metadata::write_metadata(source, encoding, &hg_dir, control)?;
+    let store = hg_dir.join("store");
+    encoding.write_dictionaries(&store.join(DICTIONARY_FOLDER))?;
+    let notes = revlogs::convert_revlogs(source, encoding, &store, control)?;
+    Ok(source.notes().iter().cloned().chain(notes).collect())
 }
 
 /// Refuses a variant whose deltas were compressed with the full texts of their bases: some of them are no longer

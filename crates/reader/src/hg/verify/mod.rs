@@ -1,6 +1,6 @@
 //! Comparing two repositories: reads every revision of both and recomputes its node.
 
-mod one;
+mod check;
 mod side_files;
 mod text_check;
 
@@ -16,7 +16,7 @@ use std::{
 
 use repackbench_codec::Dictionaries;
 
-pub use self::one::check_revisions;
+pub use self::check::check_revisions;
 use self::text_check::TextCheck;
 use super::{
     HgRepository,

@@ -2,10 +2,10 @@
 
 use std::sync::{
     Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicUsize, Ordering},
 };
 
-use super::{Verified, next_job, side_files::empty_revlogs, text_check::TextCheck};
+use super::{Verified, next_job, text_check::TextCheck};
 use crate::{
     ReaderError, Result,
     hg::{
@@ -16,39 +16,41 @@ use crate::{
     threads,
 };
 
-/// Reads every revision of `repository` on `threads` threads, and stops at the first that is damaged or whose text does
-/// not have its node. `go_on` is called before each revision; if it returns false, the others are skipped.
+/// Reads every revision of `repository` on `threads` threads, and stops when one is damaged or its text does not have its
+/// node. `go_on` is called before each revision; if it returns false, the others are skipped. `on_revlog` is called after
+/// each revlog.
 ///
 /// # Errors
-/// A file cannot be read, or a revision is damaged. Of several errors that of the first revlog is returned.
+/// A file cannot be read, or a revision is damaged: the first one of the first such revlog.
 pub fn check_revisions(
     repository: &HgRepository,
     threads: usize,
     go_on: &(dyn Fn() -> bool + Sync),
+    on_revlog: &(dyn Fn() + Sync),
 ) -> Result<Verified> {
     let dictionaries = repository.dictionaries()?;
-    let empty = empty_revlogs(repository);
-    let jobs: Vec<&RevlogFiles> = repository.revlogs().iter().filter(|files| !empty.contains(&files.index)).collect();
-    let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let jobs: Vec<&RevlogFiles> = repository.revlogs().iter().collect();
+    // Revlogs before a damaged one are read to their end, so that the same input gives the same error.
+    let (next, damaged) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
     let found: Mutex<(Verified, Option<(usize, ReaderError)>)> = Mutex::default();
     threads::share(threads, || {
         let mut turn = TurnTaker::default();
         let mut check = TextCheck::new(&dictionaries, 1, &turn);
         let mut verified = Verified::default();
-        while !is_over.load(Ordering::Relaxed)
-            && let Some((number, files)) = next_job(&next, &jobs)
-        {
-            let go_on = || !is_over.load(Ordering::Relaxed) && go_on();
+        while let Some((number, files)) = next_job(&next, &jobs) {
+            let go_on = || number < damaged.load(Ordering::Relaxed) && go_on();
             let checked = check_revlog(files, &mut check, &mut turn, &go_on, &mut verified);
             turn.finish([check.forget()]);
             check.give_room(&turn);
-            if !matches!(checked, Ok(true)) {
-                is_over.store(true, Ordering::Relaxed);
-            }
-            if let Err(error) = checked {
-                let (_, first) = &mut *found.lock().unwrap_or_else(PoisonError::into_inner);
-                if first.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
-                    *first = Some((number, error));
+            match checked {
+                Ok(true) => on_revlog(),
+                Ok(false) => break,
+                Err(error) => {
+                    damaged.fetch_min(number, Ordering::Relaxed);
+                    let (_, first) = &mut *found.lock().unwrap_or_else(PoisonError::into_inner);
+                    if first.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
+                        *first = Some((number, error));
+                    }
                 }
             }
         }
