@@ -74,8 +74,9 @@ struct Running {
     parts: usize,
 }
 
-/// Encodes the sample under each of `encodings` on several threads. Each stops where its total is precise enough. Until then
-/// the codec that has had the least time goes on, so that slow codecs take none from fast ones.
+/// Encodes the sample under each of `encodings` on several threads. Each stops where its total is precise enough, or when
+/// time is up and all have encoded the first part. Until then the codec that has had the least time goes on, so that slow
+/// codecs take none from fast ones. The last begins, since named specs and high levels come last and take longest.
 ///
 /// # Errors
 /// A codec fails, or the user stops the work.
@@ -88,15 +89,16 @@ pub(super) fn encode_all(
     let running = encodings.iter().map(|encoding| Some(Running::new(encoding, make(encoding), sample.population)));
     let waiting: Mutex<Vec<Option<Running>>> = Mutex::new(running.collect());
     let ended: Mutex<Vec<Option<Result<Encoded, BenchError>>>> = Mutex::new(encodings.iter().map(|_| None).collect());
+    let without_first = AtomicUsize::new(encodings.len());
     let take_least = || {
         let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let least = waiting.iter_mut().enumerate().filter(|(_, running)| running.is_some());
+        let least = waiting.iter_mut().enumerate().rev().filter(|(_, running)| running.is_some());
         let (at, running) = least.min_by_key(|(_, running)| running.as_ref().map(|running| running.spent))?;
         Some((at, running.take()?))
     };
     threads::share(thread_count.min(encodings.len()), || {
         while let Some((at, mut running)) = take_least() {
-            let end = match running.encode_part(&sample) {
+            let end = match running.encode_part(&sample, &without_first) {
                 Ok(true) => {
                     if let Some(slot) = waiting.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
                         *slot = Some(running);
@@ -197,17 +199,21 @@ impl Running {
     }
 
     /// Encodes the next part of the sample, and returns whether there is more to do. The first chunks are encoded in any
-    /// case.
-    fn encode_part(&mut self, sample: &Sample<'_>) -> Result<bool, BenchError> {
+    /// case, and others while a codec is `without_first` ones.
+    fn encode_part(&mut self, sample: &Sample<'_>, without_first: &AtomicUsize) -> Result<bool, BenchError> {
         let (chunks, first, session) =
             (&sample.held.chunks, sample.held.first(), Session::new(sample.clock, sample.progress));
         let end = (chunks.len() * self.parts / PARTS).max(first);
         for chunk in chunks.get(self.encoded.stored.len()..end).unwrap_or_default() {
             session.go_on()?;
-            if self.parts > 0 && session.now()? >= sample.limit.end {
+            let may_end = self.parts > 0 && without_first.load(Ordering::Relaxed) == 0;
+            if may_end && session.now()? >= sample.limit.end {
                 return Ok(false);
             }
             self.add(chunk, sample)?;
+        }
+        if self.parts == 0 {
+            without_first.fetch_sub(1, Ordering::Relaxed);
         }
         self.parts += 1;
         let is_precise = || self.encoded.precision().is_some_and(|precision| precision <= sample.limit.precision);

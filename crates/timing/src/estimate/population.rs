@@ -12,13 +12,15 @@ use repackbench_reader::{Chunk, ChunkKind};
 /// The most chunks of a stratum that a sample can hold.
 const MOST_OF_STRATUM: usize = 4096;
 
-/// The fewest, unless the stratum has fewer.
+/// The fewest, unless the stratum has fewer, or they have more than this share of the sample's bytes.
 const FEWEST_OF_STRATUM: usize = 40;
+const FEWEST_BYTES_OF_STRATUM: f64 = 1.0 / 64.0;
 
 /// At most this many chunks of each stratum come first, before [`FIRST_PART`] in the order, so that the spread of most is known
-/// however little time there is. Those of one stratum have at most this share of the sample's bytes, or are one chunk.
+/// however little time there is. Those of one stratum have at most this share of the sample's bytes: under the slowest
+/// codecs, which take seconds for a megabyte, strata of longer chunks wait.
 const FIRST_OF_STRATUM: usize = 16;
-const FIRST_BYTES: f64 = 1.0 / 256.0;
+const FIRST_BYTES: f64 = 1.0 / 512.0;
 pub(super) const FIRST_PART: f64 = 0.01;
 
 /// The approximate number of chunks in a sample.
@@ -107,7 +109,12 @@ impl Population {
         let wanted = |scale: f64| -> Vec<usize> {
             let share =
                 |stratum: &Stratum| (scale * CHUNKS * weight(stratum) / weights.max(f64::MIN_POSITIVE)) as usize;
-            self.strata.iter().map(|stratum| share(stratum).max(FEWEST_OF_STRATUM).min(stratum.drawn.len())).collect()
+            let fewest = |stratum: &Stratum| {
+                let affordable = most_bytes * FEWEST_BYTES_OF_STRATUM / stratum.mean_payload();
+                (affordable as usize).clamp(2, FEWEST_OF_STRATUM)
+            };
+            let count = |stratum| share(stratum).max(fewest(stratum)).min(stratum.drawn.len());
+            self.strata.iter().map(count).collect()
         };
         let bytes = |counts: &[usize]| -> f64 {
             self.strata.iter().zip(counts).map(|(stratum, count)| *count as f64 * stratum.mean_payload()).sum()
@@ -122,7 +129,7 @@ impl Population {
         let mut sample = HashMap::new();
         for ((at, stratum), count) in self.strata.iter().enumerate().zip(counts) {
             let affordable = most_bytes * FIRST_BYTES / stratum.mean_payload();
-            let first = (affordable as usize).clamp(1, FIRST_OF_STRATUM);
+            let first = (affordable as usize).min(FIRST_OF_STRATUM);
             for (place, number) in stratum.drawn.iter().take(count).enumerate() {
                 let late = count.saturating_sub(first) as f64;
                 let order = match place.checked_sub(first) {
