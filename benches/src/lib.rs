@@ -1,11 +1,12 @@
 //! The parts that the benches share: the repository that they measure, its chunks in memory, variants of it, child
 //! processes and paired comparisons.
 //!
-//! Eight programs use it. Each runs with `cargo bench --package repackbench-benches --bench NAME`:
+//! Nine programs use it. Each runs with `cargo bench --package repackbench-benches --bench NAME`:
 //! - `codec`, `pack_read`, `stores`, `traverse` and `stand_in` are criterion benches, which inform about changes to one
 //!   part.
 //! - `against_stock` compares the whole program with stock git and conversion with the work of its codecs, in one run
 //!   on one machine, and prints a table with the targets. `against_stock_hg` does the same with stock hg.
+//! - `numbers_floor` measures what numbers in the place of ids could save at most: `docs/numbers.md` has its results.
 //! - `instructions` counts instructions under valgrind and fails if there are more than in the committed baseline.
 //!
 //! Environment variables choose what is measured:

@@ -1,0 +1,120 @@
+//! Asks what numbers in the place of ids could save at most, before anybody builds them: `cargo bench --package
+//! repackbench-benches --bench numbers_floor [-- REPOSITORY]`.
+//!
+//! A tree names its entries by their ids, which no codec shrinks, and which every reader looks up. If entries named
+//! objects by their places in the pack's index, as in pack version 4, both would go. This program does the rest of a
+//! traversal on trees and commits that are in memory already, with a bit for each number, and sets it beside the
+//! traversal of variants: no format with numbers can be faster. Then it counts the bytes of ids that the pack stores.
+//!
+//! - `numbered`: trees and commits in memory, with numbers and with ids;
+//! - `walk`: the traversal of those;
+//! - `hash_bytes`: the bytes of ids in whole trees, deltas of trees, and commits.
+
+mod hash_bytes;
+mod numbered;
+mod walk;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+use repackbench_benches::{BenchError, Result, Subject, median_time, repetitions, spec};
+use repackbench_codec::Decoders;
+use repackbench_reader::{
+    History,
+    git::{GitHistory, ObjectStore},
+};
+use repackbench_timing::clock::{SystemClock, measure};
+
+use self::{
+    hash_bytes::HashBytes,
+    numbered::NumberedHistory,
+    walk::{Arm, Seen},
+};
+
+/// The codecs of the traversals that decode. Times are multiples of the first one's.
+const CODECS: [&str; 2] = ["zlib:6", "store"];
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("numbers_floor: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let path = env::args_os().skip(1).find(|argument| !argument.to_string_lossy().starts_with('-')).map(PathBuf::from);
+    let subject = Subject::open(path)?;
+    println!("repository   {}", subject.name());
+    let mut variants = Vec::new();
+    for codec in CODECS {
+        let spec = spec(codec)?;
+        let variant = subject.make_variant(&spec)?;
+        let store = ObjectStore::open(&variant, Decoders::for_spec(&spec))?;
+        variants.push((codec, GitHistory::new(&variant, store)?));
+    }
+    let numbered = NumberedHistory::load(subject.repository(), &subject)?;
+    println!(
+        "objects      {} in packs; reachable: {} commits, {} trees, {} entries of trees ({} not in the delta base)",
+        numbered.objects(),
+        numbered.commits(),
+        numbered.trees(),
+        numbered.all.len(),
+        numbered.new.len(),
+    );
+    print_times(&mut variants, &numbered)?;
+    HashBytes::count(subject.repository())?.print(packs_bytes(subject.path()));
+    Ok(())
+}
+
+/// Measures the traversals in turn, and prints the medians of their CPU times.
+fn print_times(variants: &mut [(&str, GitHistory)], numbered: &NumberedHistory) -> Result<()> {
+    let mut names: Vec<String> = variants.iter().map(|(codec, _)| format!("traverse, {codec}")).collect();
+    names.extend(Arm::ALL.iter().map(|arm| arm.name().to_owned()));
+    let mut times: Vec<Vec<Duration>> = vec![Vec::new(); names.len()];
+    let mut seen = Seen::new(numbered.objects());
+    for round in 0..=repetitions()? {
+        let mut took = Vec::new();
+        let mut visited = Vec::new();
+        for (_, history) in &mut *variants {
+            let mut count = 0u64;
+            history.clear_caches();
+            let (result, sample) = measure(&SystemClock::new(), || history.traverse(&mut |_, _| count += 1))?;
+            result?;
+            took.push(sample.user + sample.sys);
+            visited.push(count);
+        }
+        for arm in Arm::ALL {
+            let (count, sample) = measure(&SystemClock::new(), || numbered.walk(arm, &mut seen))?;
+            took.push(sample.user + sample.sys);
+            visited.push(count);
+        }
+        if let Some(other) = visited.iter().find(|count| **count != visited[0]) {
+            return Err(BenchError::Setup(format!("a walk visits {other} objects, and the traversal {}", visited[0])));
+        }
+        // The first round warms up.
+        if round > 0 {
+            times.iter_mut().zip(took).for_each(|(times, took)| times.push(took));
+        }
+    }
+    let medians: Vec<f64> = times.into_iter().map(|times| median_time(times).as_secs_f64()).collect();
+    println!("\n{:<52} {:>9}  {:>6}", "CPU time", "s", "ratio");
+    for (name, seconds) in names.iter().zip(&medians) {
+        println!("{name:<52} {seconds:>9.4}  {:>6.3}", seconds / medians[0]);
+    }
+    Ok(())
+}
+
+/// The length of all packs of the repository at `path`, in bytes.
+fn packs_bytes(path: &Path) -> u64 {
+    let git_dir = if path.join("objects").is_dir() { path.to_owned() } else { path.join(".git") };
+    let files = std::fs::read_dir(git_dir.join("objects/pack")).into_iter().flatten().flatten();
+    let packs = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "pack"));
+    packs.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
