@@ -33,8 +33,20 @@ pub struct RepositoryFormat {
     pub noop: bool,
     /// Whether `extensions.noop-v1` is present. It has no effect and needs version 1.
     pub noop_v1: bool,
+    /// `extensions.refStorage`; `files` if absent.
+    pub ref_storage: RefStorage,
     /// `extensions.repackbench`: the repository is a variant that stock git cannot read.
     pub variant: Option<VariantMark>,
+}
+
+/// The backend that stores refs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RefStorage {
+    /// A file for each ref, and `packed-refs`.
+    #[default]
+    Files,
+    /// The tables in the folder `reftable`.
+    Reftable,
 }
 
 /// The value of `extensions.repackbench`, written as `<format version>;<codec spec>`.
@@ -56,6 +68,7 @@ impl RepositoryFormat {
             precious_objects: false,
             noop: false,
             noop_v1: false,
+            ref_storage: RefStorage::Files,
             variant: None,
         };
         let Some(version) = version(config, path)? else {
@@ -99,10 +112,7 @@ impl RepositoryFormat {
         match name {
             "noop-v1" => self.noop_v1 = true,
             "objectformat" => self.object_hash = object_hash(required(value, path, "extensions.objectFormat")?, path)?,
-            "refstorage" => match required(value, path, "extensions.refStorage")? {
-                storage if storage == "files" => {}
-                storage => return Err(ReaderError::unsupported(path, format!("extensions.refStorage = {storage}"))),
-            },
+            "refstorage" => self.ref_storage = ref_storage(required(value, path, "extensions.refStorage")?, path)?,
             // It affects how links between work trees are written. A bare copy has none.
             "relativeworktrees" => {}
             "repackbench" => {
@@ -201,6 +211,14 @@ fn object_hash(name: &BStr, path: &Path) -> Result<gix_hash::Kind> {
         b"sha1" => Ok(gix_hash::Kind::Sha1),
         b"sha256" => Ok(gix_hash::Kind::Sha256),
         _ => Err(ReaderError::unsupported(path, format!("extensions.objectFormat = {name}"))),
+    }
+}
+
+fn ref_storage(name: &BStr, path: &Path) -> Result<RefStorage> {
+    match name.as_bytes() {
+        b"files" => Ok(RefStorage::Files),
+        b"reftable" => Ok(RefStorage::Reftable),
+        _ => Err(ReaderError::unsupported(path, format!("extensions.refStorage = {name}"))),
     }
 }
 

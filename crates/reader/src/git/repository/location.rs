@@ -7,14 +7,15 @@ use std::{
 
 use bstr::ByteSlice;
 
+use super::reftable::REFTABLE_FOLDER;
 use crate::{
     bounds::{Bounds, read_regular_file},
     error::{ReaderError, Result},
 };
 
 /// Files and folders whose links are checked, in a git directory and in a common directory.
-const OF_GIT_DIR: [&str; 3] = ["commondir", "logs", "refs"];
-const OF_COMMON_DIR: [&str; 11] = [
+const OF_GIT_DIR: [&str; 4] = ["commondir", "logs", "refs", REFTABLE_FOLDER];
+const OF_COMMON_DIR: [&str; 12] = [
     "config",
     "info",
     "info/grafts",
@@ -25,6 +26,7 @@ const OF_COMMON_DIR: [&str; 11] = [
     "objects/pack",
     "packed-refs",
     "refs",
+    REFTABLE_FOLDER,
     "shallow",
 ];
 

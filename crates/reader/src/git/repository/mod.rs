@@ -6,7 +6,7 @@
 //! paths and ids. It never writes, and follows nothing that git would not follow.
 //!
 //! The rules are those of git 2.47: `setup.c` for layout and format, `object-file.c` for alternates, `packfile.c` for
-//! packs, `refs/files-backend.c` for refs, `commit.c` and `shallow.c` for grafts.
+//! packs, `refs/files-backend.c` and `refs/reftable-backend.c` for refs, `commit.c` and `shallow.c` for grafts.
 
 mod alternates;
 mod btree_listing;
@@ -16,6 +16,7 @@ mod location;
 mod loose_listing;
 mod pack_listing;
 mod references;
+pub mod reftable;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -33,14 +34,18 @@ use repackbench_codec::{ChunkDecoder, Decoders, Dictionaries};
 pub use self::{
     alternates::MissingAlternate,
     btree_listing::BTREE_FILE,
-    format::{RepositoryFormat, VariantMark},
+    format::{RefStorage, RepositoryFormat, VariantMark},
     loose_listing::{LooseObject, LooseObjects},
     pack_listing::PackFiles,
     references::{Reference, Target},
     snapshot::SourceSnapshot,
     tree_files::TreeFile,
 };
-use self::{alternates::ObjectDirs, location::Location};
+use self::{
+    alternates::ObjectDirs,
+    location::Location,
+    reftable::{PrivateRecords, ReferenceTable},
+};
 use crate::{
     bounds::{Bounds, check_folder},
     dictionaries::{DICTIONARY_FOLDER, read_dictionaries},
@@ -179,9 +184,9 @@ impl GitRepository {
     /// `ORIG_HEAD`), which `git for-each-ref` does not show, are not listed.
     ///
     /// # Errors
-    /// [`ReaderError::Corrupt`] if a ref file or `packed-refs` does not parse.
+    /// [`ReaderError::Corrupt`] if a ref file, `packed-refs` or a table does not parse.
     pub fn references(&self) -> Result<Vec<Reference>> {
-        references::read_all(&self.location, self.object_hash())
+        references::read_all(&self.location, &self.format)
     }
 
     /// The target in one file of [`Self::reference_files`] (or `HEAD`). Symbolic links are read as in git.
@@ -201,7 +206,7 @@ impl GitRepository {
     }
 
     /// The files of loose refs, sorted by name: shared refs from the common directory, and those of one work tree
-    /// (`refs/bisect`, `refs/worktree`, `refs/rewritten`) from the git directory.
+    /// (`refs/bisect`, `refs/worktree`, `refs/rewritten`) from the git directory. Only for the files backend.
     ///
     /// # Errors
     /// [`ReaderError::Io`] if a folder cannot be listed.
@@ -216,6 +221,34 @@ impl GitRepository {
     /// [`ReaderError::Io`] if a folder cannot be listed.
     pub fn reflog_files(&self) -> Result<Vec<TreeFile>> {
         references::reflog_files(&self.location)
+    }
+
+    /// The tables that hold the refs, from oldest to newest; none for the files backend. A linked work tree's own refs
+    /// are not in them: see [`Self::private_records`].
+    ///
+    /// # Errors
+    /// [`ReaderError::Corrupt`] if the list, or the header or footer of a table, is damaged.
+    pub fn reference_tables(&self) -> Result<Vec<ReferenceTable>> {
+        match self.format.ref_storage {
+            RefStorage::Files => Ok(Vec::new()),
+            RefStorage::Reftable => self.stack(&self.location.common_dir),
+        }
+    }
+
+    /// The records that a linked work tree has in tables of its own, as opposed to those of the main work tree in
+    /// [`Self::reference_tables`]. `None` for any other repository, and for the files backend.
+    ///
+    /// # Errors
+    /// [`ReaderError::Corrupt`] if a table is damaged.
+    pub fn private_records(&self) -> Result<Option<PrivateRecords>> {
+        if self.format.ref_storage == RefStorage::Files || !self.is_linked_work_tree() {
+            return Ok(None);
+        }
+        PrivateRecords::new(&self.reference_tables()?, &self.stack(&self.location.git_dir)?).map(Some)
+    }
+
+    fn stack(&self, git_dir: &Path) -> Result<Vec<ReferenceTable>> {
+        reftable::open_stack(git_dir, self.location.bounds(), self.object_hash())
     }
 
     /// The commits whose parents are cut off: those in the file `shallow`, in file order.

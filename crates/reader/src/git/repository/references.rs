@@ -1,4 +1,4 @@
-//! Refs of the files backend: one loose file per ref, and `packed-refs`.
+//! Refs, whatever their backend, and those of the files backend: one loose file per ref, and `packed-refs`.
 //!
 //! `gix-ref` decodes `packed-refs`. Loose refs are decoded here exactly as in git's `parse_loose_ref_contents`:
 //! `gix-ref` requires one space after `ref:`, and accepts refs that git considers broken. This module also decides
@@ -15,7 +15,9 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
 use super::{
+    format::{RefStorage, RepositoryFormat},
     location::Location,
+    reftable,
     tree_files::{self, TreeFile},
 };
 use crate::{
@@ -42,7 +44,16 @@ pub enum Target {
 }
 
 /// `HEAD` and all refs, sorted by name.
-pub(super) fn read_all(location: &Location, hash: gix_hash::Kind) -> Result<Vec<Reference>> {
+pub(super) fn read_all(location: &Location, format: &RepositoryFormat) -> Result<Vec<Reference>> {
+    let targets = match format.ref_storage {
+        RefStorage::Files => read_files(location, format.object_hash)?,
+        RefStorage::Reftable => reftable::read_all(location, format.object_hash)?,
+    };
+    Ok(targets.into_iter().map(|(name, target)| Reference { name, target }).collect())
+}
+
+/// `HEAD` and all refs of the files backend.
+fn read_files(location: &Location, hash: gix_hash::Kind) -> Result<BTreeMap<BString, Target>> {
     let mut targets = BTreeMap::new();
     read_packed(&location.common_dir.join("packed-refs"), hash, &mut targets)?;
     let head = TreeFile::inspect("HEAD".into(), location.git_dir.join("HEAD"))?;
@@ -54,7 +65,7 @@ pub(super) fn read_all(location: &Location, hash: gix_hash::Kind) -> Result<Vec<
         let target = read_loose(&file, hash)?;
         targets.insert(file.name, target);
     }
-    Ok(targets.into_iter().map(|(name, target)| Reference { name, target }).collect())
+    Ok(targets)
 }
 
 /// The replacements under `refs/replace/` in `references`.
@@ -112,11 +123,11 @@ fn merge(location: &Location, folder: &str, is_private: impl Fn(&BStr) -> bool) 
 }
 
 /// Whether each work tree has its own ref of this name.
-fn is_private_to_work_tree(name: &BStr) -> bool {
+pub(super) fn is_private_to_work_tree(name: &BStr) -> bool {
     ["refs/bisect/", "refs/worktree/", "refs/rewritten/"].iter().any(|prefix| name.starts_with_str(prefix))
 }
 
-fn is_reference_name(name: &BStr) -> bool {
+pub(super) fn is_reference_name(name: &BStr) -> bool {
     gix_ref::FullName::try_from(name).is_ok()
 }
 
@@ -172,7 +183,7 @@ fn read_packed(path: &Path, hash: gix_hash::Kind, targets: &mut BTreeMap<BString
 }
 
 /// The first bytes of `content`, quoted for a message.
-fn quoted(content: &[u8]) -> String {
+pub(super) fn quoted(content: &[u8]) -> String {
     const SHOWN: usize = 40;
     if content.is_empty() {
         return "an empty file".to_owned();

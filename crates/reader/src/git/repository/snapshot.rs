@@ -13,7 +13,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{BTREE_FILE, GitRepository, location::Location, loose_listing, pack_listing, references};
+use super::{
+    BTREE_FILE, GitRepository, RefStorage, location::Location, loose_listing, pack_listing, references, reftable,
+};
 use crate::{
     bounds::Bounds,
     error::{ReaderError, Result},
@@ -33,6 +35,7 @@ struct Scope {
     location: Location,
     object_dirs: Vec<PathBuf>,
     hash: gix_hash::Kind,
+    ref_storage: RefStorage,
 }
 
 impl SourceSnapshot {
@@ -42,6 +45,7 @@ impl SourceSnapshot {
             location: repository.location.clone(),
             object_dirs: repository.object_dirs.clone(),
             hash: repository.object_hash(),
+            ref_storage: repository.format.ref_storage,
         };
         let states = scope.states()?;
         // The repository was opened before. Reading the small files again detects changes since then.
@@ -76,10 +80,8 @@ impl Scope {
         for name in ["config", "packed-refs", "shallow", "info/grafts"] {
             add_file_state(common_dir.join(name), FileState::of_small_file, &mut states)?;
         }
-        for file in
-            references::reference_files(&self.location)?.into_iter().chain(references::reflog_files(&self.location)?)
-        {
-            add_file_state(file.path, FileState::of_small_file, &mut states)?;
+        for path in self.reference_paths()? {
+            add_file_state(path, FileState::of_small_file, &mut states)?;
         }
         for (number, object_dir) in self.object_dirs.iter().enumerate() {
             let bounds = if number == 0 { self.location.bounds() } else { Bounds::of(object_dir) };
@@ -96,6 +98,20 @@ impl Scope {
         // The sort is stable: a symbolic link and its target have the same path and stay in this order.
         states.sort_by(|left, right| left.0.cmp(&right.0));
         Ok(states)
+    }
+
+    /// The files of refs and reflogs.
+    fn reference_paths(&self) -> Result<Vec<PathBuf>> {
+        let location = &self.location;
+        if self.ref_storage == RefStorage::Reftable {
+            let mut paths = reftable::stack_files(&location.common_dir, location.bounds())?;
+            if location.is_linked_work_tree() {
+                paths.extend(reftable::stack_files(&location.git_dir, location.bounds())?);
+            }
+            return Ok(paths);
+        }
+        let (references, reflogs) = (references::reference_files(location)?, references::reflog_files(location)?);
+        Ok(references.into_iter().chain(reflogs).map(|file| file.path).collect())
     }
 }
 

@@ -40,17 +40,13 @@ fn configure(repository: &Path, key: &str, value: &str) {
 }
 
 #[test]
-fn rejects_reftable() {
+fn unknown_ref_storage_is_rejected() {
     let scratch = Scratch::new();
-    // Configured by hand: git before 2.45 cannot create one. The configuration is what is rejected.
     let path = scratch.repository("r", &[]);
     configure(&path, "core.repositoryformatversion", "1");
-    configure(&path, "extensions.refStorage", "reftable");
-    assert!(
-        refusal(&path).ends_with("config: extensions.refStorage = reftable is not supported"),
-        "{}",
-        refusal(&path)
-    );
+    configure(&path, "extensions.refStorage", "reftable://elsewhere");
+    let message = refusal(&path);
+    assert!(message.ends_with("config: extensions.refStorage = reftable://elsewhere is not supported"), "{message}");
 }
 
 #[test]

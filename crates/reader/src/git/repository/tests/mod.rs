@@ -3,6 +3,7 @@
 mod format;
 mod layout;
 mod references;
+mod reftable;
 mod snapshot;
 
 use std::{

@@ -6,7 +6,7 @@ use super::{super::Target, *};
 
 /// The refs as read here, in the form of [`stock`]. `HEAD` is checked separately, since `for-each-ref` does not list
 /// it.
-fn ours(path: &Path) -> Vec<String> {
+pub(super) fn ours(path: &Path) -> Vec<String> {
     let references = GitRepository::open(path).unwrap().references().unwrap();
     let others = references.iter().filter(|reference| reference.name != "HEAD");
     others
@@ -18,12 +18,12 @@ fn ours(path: &Path) -> Vec<String> {
 }
 
 /// The refs as git reads them: name, and symbolic target or id.
-fn stock(path: &Path) -> Vec<String> {
+pub(super) fn stock(path: &Path) -> Vec<String> {
     let format = "--format=%(refname) %(if)%(symref)%(then)%(symref)%(else)%(objectname)%(end)";
     git(path, &["for-each-ref", format]).lines().map(str::to_owned).collect()
 }
 
-fn head(path: &Path) -> Target {
+pub(super) fn head(path: &Path) -> Target {
     let references = GitRepository::open(path).unwrap().references().unwrap();
     references.into_iter().find(|reference| reference.name == "HEAD").unwrap().target
 }
