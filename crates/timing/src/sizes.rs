@@ -13,7 +13,7 @@ use repackbench_codec::{SharedFormat, StoredForm};
 use repackbench_reader::{
     Chunk, ObjectKind, ReaderError, Repository, Result,
     dictionaries::DICTIONARY_FOLDER,
-    git::{GitRepository, btree::BtreeFile},
+    git::{GitRepository, btree::BtreeFile, repository::reftable::REFTABLE_FOLDER},
     hg::HgRepository,
 };
 use repackbench_records::{ChunkForm, SizeRecord};
@@ -22,7 +22,7 @@ use walkdir::{DirEntry, WalkDir};
 /// The parts of the common git directory that belong to the stored repository, apart from its object directories. The
 /// rest (`index`, `hooks`, `modules`, `worktrees`, `lfs`, `FETCH_HEAD` and the like) serves a work tree, a tool or one
 /// command. No variant ever holds it, so counting it would distort the ratios between codecs.
-const COUNTED: [&str; 7] = ["HEAD", "config", "info", "logs", "packed-refs", "refs", "shallow"];
+const COUNTED: [&str; 8] = ["HEAD", "config", "info", "logs", "packed-refs", "refs", REFTABLE_FOLDER, "shallow"];
 
 /// The formats of a repository's chunks that several implementations read.
 pub type SharedFormats = BTreeSet<SharedFormat>;
@@ -128,7 +128,7 @@ fn measure_hg(repository: &HgRepository, size: &mut SizeRecord) -> Result<()> {
 /// Counts the files of a Git repository.
 ///
 /// The total counts every file of the object directories, whichever program uses it, and the refs, reflogs, `HEAD`,
-/// `config`, `packed-refs`, `shallow` and `info` of the common git directory. Lock files are not counted. Object
+/// `config`, `packed-refs`, `reftable`, `shallow` and `info` of the common git directory. Lock files are not counted. Object
 /// directories that are borrowed through alternates are counted, since a variant holds their objects.
 fn measure_git(repository: &GitRepository, size: &mut SizeRecord) -> Result<()> {
     for pack in repository.packs() {

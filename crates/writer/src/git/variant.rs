@@ -5,7 +5,12 @@ use std::{fs, path::Path};
 use repackbench_codec::FORMAT_VERSION;
 use repackbench_reader::{
     ReaderError,
-    git::{GitRepository, btree::BtreeFile, pack::PackFile, repository::Target},
+    git::{
+        GitRepository,
+        btree::BtreeFile,
+        pack::PackFile,
+        repository::{RefStorage, Target},
+    },
 };
 
 use crate::{
@@ -30,6 +35,9 @@ fn inputs(source: &GitRepository) -> Result<VariantInputs> {
     if !source.uses_replacements()? {
         // No reference can have this name. The setting decides what some references mean.
         inputs.refs.push((b"core.useReplaceRefs".to_vec(), b"false".to_vec()));
+    }
+    if source.format().ref_storage == RefStorage::Reftable {
+        inputs.refs.push((b"extensions.refStorage".to_vec(), b"reftable".to_vec()));
     }
     for files in source.packs() {
         let pack = PackFile::open(files, source.object_hash())?;

@@ -7,7 +7,10 @@
 use bstr::{BString, ByteSlice as _};
 use gix_config::file::Metadata;
 use repackbench_codec::{CodecSpec, FORMAT_VERSION};
-use repackbench_reader::{ReaderError, git::GitRepository};
+use repackbench_reader::{
+    ReaderError,
+    git::{GitRepository, repository::RefStorage},
+};
 
 use super::remotes::{Remotes, kept_entries};
 use crate::error::Result;
@@ -92,6 +95,9 @@ fn extensions(source: &GitRepository, spec: &CodecSpec, kind: VariantKind) -> Ve
     }
     if format.precious_objects {
         extensions.push(("preciousObjects", boolean(true)));
+    }
+    if format.ref_storage == RefStorage::Reftable {
+        extensions.push(("refStorage", "reftable".into()));
     }
     if !kind.is_read_by_git {
         extensions.push(("repackbench", format!("{FORMAT_VERSION};{}", spec.canonical()).into()));

@@ -47,7 +47,7 @@ impl<'out> Output<'out> {
     }
 
     /// Writes `content` to the new file `name`.
-    pub(super) fn write(&mut self, name: &str, content: &[u8]) -> Result<()> {
+    pub(super) fn write(&mut self, name: impl AsRef<Path>, content: &[u8]) -> Result<()> {
         self.write_to(&self.root.join(name), content)
     }
 

@@ -3,24 +3,29 @@
 //! | written | how |
 //! |---|---|
 //! | `HEAD`, `refs/**`, `packed-refs` | byte for byte; a symbolic link is kept if it does not lead outside |
+//! | `reftable/**` instead of them | byte for byte, the tables in use; a linked work tree's own are added as one table |
 //! | `logs/**`, `shallow`, `info/grafts` | byte for byte |
 //! | `config` | new: format version, extensions that still apply, where remotes are; nothing that makes git run a program |
-//! | `objects/info`, `objects/pack`, `refs/heads`, `refs/tags` | created, since git expects them |
+//! | `objects/info`, `objects/pack`, `refs/heads`, `refs/tags` | created, since git expects them; with `reftable/`, `HEAD` and `refs/heads` are git's stubs |
 //!
 //! Left out: hooks, the index, `core.worktree`, linked work trees, the repositories of submodules (each is a repository
-//! of its own), pseudo-refs such as `FETCH_HEAD`, and alternates (the result does not depend on other repositories).
+//! of its own), pseudo-refs in files of their own such as `FETCH_HEAD`, and alternates (the result does not depend on other repositories).
 //! The same source and codec spec give the same bytes.
 
 mod config;
 mod files;
 mod remotes;
+mod tables;
 #[cfg(test)]
 mod tests;
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use repackbench_codec::CodecSpec;
-use repackbench_reader::{ReaderError, git::GitRepository};
+use repackbench_reader::{
+    ReaderError,
+    git::{GitRepository, repository::RefStorage},
+};
 
 use self::{config::VariantKind, files::Output, remotes::Remotes};
 use crate::{
@@ -89,10 +94,24 @@ fn write(source: &GitRepository, spec: &CodecSpec, kind: VariantKind, out: &Path
         let path = source.common_dir().join("config");
         output.note_left_out(format!("{}: ignored settings of its remotes: {}", path.display(), left_out.join(", ")));
     }
-    for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
+    for folder in ["objects/info", "objects/pack"] {
         output.create_folder(folder)?;
     }
     output.write("config", &config)?;
+    match source.format().ref_storage {
+        RefStorage::Files => write_reference_files(source, &mut output)?,
+        RefStorage::Reftable => tables::write_tables(source, &mut output)?,
+    }
+    for name in ["shallow", "info/grafts"] {
+        output.copy_if_there(name, &source.common_dir().join(name))?;
+    }
+    Ok(output.into_report())
+}
+
+fn write_reference_files(source: &GitRepository, output: &mut Output<'_>) -> Result<()> {
+    for folder in ["refs/heads", "refs/tags"] {
+        output.create_folder(folder)?;
+    }
     output.copy_reference(source, &source.head_file()?)?;
     for file in source.reference_files()? {
         output.copy_reference(source, &file)?;
@@ -100,8 +119,5 @@ fn write(source: &GitRepository, spec: &CodecSpec, kind: VariantKind, out: &Path
     for file in source.reflog_files()? {
         output.copy_reflog(&file)?;
     }
-    for name in ["packed-refs", "shallow", "info/grafts"] {
-        output.copy_if_there(name, &source.common_dir().join(name))?;
-    }
-    Ok(output.into_report())
+    output.copy_if_there("packed-refs", &source.common_dir().join("packed-refs"))
 }

@@ -97,7 +97,12 @@ fn content(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 #[test]
 fn stock_git_reads_the_same_refs_reflogs_and_remotes() {
-    for init_options in [&["--object-format=sha1"], &["--object-format=sha256"]] {
+    for init_options in [
+        &["--object-format=sha1"][..],
+        &["--object-format=sha256"],
+        &["--ref-format=reftable"],
+        &["--ref-format=reftable", "--object-format=sha256"],
+    ] {
         let (folder, source) = scratch(init_options);
         let out = folder.path().join("out");
         let report = convert_with_objects(&source, "zlib:6", &out);
@@ -108,6 +113,7 @@ fn stock_git_reads_the_same_refs_reflogs_and_remotes() {
             &["reflog", "show", "--all"],
             &["config", "--local", "--get-regexp", "^remote"],
             &["rev-parse", "--show-object-format"],
+            &["rev-parse", "--show-ref-format"],
             &["rev-list", "--objects", "--all"],
             &["fsck", "--full", "--strict"],
         ] {
@@ -123,14 +129,16 @@ fn stock_git_reads_the_same_refs_reflogs_and_remotes() {
 
 #[test]
 fn report_matches_the_output_and_runs_are_identical() {
-    let (folder, source) = scratch(&[]);
-    let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
-    let report = convert(&source, "zlib:6", &first).unwrap();
-    assert_eq!(convert(&source, "zlib:6", &second).unwrap(), report);
-    let files = content(&first);
-    assert_eq!(files, content(&second));
-    assert_eq!(report.files, files.len() as u64);
-    assert_eq!(report.bytes, files.iter().map(|(_, content)| content.len() as u64).sum::<u64>());
+    for init_options in [&[][..], &["--ref-format=reftable"]] {
+        let (folder, source) = scratch(init_options);
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        let report = convert(&source, "zlib:6", &first).unwrap();
+        assert_eq!(convert(&source, "zlib:6", &second).unwrap(), report);
+        let files = content(&first);
+        assert_eq!(files, content(&second));
+        assert_eq!(report.files, files.len() as u64);
+        assert_eq!(report.bytes, files.iter().map(|(_, content)| content.len() as u64).sum::<u64>());
+    }
 }
 
 #[test]
@@ -157,23 +165,85 @@ fn stock_git_refuses_variants_and_reads_them_converted_back() {
 
 #[test]
 fn linked_work_tree_gives_its_own_head_refs_and_log() {
-    let (folder, source) = scratch(&[]);
+    for init_options in [&[][..], &["--ref-format=reftable"], &["--ref-format=reftable", "--object-format=sha256"]] {
+        let (folder, source) = scratch(init_options);
+        git(&source, &["worktree", "add", "-q", "-b", "side", "../linked"]);
+        let linked = folder.path().join("linked");
+        git(&linked, &["commit", "-q", "--allow-empty", "-m", "on the side"]);
+        git(&linked, &["update-ref", "refs/bisect/bad", "main"]);
+        git(&source, &["update-ref", "refs/bisect/good", "main"]);
+        let out = folder.path().join("out");
+        convert_with_objects(&linked, "zlib:6", &out);
+        for arguments in [
+            ["for-each-ref", "--format=%(refname) %(objectname) %(symref)"].as_slice(),
+            &["symbolic-ref", "HEAD"],
+            &["reflog", "show", "HEAD"],
+            &["reflog", "show", "main"],
+        ] {
+            assert_eq!(git(&out, arguments), git(&linked, arguments), "{arguments:?}");
+        }
+        let [bad, good] = ["bad", "good"].map(|name| format!("refs/bisect/{name}"));
+        assert!(try_git(&out, &["rev-parse", "-q", "--verify", &bad]).status.success());
+        assert!(!try_git(&out, &["rev-parse", "-q", "--verify", &good]).status.success());
+        assert!(!out.join("worktrees").exists());
+        // git goes on from there.
+        git(&out, &["update-ref", "--create-reflog", "-m", "later", "HEAD", "main"]);
+        assert!(git(&out, &["reflog", "show", "HEAD"]).lines().next().unwrap().ends_with(" HEAD@{0}: later"));
+        git(&out, &["pack-refs", "--all"]);
+        git(&out, &["fsck", "--strict"]);
+    }
+}
+
+#[test]
+fn tables_are_copied_byte_for_byte_with_their_list() {
+    let (folder, source) = scratch(&["--ref-format=reftable"]);
+    let [variant, back] = ["variant", "back"].map(|name| folder.path().join(name));
+    fs::write(source.join(".git/reftable/not-listed.ref"), "left by a writer that was stopped").unwrap();
+    convert(&source, "zstd:5", &variant).unwrap();
+    convert(&variant, "zlib:6", &back).unwrap();
+    let mut expected = content(&source.join(".git/reftable"));
+    expected.retain(|(name, _)| name != Path::new("not-listed.ref"));
+    assert!(expected.len() > 1);
+    for out in [&variant, &back] {
+        assert_eq!(content(&out.join("reftable")), expected);
+        for stub in ["HEAD", "refs/heads"] {
+            assert_eq!(fs::read(out.join(stub)).unwrap(), fs::read(source.join(".git").join(stub)).unwrap(), "{stub}");
+        }
+    }
+    let config = fs::read_to_string(variant.join("config")).unwrap();
+    assert!(config.contains("repositoryformatversion = 1"), "{config}");
+    assert!(config.contains("refStorage = reftable"), "{config}");
+}
+
+#[test]
+fn long_reflogs_of_a_linked_work_tree_are_kept() {
+    let (folder, source) = scratch(&["--ref-format=reftable"]);
     git(&source, &["worktree", "add", "-q", "-b", "side", "../linked"]);
     let linked = folder.path().join("linked");
-    git(&linked, &["commit", "-q", "--allow-empty", "-m", "on the side"]);
-    git(&linked, &["update-ref", "refs/bisect/bad", "main"]);
-    git(&source, &["update-ref", "refs/bisect/good", "main"]);
+    let [first, second] = ["v-first", "v-second"].map(|name| git(&source, &["rev-parse", &format!("{name}^{{}}")]));
+    let ids = [first.trim(), second.trim()];
+    let updates: String = (0..300)
+        .map(|number| {
+            let id = ids[number % 2];
+            format!("start\nupdate refs/worktree/x-{} {id}\ncommit\n", number % 7)
+        })
+        .collect();
+    let mut command = Command::new("git");
+    command.arg("-C").arg(&linked).args(["-c", "core.logAllRefUpdates=always"]);
+    command.args(["-c", "user.name=A", "-c", "user.email=a@example.com", "update-ref", "--stdin"]);
+    let input = folder.path().join("updates");
+    fs::write(&input, updates).unwrap();
+    assert!(
+        command.stdin(fs::File::open(&input).unwrap()).stdout(std::process::Stdio::null()).status().unwrap().success()
+    );
     let out = folder.path().join("out");
     convert_with_objects(&linked, "zlib:6", &out);
-    for arguments in [
-        ["for-each-ref", "--format=%(refname) %(objectname) %(symref)"].as_slice(),
-        &["symbolic-ref", "HEAD"],
-        &["reflog", "show", "HEAD"],
-    ] {
-        assert_eq!(git(&out, arguments), git(&linked, arguments), "{arguments:?}");
+    for number in 0..7 {
+        let arguments = ["reflog", "show", &format!("refs/worktree/x-{number}")];
+        let reflog = git(&linked, &arguments);
+        assert!(reflog.lines().count() > 40);
+        assert_eq!(git(&out, &arguments), reflog);
     }
-    assert!(out.join("refs/bisect/bad").exists() && !out.join("refs/bisect/good").exists());
-    assert!(!out.join("worktrees").exists());
 }
 
 #[test]
