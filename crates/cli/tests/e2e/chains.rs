@@ -54,7 +54,7 @@ fn of_revlogs(repo: &Path) -> Vec<u64> {
 
 #[test]
 fn counts_objects_by_the_deltas_git_reports() {
-    for name in ["history", "ref-delta", "duplicates", "alternates", "reverse-index"] {
+    for name in ["history", "ref-delta", "duplicates", "alternates", "reverse-index", "sha256", "reftable"] {
         let repo = Fixture::get(name).repo();
         let table = chains(&[&repo]).exits(exit::OK).text();
         assert_eq!(counted(&table), grouped(git::packed(&repo).iter().map(|entry| entry.depth)), "{name}:\n{table}");

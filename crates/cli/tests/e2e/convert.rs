@@ -138,6 +138,10 @@ conversions! {
     partial_clone_bare => "partial-clone-bare",
     ref_delta => "ref-delta",
     refs => "refs",
+    reftable => "reftable",
+    reftable_linked_work_tree => "reftable-linked-work-tree",
+    reftable_sha256 => "reftable-sha256",
+    reftable_work_tree => "reftable-work-tree",
     replace => "replace",
     reverse_index => "reverse-index",
     sha256 => "sha256",
@@ -177,7 +181,9 @@ fn every_option_converts_back() {
 /// The output depends neither on the number of threads nor on the place.
 #[test]
 fn two_conversions_are_byte_identical() {
-    for name in ["work-tree", "alternates", "cruft", "refs", "sha256", "padded-sizes"] {
+    for name in
+        ["work-tree", "alternates", "cruft", "refs", "reftable", "reftable-linked-work-tree", "sha256", "padded-sizes"]
+    {
         let source = Fixture::get(name).repo();
         for spec in ["zlib:6", "zstd:5", "libdeflate:12"] {
             let scratch = Scratch::new();

@@ -45,11 +45,13 @@ fn assert_as_converted(repo: &Path, exact: &Value, scratch: &Scratch) {
 
 #[test]
 fn exact_sizes_are_those_of_conversions() {
-    let scratch = Scratch::new();
-    let repo = Fixture::get("history").repo();
-    let options = [vec!["--exact", "--as-found", "--workload", "traverse"], codec_options()].concat();
-    let (_, exact) = estimate(&repo, &scratch, &options);
-    assert_as_converted(&repo, &exact, &scratch);
+    for name in ["history", "sha256", "reftable"] {
+        let scratch = Scratch::new();
+        let repo = Fixture::get(name).repo();
+        let options = [vec!["--exact", "--as-found", "--workload", "traverse"], codec_options()].concat();
+        let (_, exact) = estimate(&repo, &scratch, &options);
+        assert_as_converted(&repo, &exact, &scratch);
+    }
 }
 
 /// A git that would search for ever.

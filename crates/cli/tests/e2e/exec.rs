@@ -72,7 +72,7 @@ fn sorted(outcome: Outcome) -> (Option<i32>, Vec<u8>, Vec<String>) {
 
 #[test]
 fn git_answers_the_same_on_every_codec() {
-    for fixture in ["history", "content", "ref-delta"] {
+    for fixture in ["history", "content", "ref-delta", "reftable-sha256"] {
         let source = Fixture::get(fixture).repo();
         let expected = QUESTIONS.map(|words| sorted(git::git(&source, words)));
         for typed in SPECS {

@@ -11,7 +11,7 @@ use crate::support::program::{self, Outcome, cached, exit, text, wait_for, words
 use crate::support::{Fixture, Scratch, git, records};
 
 /// Repositories that estimate in well under a second.
-const GOOD: [&str; 8] = ["bare", "content", "detached-head", "history", "refs", "replace", "sha256", "keep"];
+const GOOD: [&str; 8] = ["bare", "content", "detached-head", "history", "reftable", "replace", "sha256", "keep"];
 
 /// Little work for each repository.
 const QUICK: &str = "--as-found --codec zstd:3 --workload traverse --time 2s";

@@ -2,7 +2,7 @@
 //! is the reference.
 //!
 //! A module is named after the command that it tests; folders hold the parts of a command. `hg` has the tests of
-//! Mercurial repositories, `robustness` what cuts across commands, `examples` the documents, `usage` the command line
+//! Mercurial repositories, `robustness` and `formats` what cuts across commands, `examples` the documents, `usage` the command line
 //! itself, and `support` the helpers. The repositories come from the scripts in `fixtures/` at the root of the
 //! checkout. Damaged ones are made from those here, byte by byte.
 
@@ -21,6 +21,7 @@ mod exec;
 mod experiment;
 mod explain;
 mod fleet;
+mod formats;
 mod generate;
 mod git_subcommand;
 mod hg;

@@ -56,7 +56,7 @@ fn listed(line: &str, out: &Path) -> Listed {
 
 #[test]
 fn files_agree_with_git() {
-    for name in ["bare", "work-tree", "ref-delta", "sha256", "padded-sizes", "cruft"] {
+    for name in ["bare", "work-tree", "ref-delta", "sha256", "padded-sizes", "cruft", "reftable-sha256"] {
         let (repo, scratch) = (Fixture::get(name).repo(), Scratch::new());
         let mut expected: BTreeMap<(OsString, u64), git::PackEntry> = BTreeMap::new();
         for (index, entries) in git::packs(&repo) {

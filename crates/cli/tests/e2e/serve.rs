@@ -37,7 +37,7 @@ fn empty(scratch: &Scratch, name: &str, like: &Path) -> PathBuf {
 
 #[test]
 fn clones_hold_every_reachable_object_under_any_codec() {
-    for name in ["history", "refs", "duplicates", "ref-delta", "sha256", "alternates", "work-tree"] {
+    for name in ["history", "refs", "duplicates", "ref-delta", "sha256", "alternates", "reftable-work-tree"] {
         let (repo, scratch) = (Fixture::get(name).repo(), Scratch::new());
         let listed = git::output(&repo, ["rev-list", "--objects", "--all", "HEAD"]);
         let mut expected: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();

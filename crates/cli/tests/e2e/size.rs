@@ -30,7 +30,10 @@ fn chunks(repo: &Path) -> Vec<(String, bool, u64, u64)> {
 fn counted_bytes(git_folder: &Path) -> u64 {
     let counts = |path: &Path| {
         let first = path.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
-        matches!(first, "HEAD" | "config" | "packed-refs" | "shallow" | "refs" | "logs" | "info" | "objects")
+        matches!(
+            first,
+            "HEAD" | "config" | "packed-refs" | "shallow" | "refs" | "reftable" | "logs" | "info" | "objects"
+        )
     };
     let files = snapshot::content(git_folder).into_iter().filter(|(path, _)| counts(path));
     let length = |entry| if let snapshot::Entry::File { content, .. } = entry { content.len() as u64 } else { 0 };
@@ -62,7 +65,18 @@ fn files_that_no_variant_holds_do_not_count() {
 
 #[test]
 fn parts_add_up_to_the_bytes_on_disk() {
-    for name in ["bare", "work-tree", "refs", "reverse-index", "index-v1", "duplicates", "padded-sizes", "large-blob"] {
+    for name in [
+        "bare",
+        "work-tree",
+        "refs",
+        "reverse-index",
+        "index-v1",
+        "duplicates",
+        "padded-sizes",
+        "large-blob",
+        "sha256",
+        "reftable",
+    ] {
         let repo = Fixture::get(name).repo();
         let size = records::sizes(&repo);
         let on_disk = counted_bytes(&git::path(&repo, ".").canonicalize().expect("the git folder"));

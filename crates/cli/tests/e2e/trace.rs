@@ -42,7 +42,7 @@ fn pack_bytes(repo: &Path, extension: &str) -> Vec<u64> {
 
 #[test]
 fn git_traversal_reads_each_tree_once() {
-    for name in ["history", "sha256", "ref-delta", "index-v1"] {
+    for name in ["history", "sha256", "ref-delta", "index-v1", "reftable-sha256"] {
         let scratch = Scratch::new();
         let repo = Fixture::copy(name, &scratch).repo();
         // Loose objects are in no listing of a pack.

@@ -27,7 +27,7 @@ fn differs(fixture: &str, codec: &str, change: impl FnOnce(&Path) -> String) {
 
 #[test]
 fn repository_agrees_with_itself() {
-    for name in ["work-tree", "sha256", "empty", "partial-clone", "shallow"] {
+    for name in ["work-tree", "sha256", "empty", "partial-clone", "shallow", "reftable", "reftable-sha256"] {
         let source = Fixture::get(name).repo();
         verify(&source, &source).exits(exit::OK);
     }
@@ -47,6 +47,21 @@ fn finds_an_added_ref() {
         git::output(variant, ["update-ref", "refs/heads/extra", "HEAD"]);
         "refs/heads/extra".to_owned()
     });
+}
+
+#[test]
+fn finds_changed_refs_in_tables() {
+    for (change, name) in [
+        (&["update-ref", "refs/heads/extra", "HEAD"][..], "refs/heads/extra"),
+        (&["update-ref", "refs/heads/topic/0001", "HEAD~1"], "refs/heads/topic/0001"),
+        (&["update-ref", "-d", "refs/tags/topic/0000"], "refs/tags/topic/0000"),
+        (&["symbolic-ref", "HEAD", "refs/heads/main"], "HEAD"),
+    ] {
+        differs("reftable", "zlib:9", |variant| {
+            git::output(variant, change);
+            name.to_owned()
+        });
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn replay(repo: &Path, workload: &str) -> (Option<i32>, Vec<u8>) {
 
 #[test]
 fn loose_objects_convert_to_every_store() {
-    for name in ["history", "sha256"] {
+    for name in ["history", "sha256", "reftable-sha256"] {
         let scratch = Scratch::new();
         let source = unpacked(name, &scratch);
         let before = snapshot::state(&source);

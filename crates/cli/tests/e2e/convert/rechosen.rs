@@ -21,7 +21,7 @@ fn convert(source: &Path, codec: &str, more: &[&str], out: &Path) -> program::Ou
 #[test]
 fn keeps_all_objects_reachable_or_not() {
     let scratch = Scratch::new();
-    for name in ["history", "ref-delta", "cruft", "keep", "sha256", "alternates", "shallow", "replace"] {
+    for name in ["history", "ref-delta", "cruft", "keep", "reftable-sha256", "alternates", "shallow", "replace"] {
         let fixture = Fixture::get(name);
         let (source, out, before) = (fixture.repo(), scratch.join(name), snapshot::state(&fixture.folder));
         convert(&source, "zstd:3", &[], &out).exits(exit::OK);

@@ -25,13 +25,13 @@ struct Arm {
 }
 
 impl Arm {
-    /// The fixture under `spec`, for the first git on `path`. With `environment`, under the environment of `exec`,
+    /// The `fixture` under `spec`, for the first git on `path`. With `environment`, under the environment of `exec`,
     /// which may name the codec to write with.
-    fn new(spec: &str, path: &str, environment: Option<Option<&str>>) -> Self {
+    fn new(fixture: &str, spec: &str, path: &str, environment: Option<Option<&str>>) -> Self {
         let scratch = Scratch::new();
         fs::create_dir(scratch.join("tree")).unwrap();
         fs::create_dir(scratch.join("out")).unwrap();
-        convert_with_dictionary(&Fixture::get("work-tree").repo(), spec, &[], &scratch.join("tree/.git"));
+        convert_with_dictionary(&Fixture::get(fixture).repo(), spec, &[], &scratch.join("tree/.git"));
         let environment = environment.map(|codec| {
             let mut command = preload::command();
             command.env("PATH", path).arg("env");
@@ -82,8 +82,9 @@ impl Arm {
             "git config --list --local | grep -v repositoryformatversion | sort",
             "git status --porcelain",
             "git ls-files -s",
-            "cd .git/logs && find . -type f | sort | xargs tail -n +1",
-            "cd .git && find . -type f | grep -v -e /objects/ -e /config$ -e /index$ | sort",
+            "git reflog list | while read -r name; do echo $name; git reflog show --date=raw $name; done",
+            // Each update of a reftable gives its tables new names.
+            "cd .git && find . -type f | grep -v -e /objects/ -e /config$ -e /index$ -e /reftable/0x | sort",
         ];
         questions.map(|question| (question.to_owned(), self.run(0, question).exits(exit::OK).text())).into()
     }
@@ -103,12 +104,12 @@ fn said(step: &str, outcome: &Outcome) -> (Option<i32>, Vec<String>) {
     (outcome.code, lines)
 }
 
-/// Runs all steps on variants under `specs`, each with the codec to write with, and on an ordinary repository, by the
+/// Runs all steps on variants of `fixture` under `specs`, each with the codec to write with, and on an ordinary repository, by the
 /// git on `path`.
 #[track_caller]
-fn does_the_same(path: &str, specs: &[(&str, Option<&str>)]) {
-    let plain = Arm::new("zlib:6", path, None);
-    let variants = specs.iter().map(|(spec, codec)| (spec, Arm::new(spec, path, Some(*codec))));
+fn does_the_same(fixture: &str, path: &str, specs: &[(&str, Option<&str>)]) {
+    let plain = Arm::new(fixture, "zlib:6", path, None);
+    let variants = specs.iter().map(|(spec, codec)| (spec, Arm::new(fixture, spec, path, Some(*codec))));
     let variants: Vec<(&&str, Arm)> = variants.collect();
     for (number, step) in steps() {
         let expected = plain.run(number, step);
@@ -153,17 +154,23 @@ fn path() -> String {
 
 #[test]
 fn reads_variants_and_writes_zlib() {
-    does_the_same(&path(), &[("lz4hc:9", None), ("zstd:9,dict=file", None), ("zlib:9,dict=file", None)]);
+    does_the_same("work-tree", &path(), &[("lz4hc:9", None), ("zstd:9,dict=file", None), ("zlib:9,dict=file", None)]);
 }
 
 #[test]
 fn writes_with_codecs() {
-    does_the_same(&path(), &[("zstd:5", Some("zstd:5")), ("store", Some("lz4"))]);
+    does_the_same("work-tree", &path(), &[("zstd:5", Some("zstd:5")), ("store", Some("lz4"))]);
+}
+
+/// With SHA-256 object names and reftables.
+#[test]
+fn reads_and_writes_in_newer_formats() {
+    does_the_same("reftable-work-tree", &path(), &[("zstd:5", Some("zstd:5")), ("lz4", None)]);
 }
 
 #[test]
 fn works_with_every_installed_git() {
     for path in gits().values().filter(|other| **other != path()) {
-        does_the_same(path, &[("zstd:5", Some("zstd:3"))]);
+        does_the_same("work-tree", path, &[("zstd:5", Some("zstd:3"))]);
     }
 }

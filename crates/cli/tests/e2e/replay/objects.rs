@@ -9,7 +9,7 @@ use crate::support::{Fixture, Scratch, git, records};
 
 /// Together, these fixtures have several packs, duplicates, loose objects, deltas by id, alternates and hidden objects.
 const STORES: &[&str] =
-    &["history", "duplicates", "ref-delta", "alternates", "sha256", "replace", "cruft", "partial-clone"];
+    &["history", "duplicates", "ref-delta", "alternates", "sha256", "replace", "cruft", "partial-clone", "reftable"];
 
 /// Objects by id, with kind and content.
 type Objects = BTreeMap<String, (String, Vec<u8>)>;

@@ -17,11 +17,6 @@ fn refusal(name: &str) -> String {
 }
 
 #[test]
-fn rejects_a_reftable() {
-    assert!(refusal("reftable").contains("reftable"));
-}
-
-#[test]
 fn rejects_an_unknown_extension() {
     let line = refusal("unknown-extension").to_lowercase();
     assert!(line.contains("timetravel"), "{line}");

@@ -37,6 +37,10 @@ pub(crate) const CONVERTIBLE: &[&str] = &[
     "partial-clone-bare",
     "ref-delta",
     "refs",
+    "reftable",
+    "reftable-linked-work-tree",
+    "reftable-sha256",
+    "reftable-work-tree",
     "replace",
     "reverse-index",
     "sha256",
@@ -47,7 +51,7 @@ pub(crate) const CONVERTIBLE: &[&str] = &[
 ];
 
 /// The fixtures that must be rejected by name.
-pub(crate) const REFUSED: &[&str] = &["outside-base", "reftable", "unknown-extension"];
+pub(crate) const REFUSED: &[&str] = &["outside-base", "unknown-extension"];
 
 /// The Mercurial fixtures that must convert.
 pub(crate) const HG_CONVERTIBLE: &[&str] = &[
@@ -252,7 +256,7 @@ fn recipe(stem: &str) -> u64 {
         &["lib.sh", "gitconfig", "hg_lib.sh", "hg_fixture.py", "git-history.sh"]
     } else {
         program::run(Command::new("git").arg("--version")).stdout.hash(&mut hasher);
-        &["lib.sh", "gitconfig", "pack_builder.py"]
+        &["lib.sh", "gitconfig", "pack_builder.py", "git-work-tree.sh"]
     };
     for file in files.iter().copied().chain([script.as_str()]) {
         fs::read(scripts().join(file)).unwrap_or_else(|error| panic!("{file}: {error}")).hash(&mut hasher);
