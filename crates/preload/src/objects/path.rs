@@ -17,6 +17,10 @@ const NEW_OBJECT: &[u8] = b"tmp_obj_";
 const PACKS: &[u8] = b"pack";
 const FAN_OUT: usize = 2;
 
+/// The lock of a reftable, and its folder. git makes it before it writes tables.
+const TABLES_FOLDER: &[u8] = b"reftable";
+const TABLES_LOCK: &[u8] = b"tables.list.lock";
+
 /// The shortest name of a loose object: 40 hexadecimal digits of SHA-1, less the two that name its folder.
 const SHORTEST_NAME: usize = 38;
 
@@ -34,6 +38,14 @@ impl<'a> ObjectFile<'a> {
         let is_object = is_new_object || name.len() >= SHORTEST_NAME && is_hexadecimal(name);
         let is_fan_out = folder.len() == FAN_OUT && is_hexadecimal(folder);
         (is_object && is_fan_out).then_some(ObjectFile { store, is_new: is_new_object })
+    }
+}
+
+/// Whether `path` is the lock under which git writes the tables of a reftable.
+pub(crate) fn is_lock_of_tables(path: &[u8]) -> bool {
+    path.ends_with(TABLES_LOCK) && {
+        let (folder, name) = split(path);
+        name == TABLES_LOCK && split(folder).1 == TABLES_FOLDER
     }
 }
 

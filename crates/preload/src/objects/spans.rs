@@ -11,7 +11,7 @@ use std::sync::{
 use libc::c_int;
 
 use super::{
-    path::ObjectFile,
+    path::{ObjectFile, is_lock_of_tables},
     stores::{self, DictionarySet, ObjectStore},
 };
 use crate::{complain_once, git_command};
@@ -25,7 +25,8 @@ const BUFFERS: usize = 64;
 /// The store of each open file, by descriptor, if that store has dictionaries.
 static FILES: [AtomicPtr<ObjectStore>; DESCRIPTORS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; DESCRIPTORS];
 
-/// The store in which this process last made an object file.
+/// The store in which this process last made an object file; null if it has gone on to the tables of refs, whose
+/// reflogs are compressed too.
 static WRITTEN: AtomicPtr<ObjectStore> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Whether any file of a store with dictionaries was ever opened.
@@ -56,6 +57,9 @@ pub(crate) fn opened(descriptor: c_int, path: &[u8]) {
     if let (Some(store), Some(ObjectFile { is_new: true, .. })) = (store, file) {
         WRITTEN.store(std::ptr::from_ref(store).cast_mut(), Ordering::Release);
     }
+    if is_lock_of_tables(path) {
+        WRITTEN.store(std::ptr::null_mut(), Ordering::Release);
+    }
     match store.filter(|store| store.has_dictionaries()) {
         Some(store) => {
             slot.store(std::ptr::from_ref(store).cast_mut(), Ordering::Release);
@@ -67,7 +71,7 @@ pub(crate) fn opened(descriptor: c_int, path: &[u8]) {
     }
 }
 
-/// The store in which this process last made a pack or a loose object.
+/// The store in which this process last made a pack or a loose object, unless it now writes refs.
 pub(crate) fn written() -> Option<&'static ObjectStore> {
     // SAFETY: null, or a store, which is never freed.
     unsafe { WRITTEN.load(Ordering::Acquire).as_ref() }

@@ -4,7 +4,7 @@
 #[path = "../../src/objects/path.rs"]
 mod path;
 
-use path::{ObjectFile, split};
+use path::{ObjectFile, is_lock_of_tables, split};
 
 #[test]
 fn object_files_are_recognized_by_path() {
@@ -39,6 +39,18 @@ fn object_files_are_recognized_by_path() {
         "/r/objects/56/26abf0",
     ] {
         assert_eq!(found(path), None, "{path}");
+    }
+}
+
+#[test]
+fn lock_of_tables_is_recognized_by_path() {
+    for path in ["/r/.git/reftable/tables.list.lock", "reftable//tables.list.lock", "reftable/tables.list.lock"] {
+        assert!(is_lock_of_tables(path.as_bytes()), "{path}");
+    }
+    for path in
+        ["tables.list.lock", "/r/reftable/tables.list", "/r/reftable/x-tables.list.lock", "/r/table/tables.list.lock"]
+    {
+        assert!(!is_lock_of_tables(path.as_bytes()), "{path}");
     }
 }
 
