@@ -28,10 +28,20 @@ enum Sign {
     NamedOrOnPath(&'static str),
     /// Python runs this without an error.
     PythonRuns(&'static str),
+    /// The git on the PATH is of this version or a later one.
+    GitFrom([u32; 2]),
 }
 
+/// The first git with repositories whose refs are in tables, and with `git refs migrate`.
+const GIT_VERSION: [u32; 2] = [2, 46];
+
 const NEEDS: [Need; 11] = [
-    Need { name: "git", package: "git", purpose: "the reference for Git repositories", sign: Sign::OnPath },
+    Need {
+        name: "git 2.46 or later, as in Debian 13,",
+        package: "git",
+        purpose: "the reference for Git repositories, reftables among them",
+        sign: Sign::GitFrom(GIT_VERSION),
+    },
     Need { name: "bash", package: "bash", purpose: "the fixture scripts", sign: Sign::OnPath },
     Need { name: "python3", package: "python3", purpose: "hg, and packs that git never writes", sign: Sign::OnPath },
     Need { name: "tar", package: "tar", purpose: "copies of fixtures", sign: Sign::OnPath },
@@ -134,7 +144,16 @@ impl Machine {
             Sign::OnPath => self.find(need.name).is_some(),
             Sign::NamedOrOnPath(variable) => std::env::var_os(variable).is_some() || self.find(need.name).is_some(),
             Sign::PythonRuns(code) => succeeds(self.command("python3").args(["-c", code])),
+            Sign::GitFrom(version) => self.git_version() >= Some(version),
         }
+    }
+
+    /// The version of the git on the PATH.
+    fn git_version(&self) -> Option<[u32; 2]> {
+        let printed = self.command("git").arg("--version").output().ok()?;
+        let text = String::from_utf8_lossy(&printed.stdout).into_owned();
+        let mut numbers = text.strip_prefix("git version ")?.split('.').map(str::parse);
+        Some([numbers.next()?.ok()?, numbers.next()?.ok()?])
     }
 
     /// The version of the Python on the PATH, or `3` if there is none.
@@ -174,9 +193,10 @@ mod tests {
         fn new() -> Self {
             let scratch = tempfile::tempdir().expect("a folder");
             let machine = FakeMachine { folder: scratch.path().to_owned(), _scratch: scratch };
-            for name in ["git", "bash", "tar", "awk", "cc", "valgrind", "chromium"] {
+            for name in ["bash", "tar", "awk", "cc", "valgrind", "chromium"] {
                 machine.write(name, "exit 0");
             }
+            machine.write("git", "echo git version 2.46.0");
             machine.write("python3", "case $2 in *print*) echo 3.11 ;; *) test -e \"${0%/*}/modules\" ;; esac");
             machine.write("id", "echo 0");
             machine
@@ -218,6 +238,25 @@ mod tests {
         assert_eq!(
             machine.calls(),
             "--version\nupdate\ninstall --yes --no-install-recommends python3-venv python3-dev libpython3.11-testsuite\n"
+        );
+    }
+
+    #[test]
+    fn git_without_reftables_is_missing() {
+        let machine = FakeMachine::new();
+        machine.write("python3", "exit 0");
+        machine.write("apt-get", &apt_get(":"));
+        for (version, is_enough) in
+            [("2.39.5", false), ("2.45.9", false), ("2.46.0", true), ("2.100.1.dirty", true), ("3.0.0", true)]
+        {
+            machine.write("git", &format!("echo git version {version}"));
+            let found = machine.install();
+            assert_eq!(found.is_ok(), is_enough, "{version}: {found:?}");
+        }
+        machine.write("git", "exit 1");
+        assert_eq!(
+            machine.install().expect_err("no version"),
+            "git 2.46 or later, as in Debian 13, is still missing after installing git"
         );
     }
 
