@@ -17,6 +17,11 @@ pub(crate) fn read_text(path: &Path) -> Outcome<String> {
     fs::read_to_string(path).map_err(|error| failed(path, &error))
 }
 
+/// Reads a file.
+pub(crate) fn read(path: &Path) -> Outcome<Vec<u8>> {
+    fs::read(path).map_err(|error| failed(path, &error))
+}
+
 /// The paths in a folder, sorted.
 pub(crate) fn entries(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let failed = |error: io::Error| failed(folder, &error);

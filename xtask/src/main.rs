@@ -11,6 +11,7 @@ mod demo;
 mod deny;
 mod dist;
 mod docs;
+mod draw;
 mod environment;
 #[cfg(test)]
 #[path = "../../fixtures/executable.rs"]
@@ -25,6 +26,7 @@ mod hg_extension;
 mod instructions;
 mod licences;
 mod mercurial;
+mod mutate;
 mod needs;
 mod process;
 mod publish;
@@ -63,6 +65,9 @@ chores:
                        `repackbench fleet` on them in two shards with kills and resumes, and check that every one has
                        exactly one final record. --time, --as-found, --kills N, --seed N, --program FILE
   git-perf             run git's own performance scripts on variants; see docs/git-perf.md
+  mutate [REPO]        damage each file of REPO and of its variants at random (default: some fixtures), and check that the
+                       program refuses it, or reads what stock git or hg reads. --cases N (default: 1000), --target,
+                       --seed, --case K, --jobs, --time, --program. See CONTRIBUTING.md
   publish              package the library crates, build each from its package alone, and upload nothing
   results              make the page of results, docs/results, from the committed records. --check compares instead,
                        and `results collect FOLDER --out FILE` measures the listed repositories in FOLDER
@@ -92,6 +97,7 @@ fn main() -> ExitCode {
         Some("fleet") => fleet::run(&rest),
         Some("git-perf") => git_perf::run(&rest),
         Some("git-suite") => git_suite::run(&rest),
+        Some("mutate") => mutate::run(&rest),
         Some("publish") => publish::run(&rest),
         Some("results") => results::run(&rest),
         Some("semver") => publish::semver(&rest),

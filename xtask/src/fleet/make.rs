@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::draw::Draw;
 use super::wrong;
+use crate::draw::Draw;
 use crate::files;
 use crate::process::{self, Outcome};
 

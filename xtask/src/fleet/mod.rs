@@ -6,13 +6,11 @@
 //!
 //! - `arguments`: what was typed;
 //! - `make`: the repositories;
-//! - `draw`: random numbers from a seed;
 //! - `run`: the shards, killed and resumed;
 //! - `check`: what the files of records have to hold.
 
 mod arguments;
 mod check;
-mod draw;
 mod make;
 mod run;
 
@@ -22,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use self::arguments::Arguments;
-use self::draw::Draw;
+use crate::draw::Draw;
 use crate::files;
 use crate::process::{self, Failure, Outcome, cargo};
 

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::arguments::Arguments;
-use super::draw::Draw;
 use super::wrong;
+use crate::draw::Draw;
 use crate::files;
 use crate::process::Outcome;
 

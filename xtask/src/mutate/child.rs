@@ -1,0 +1,142 @@
+//! Runs a program under limits of time and memory, and judges its manners: how it ends, and what it says.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::files::failed;
+use crate::process::Outcome;
+
+/// How long a program may run.
+const LIMIT: Duration = Duration::from_secs(60);
+/// How much address space it may have, in KiB. The cases need a few hundred MiB of it: threads reserve stacks.
+const MEMORY: &str = "3145728";
+const POLL: Duration = Duration::from_millis(1);
+/// Lowers the limit of memory and becomes the program. A shell does it, since Rust needs unsafe code for that.
+const LIMITED: &str = "ulimit -v \"$1\" && shift && exec \"$@\"";
+
+/// The exit code for bad repositories.
+pub(super) const BAD_INPUT: i32 = 65;
+
+/// How a program ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// None: it took too long, and was killed.
+    pub(super) status: Option<ExitStatus>,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: String,
+}
+
+impl Ended {
+    pub(super) fn code(&self) -> Option<i32> {
+        self.status.and_then(|status| status.code())
+    }
+
+    /// What is wrong with how the program ended, whatever the repository is like.
+    pub(super) fn misbehaviour(&self) -> Option<String> {
+        let Some(status) = self.status else { return Some(format!("no end after {} s", LIMIT.as_secs())) };
+        let said = self.stderr.trim_end();
+        let Some(code) = status.code() else { return Some(format!("{status}: {said}")) };
+        if said.contains("panicked at") {
+            return Some(format!("a panic: {said}"));
+        }
+        let errors = said.lines().filter(|line| line.starts_with("repackbench: ")).count();
+        let is_plain = said.lines().all(|line| line.starts_with("repackbench: ") || line.starts_with("hint: "));
+        match code {
+            0 => None,
+            1 | BAD_INPUT if errors == 1 && is_plain => None,
+            1 if said.is_empty() && !self.stdout.is_empty() => None,
+            1 | BAD_INPUT => Some(format!("exit code {code}, expected one line with the error, found {said:?}")),
+            _ => Some(format!("exit code {code}, expected 0, 1 or {BAD_INPUT}: {said}")),
+        }
+    }
+
+    pub(super) fn is_accepted(&self) -> bool {
+        self.code() == Some(0)
+    }
+}
+
+/// A command that runs `program` under the limit of memory.
+pub(super) fn limited(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", LIMITED, "sh", MEMORY]).arg(program);
+    command
+}
+
+/// Runs the command to its end, or kills it when its time is over.
+pub(super) fn end_of(command: &mut Command) -> Outcome<Ended> {
+    let program = command.get_program().to_owned();
+    let failed = |error: io::Error| failed(Path::new(&program), &error);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    thread::scope(|scope| {
+        let stdout = scope.spawn(move || all_of(stdout));
+        let stderr = scope.spawn(move || all_of(stderr));
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(failed)? {
+                break Some(status);
+            }
+            if start.elapsed() > LIMIT {
+                child.kill().and_then(|()| child.wait()).map_err(failed)?;
+                break None;
+            }
+            thread::sleep(POLL);
+        };
+        let stderr = String::from_utf8_lossy(&stderr.join().unwrap_or_default()).into_owned();
+        Ok(Ended { status, stdout: stdout.join().unwrap_or_default(), stderr })
+    })
+}
+
+/// All that a pipe gives until its end.
+fn all_of(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        // What came before an error is all there is.
+        let _ = pipe.read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(script: &str) -> Ended {
+        end_of(limited("sh").args(["-c", script])).unwrap()
+    }
+
+    #[test]
+    fn bad_manners_are_named() {
+        for good in [
+            "true",
+            "echo repackbench: bad >&2; exit 65",
+            "printf 'repackbench: a\\nhint: b\\n' >&2; exit 1",
+            "echo a; exit 1",
+        ] {
+            assert_eq!(ended(good).misbehaviour(), None, "{good}");
+        }
+        for (bad, why) in [
+            ("kill -9 $$", "signal: 9"),
+            ("kill -6 $$", "signal: 6"),
+            ("exit 65", "expected one line"),
+            ("exit 1", "expected one line"),
+            ("exit 2", "exit code 2"),
+            ("printf 'repackbench: a\\nrepackbench: b\\n' >&2; exit 65", "expected one line"),
+            ("echo \"thread 'main' panicked at a.rs\" >&2", "a panic"),
+        ] {
+            let misbehaviour = ended(bad).misbehaviour().unwrap_or_default();
+            assert!(misbehaviour.contains(why), "{bad}: {misbehaviour}");
+        }
+    }
+
+    #[test]
+    fn memory_is_limited() {
+        let limit = ended("ulimit -v");
+        assert_eq!(String::from_utf8_lossy(&limit.stdout).trim_end(), MEMORY);
+    }
+}
