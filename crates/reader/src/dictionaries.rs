@@ -121,8 +121,12 @@ pub fn read_dictionaries(folder: &Path) -> Result<Dictionaries> {
 }
 
 fn read_one(path: PathBuf, line: &TableLine) -> Result<Dictionary> {
-    let stored = fs::read(&path).map_err(|error| ReaderError::io("read", &path, error))?;
     let expected = || format!("a dictionary of {} bytes", line.len);
+    let stored = fs::read(&path).map_err(|error| match error.kind() {
+        // The table is damaged, or the file was lost.
+        io::ErrorKind::NotFound => ReaderError::corrupt(&path, Place::Whole, expected(), "no file"),
+        _ => ReaderError::io("read", &path, error),
+    })?;
     let mut bytes = Vec::new();
     let no_memory = |_| ReaderError::corrupt(&path, Place::Whole, expected(), "too little memory");
     bytes.try_reserve_exact(line.len).map_err(no_memory)?;
@@ -163,7 +167,9 @@ mod tests {
         assert!(read_dictionaries(&folder.path().join("none")).unwrap().is_empty());
         let line = TableLine::of(b"content", "blob".to_owned());
         fs::write(folder.path().join(TABLE_FILE), line.to_text(0)).unwrap();
-        assert!(read_dictionaries(folder.path()).unwrap_err().to_string().contains(&line.hash));
+        let missing = read_dictionaries(folder.path()).unwrap_err();
+        assert!(matches!(missing, ReaderError::Corrupt { .. }), "{missing}");
+        assert!(missing.to_string().contains(&line.hash), "{missing}");
 
         let mut stored = Vec::new();
         let spec: repackbench_codec::CodecSpec = "zstd:19".parse().unwrap();
