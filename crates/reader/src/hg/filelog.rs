@@ -15,6 +15,12 @@ pub fn metadata_len(text: &[u8]) -> usize {
     }
 }
 
+/// Whether `text` says that the content was removed: it has the key `censored` in its metadata.
+pub(super) fn is_tombstone(text: &[u8]) -> bool {
+    let metadata = text.get(..metadata_len(text)).unwrap_or_default();
+    metadata.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"censored: "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +32,14 @@ mod tests {
         assert_eq!(metadata_len(b"\x01\ncopy: a\ncopyrev: 00\n\x01\n\x01\ncontent"), 24);
         assert_eq!(metadata_len(b"\x01\nno end"), 0);
         assert_eq!(metadata_len(b""), 0);
+    }
+
+    #[test]
+    fn tombstones_say_so_in_their_metadata() {
+        assert!(is_tombstone(b"\x01\ncensored: withdrawn\n\x01\n"));
+        assert!(is_tombstone(b"\x01\na: b\ncensored: \n\x01\nrest"));
+        for other in [&b"censored: a\n"[..], b"\x01\n\x01\ncensored: a\n", b"\x01\ncensored: no end", b""] {
+            assert!(!is_tombstone(other), "{other:?}");
+        }
     }
 }

@@ -40,14 +40,21 @@ const KNOWN: u32 = 0xffff | INLINE | GENERAL_DELTA | FILELOG_META | DELTA_INFO;
 /// The content was removed. The full text is a tombstone and does not hash to the node.
 const CENSORED: u16 = 1 << 15;
 
-/// The revision represents several (in a narrow clone).
-const ELLIPSIS: u16 = 1 << 14;
-
 /// The full text is a pointer to content elsewhere (largefiles' successor, lfs).
 const EXTERNALLY_STORED: u16 = 1 << 13;
 
+/// In changelogs: which files were copied is stored.
+const HAS_COPIES_INFO: u16 = 1 << 12;
+
+/// In filelogs with `FILELOG_META`: the text begins with metadata.
+const HAS_METADATA: u16 = 1 << 11;
+
 /// Flags of the delta, not of the revision: they change with the choice of deltas.
 const OF_DELTA: u16 = 0b1_1111 << 6;
+
+/// All flags of revisions that hg reads in the repositories that this program reads. Another one, for revisions that stand
+/// for several, exists in narrow clones only.
+const KNOWN_OF_REVISION: u16 = CENSORED | EXTERNALLY_STORED | HAS_COPIES_INFO | HAS_METADATA | OF_DELTA;
 
 /// The header of a revlog: its version and flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,15 +140,19 @@ impl Entry {
         self.offset + u64::from(self.stored_len)
     }
 
+    /// Its flags with which hg does not read it.
+    pub(super) fn unknown_flags(&self) -> u16 {
+        self.flags & !KNOWN_OF_REVISION
+    }
+
     /// Its flags without those that describe its delta.
     pub fn flags_of_revision(&self) -> u16 {
         self.flags & !OF_DELTA
     }
 
-    /// Whether its full text hashes to its node. The text of a censored, ellipsis or externally stored revision does
-    /// not.
+    /// Whether its full text hashes to its node. The text of a censored or externally stored revision does not.
     pub fn is_hashed(&self) -> bool {
-        self.flags & (CENSORED | ELLIPSIS | EXTERNALLY_STORED) == 0
+        self.flags & (CENSORED | EXTERNALLY_STORED) == 0
     }
 
     /// Whether its content was removed.

@@ -441,7 +441,14 @@ fn take_entry(files: &RevlogFiles, rest: &mut &[u8], revision: usize, at: u64) -
         return Err(ReaderError::corrupt(&files.index, Place::Offset(at), expected, found));
     };
     *rest = after;
-    Ok(Entry::parse(bytes, revision == 0))
+    let entry = Entry::parse(bytes, revision == 0);
+    match entry.unknown_flags() {
+        0 => Ok(entry),
+        unknown => {
+            let found = format!("{unknown:#x}");
+            Err(ReaderError::corrupt(&files.index, Place::Offset(at), "known flags of a revision", found))
+        }
+    }
 }
 
 fn open_data(files: &RevlogFiles, data_len: u64) -> Result<Option<File>> {

@@ -39,7 +39,7 @@ pub fn check_revisions(
         let mut verified = Verified::default();
         while let Some((number, files)) = next_job(&next, &jobs) {
             let go_on = || number < damaged.load(Ordering::Relaxed) && go_on();
-            let checked = check_revlog(files, &mut check, &mut turn, &go_on, &mut verified);
+            let checked = check_revlog(repository, files, &mut check, &mut turn, &go_on, &mut verified);
             turn.finish([check.forget()]);
             check.give_room(&turn);
             match checked {
@@ -66,6 +66,7 @@ pub fn check_revisions(
 
 /// Whether all of the revlog was read: `go_on` may have stopped it.
 fn check_revlog(
+    repository: &HgRepository,
     files: &RevlogFiles,
     check: &mut TextCheck,
     turn: &mut TurnTaker,
@@ -73,9 +74,15 @@ fn check_revlog(
     verified: &mut Verified,
 ) -> Result<bool> {
     let revlog = Revlog::open(files)?;
+    let has_lfs = repository.requirements().contains("lfs");
     for (revision, entry) in revlog.entries().iter().enumerate() {
         if !go_on() {
             return Ok(false);
+        }
+        // Only lfs stores texts elsewhere, and without it hg does not read such a revision.
+        if entry.is_stored_externally() && !has_lfs {
+            let found = "one that is stored elsewhere, without the requirement lfs";
+            return Err(revlog.corrupt(revision, "a revision that is stored here", found));
         }
         check.read(&revlog, revision, turn).map_err(|damage| damage.error)?;
         verified.revisions += 1;

@@ -77,7 +77,7 @@ impl fmt::Display for HgDifference {
 pub struct Verified {
     /// Revisions that both repositories hold.
     pub revisions: u64,
-    /// Those whose text does not hash to their node by design: censored, ellipsis or externally stored ones. Their
+    /// Those whose text does not hash to their node by design: censored or externally stored ones. Their
     /// texts are compared byte by byte.
     pub unhashed: u64,
 }

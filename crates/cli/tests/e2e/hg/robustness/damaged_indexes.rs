@@ -85,6 +85,39 @@ fn unsupported_versions_and_flags() {
     }
 }
 
+/// hg does not read such a revision. The last flag exists in narrow clones.
+#[test]
+fn unknown_flags_of_a_revision() {
+    for (byte, bit) in [(1, 1), (1, 0x20), (0, 0x40)] {
+        damaged(&format!("flag {bit:#x} of byte {byte}"), |revlog| {
+            let start = revlog.entry(2);
+            revlog.index[start + field::FLAGS + byte] |= bit;
+            at(start)
+        });
+    }
+}
+
+/// hg hashes a censored revision that is no tombstone, and reads none that is stored elsewhere without lfs.
+#[test]
+fn flags_do_not_hide_a_wrong_text() {
+    let check: &[&str] = &["convert", "--quiet", "--check", "--codec", "zlib:6", "-o", "variant"];
+    for (flag, expected) in [(0x80, "a text that hashes to its node"), (0x20, "without the requirement lfs")] {
+        let scratch = Scratch::new();
+        let repo = scratch.join("stored");
+        let mut convert = command();
+        convert.args(["convert", "--quiet", "--codec", "store"]).arg(Fixture::hg("default").repo());
+        program::run(convert.arg("-o").arg(&repo)).exits(exit::OK);
+        let (_, name) = REVLOGS[0];
+        let mut revlog = OpenRevlog::open(&repo, name);
+        let flags = revlog.entry(1) + field::FLAGS;
+        revlog.index[flags] |= flag;
+        let chunk = revlog.chunk(1);
+        *chunk.last_mut().expect("a chunk") ^= 1;
+        revlog.write();
+        are_refused(&[check], &repo, &format!("flag {flag:#x}"), &[name, "revision 1", expected, "found"]);
+    }
+}
+
 #[test]
 fn wrong_offsets() {
     for (revision, by) in [(1, -1_i64), (4, -3), (4, -50_000)] {
