@@ -7,12 +7,14 @@
 //! | `history` | revisions and content: [`History`](crate::History) |
 //! | `store` | chunks in file order: [`Store`](crate::Store) |
 //! | [`new_chunks`] | chunks of some changesets |
+//! | [`check_copied_files`] | damage in files that a conversion copies |
 //! | [`verify`] | comparing two repositories |
 //!
 //! Everything was written from Mercurial's documentation of the formats, `hg help internals.revlogs` and
 //! `hg help internals.requirements`.
 
 mod changeset;
+mod copied_files;
 pub mod delta;
 mod file_index;
 pub mod filelog;
@@ -27,7 +29,7 @@ pub mod verify;
 
 use std::path::Path;
 
-pub use self::{history::HgHistory, repository::HgRepository, store::HgStore};
+pub use self::{copied_files::check_copied_files, history::HgHistory, repository::HgRepository, store::HgStore};
 use crate::{Result, bounds::read_regular_file};
 
 /// The content of a file. A missing file is empty.

@@ -11,7 +11,11 @@ pub(crate) mod variant;
 use std::path::{Path, PathBuf};
 
 use repackbench_codec::BASE_REQUIREMENT;
-use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER, hg::HgRepository};
+use repackbench_reader::{
+    ReaderError, Snapshot,
+    dictionaries::DICTIONARY_FOLDER,
+    hg::{HgRepository, check_copied_files},
+};
 
 use crate::{
     ConvertJob, Encoding, JobControl, Result,
@@ -59,6 +63,7 @@ fn convert_parts(
     control: JobControl<'_>,
 ) -> Result<Vec<String>> {
     refuse_bases(source)?;
+    check_copied_files(source)?;
     let hg_dir = out.join(".hg");
     metadata::write_metadata(source, encoding, &hg_dir, control)?;
     let store = hg_dir.join("store");

@@ -15,20 +15,15 @@ use crate::{
     ObjectKind, Place, ReaderError, Result,
     hash::IdHasher,
     hg::{
-        HgRepository, file_index, read_or_empty,
+        HgRepository,
+        copied_files::{FNCACHE, PHASES, read_fncache},
+        file_index, read_or_empty,
         revlog::{Revlog, RevlogFiles},
-        store_names,
     },
 };
 
 /// Files below `.hg` that belong to the history.
 const COMPARED_FILES: [&str; 5] = ["bookmarks", "localtags", "store/bookmarks", "store/obsstore", "store/narrowspec"];
-
-/// A file whose lines count, but not their order.
-const PHASES: &str = "store/phaseroots";
-
-/// The list of names in a store with hashed names.
-const FNCACHE: &str = "store/fncache";
 
 /// The prefix of requirements that only concern a work tree. No variant has them.
 const WORK_TREE_PREFIX: &str = "dirstate-";
@@ -156,32 +151,6 @@ impl ListedNames {
         indexes.retain(|name| empty.is_empty() || !holds_nothing(name));
         Ok(ListedNames { indexes, unlisted_data })
     }
-}
-
-/// The names in an fncache as hg reads it: a set of lines. The last line also has to end with a line feed.
-///
-/// # Errors
-/// [`ReaderError::Corrupt`] for damage on which hg would fail.
-fn read_fncache(path: &Path) -> Result<BTreeSet<Vec<u8>>> {
-    let content = read_or_empty(path)?;
-    let Some((last, rest)) = content.split_last() else { return Ok(BTreeSet::new()) };
-    let damaged = |line, found: &str| ReaderError::corrupt(path, Place::Line(line), "a name with a line feed", found);
-    let count = rest.iter().filter(|byte| **byte == b'\n').count() + 1;
-    if *last != b'\n' {
-        return Err(damaged(count, "no line feed at the end"));
-    }
-    let mut names = BTreeSet::new();
-    for (number, line) in (1..).zip(rest.split(|byte| *byte == b'\n')) {
-        // Python also ends a line at a carriage return.
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        for name in line.split(|byte| *byte == b'\r') {
-            if name.is_empty() {
-                return Err(damaged(number, "an empty line"));
-            }
-            names.insert(store_names::unmark_directories(name));
-        }
-    }
-    Ok(names)
 }
 
 /// The names of existing data files of revlogs that are not in `listed`.

@@ -1,6 +1,7 @@
 //! The same as [`crate::robustness`], on Mercurial repositories.
 
 mod changing_sources;
+mod copied_files;
 mod damaged_chunks;
 mod damaged_indexes;
 mod forged_manifests;
