@@ -89,7 +89,7 @@ fn programs_that_are_wrong_fail() {
     ] {
         let liar_path = folder.path().join("liar");
         liar(&liar_path, &program, &lie);
-        let outcome = mutate(&repository, &liar_path, "--cases 8 --target source --seed 2");
+        let outcome = mutate(&repository, &liar_path, "--cases 5 --target source --seed 2");
         assert_eq!(outcome.code, Some(1), "{lie}: {}", outcome.text());
         assert!(outcome.stderr.contains(why) && outcome.stderr.contains("seed 2: "), "{lie}: {}", outcome.text());
         let failed: u64 = outcome.stderr.lines().filter(|line| line.starts_with("case ")).count() as u64;

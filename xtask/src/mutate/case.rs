@@ -117,8 +117,12 @@ impl Target {
         let (file, paths) = found.map_or((String::new(), &[][..]), |(kind, paths)| (kind.clone(), paths.as_slice()));
         let path = paths.get(draw.below(paths.len())).cloned().unwrap_or_default();
         let content = self.subject.files.get(&path).map_or(&[][..], Vec::as_slice);
-        let mutated = mutate(content, draw);
         let is_resealed = self.subject.vcs == subject::Vcs::Git && reseal::is_sealed(&path) && draw.below(2) == 0;
+        // Damage to a checksum that is corrected afterwards is none.
+        let checksum = if is_resealed { self.subject.hash.len() } else { 0 };
+        let (content, checksum) = content.split_at(content.len().saturating_sub(checksum));
+        let mut mutated = mutate(content, draw);
+        mutated.content.extend(checksum);
         let files = if is_resealed {
             self.subject.resealed(&path, mutated.content)
         } else {

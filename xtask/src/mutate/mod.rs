@@ -58,6 +58,8 @@ const SOURCE: &str = "source";
 /// The default targets.
 const GIT_TARGETS: [&str; 4] = [SOURCE, "zstd:3", "zstd:3,checksum=no", "balanced"];
 const HG_TARGETS: [&str; 2] = [SOURCE, "zstd:3"];
+/// After how many cases of a target a line says so.
+const PROGRESS_EVERY: u64 = 1000;
 /// How many failed cases of a target are printed.
 const MOST_REPORTED: u64 = 50;
 
@@ -189,13 +191,16 @@ fn run_target(target: &Target, repository: &OsStr, work: &Path, arguments: &Argu
     let add = |damage: &case::Damage, verdict: &Verdict| {
         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
         tally.add(&damage.file, damage.kind, verdict);
-        tally.total().wrong
+        tally.total()
     };
     let one = |number: u64, places: &Places| -> Outcome<()> {
         let (damage, verdict) = target.run(number, places, arguments.case.is_some())?;
-        let wrong = add(&damage, &verdict);
+        let total = add(&damage, &verdict);
+        if total.all() % PROGRESS_EVERY == 0 {
+            eprintln!("{}: {} cases, {} wrong", target.name, total.all(), total.wrong);
+        }
         if let Verdict::Wrong(why) = &verdict
-            && wrong <= MOST_REPORTED
+            && total.wrong <= MOST_REPORTED
         {
             case::report(target, repository, number, &damage, why);
         }

@@ -28,7 +28,7 @@ pub(super) enum Hash {
 }
 
 impl Hash {
-    fn len(self) -> usize {
+    pub(super) fn len(self) -> usize {
         match self {
             Hash::Sha1 => 20,
             Hash::Sha256 => 32,
