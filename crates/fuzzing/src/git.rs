@@ -1,0 +1,283 @@
+//! The formats of Git repositories.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gix_hash::{Kind, ObjectId};
+use repackbench_codec::{ChunkDecoder, Decoders};
+use repackbench_reader::git::btree::BtreeFile;
+use repackbench_reader::git::btree::layout::PAGE_LEN;
+use repackbench_reader::git::delta::{DeltaError, DeltaSizes, apply};
+use repackbench_reader::git::loose::{self, LooseFile};
+use repackbench_reader::git::pack::{DeltaForest, EntryTable, PACK_HEADER_LEN, PackFile};
+use repackbench_reader::git::packed_objects::PackedObjects;
+use repackbench_reader::git::verify::verify_objects;
+use repackbench_reader::git::{GitRepository, ObjectStore};
+use repackbench_reader::hash::IdHasher;
+
+use crate::input::{Input, Output};
+
+/// A pack and its index in a repository: a byte for hash and version, the number of entries, the length of each, and
+/// their bytes.
+///
+/// The index is the right one for these lengths, so that the fuzzer need not find checksums. The entries have the ids
+/// that [`entry_id`] gives.
+pub fn pack(data: &[u8]) {
+    let mut input = Input::new(data);
+    let first = input.byte();
+    let hash = if first & 1 == 0 { Kind::Sha1 } else { Kind::Sha256 };
+    let version = if first & 2 == 0 { 2 } else { 3 };
+    let lengths: Vec<usize> = (0..input.byte()).map(|_| input.number()).collect();
+    let (pack, index) = packed(hash, version, &lengths, input.rest());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = repository(folder.path(), hash);
+    fs::write(path.join("objects/pack/pack-1.pack"), pack).expect("to write");
+    fs::write(path.join("objects/pack/pack-1.idx"), index).expect("to write");
+    let repository = GitRepository::open(&path).expect("a repository");
+    let _ = read_pack(&repository);
+    let _ = verify_objects(&repository, 1);
+    if let Ok(mut store) = ObjectStore::open(&repository, Decoders::default()) {
+        let mut content = Vec::new();
+        for place in store.every_object().unwrap_or_default() {
+            let size = store.kind_and_size(&place);
+            if let (Ok(kind), Ok(size)) = (store.read_place(&place, &mut content), size) {
+                assert_eq!((kind, content.len() as u64), size, "{}", place.id);
+            }
+        }
+    }
+}
+
+fn read_pack(repository: &GitRepository) -> repackbench_reader::Result<()> {
+    let [files] = repository.packs() else { panic!("one pack was written") };
+    let pack = PackFile::open(files, repository.object_hash())?;
+    let table = EntryTable::new(&pack)?;
+    let forest = DeltaForest::new(&pack, &table)?;
+    assert_eq!(forest.chain_lengths().len(), table.len());
+    let mut decoder = ChunkDecoder::new(Decoders::default());
+    let mut objects = PackedObjects::new(ChunkDecoder::new(Decoders::default()));
+    let (mut payload, mut content) = (Vec::new(), Vec::new());
+    for position in 0..table.len() {
+        let entry = table.entry(&pack, position)?;
+        entry.check_crc(&pack)?;
+        let decoded = entry.decode(&pack, &mut decoder, &mut payload);
+        let read = objects.read(&pack, 0, entry.offset, &mut content);
+        if forest.base(position).is_none() {
+            assert_eq!(decoded.is_ok(), read.is_ok(), "entry {position}: {decoded:?}, {read:?}");
+            assert!(read.is_err() || payload == content, "entry {position}");
+        }
+    }
+    Ok(())
+}
+
+/// The id of the entry at `position` of the pack that [`pack`] makes.
+pub fn entry_id(hash: Kind, position: usize) -> ObjectId {
+    let byte = u8::try_from(position).expect("at most 256 entries");
+    ObjectId::try_from(vec![byte; hash.len_in_bytes()].as_slice()).expect("an id of this length")
+}
+
+/// A pack of these `entries`, each of which has its length in `lengths`, and its index. The last entry has all that is
+/// left.
+fn packed(hash: Kind, version: u32, lengths: &[usize], entries: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let count = u32::try_from(lengths.len()).expect("at most 255");
+    let mut pack = [&b"PACK"[..], &version.to_be_bytes(), &count.to_be_bytes(), entries].concat();
+    let end = pack.len();
+    let mut start = PACK_HEADER_LEN as usize;
+    let mut extents = Vec::with_capacity(lengths.len());
+    for (position, length) in lengths.iter().enumerate() {
+        let is_last = position + 1 == lengths.len();
+        let next = if is_last { end } else { start.saturating_add(*length).min(end) };
+        extents.push((start, next));
+        start = next;
+    }
+    let trailer = checksum(hash, &pack);
+    let mut index = [&b"\xfftOc"[..], &2u32.to_be_bytes()].concat();
+    for byte in 0..=255u32 {
+        index.extend((byte + 1).min(count).to_be_bytes());
+    }
+    for position in 0..extents.len() {
+        index.extend_from_slice(entry_id(hash, position).as_bytes());
+    }
+    for (start, next) in &extents {
+        index.extend(crc32fast::hash(&pack[*start..*next]).to_be_bytes());
+    }
+    for (start, _) in &extents {
+        index.extend((*start as u32).to_be_bytes());
+    }
+    index.extend_from_slice(trailer.as_bytes());
+    index.extend_from_slice(checksum(hash, &index).as_bytes());
+    pack.extend_from_slice(trailer.as_bytes());
+    (pack, index)
+}
+
+fn checksum(hash: Kind, bytes: &[u8]) -> ObjectId {
+    let mut hasher = IdHasher::new(hash);
+    hasher.update(bytes);
+    hasher.finish()
+}
+
+/// The index of a pack of `lengths` and `entries`, as a seed of [`index`].
+pub fn index_seed(lengths: &[usize], entries: &[u8]) -> Vec<u8> {
+    packed(Kind::Sha1, 2, lengths, entries).1
+}
+
+/// An empty repository in `folder`.
+fn repository(folder: &Path, hash: Kind) -> PathBuf {
+    let path = folder.join("repository.git");
+    for name in ["objects/pack", "refs"] {
+        fs::create_dir_all(path.join(name)).expect("a folder");
+    }
+    fs::write(path.join("HEAD"), "ref: refs/heads/main\n").expect("to write");
+    if hash == Kind::Sha256 {
+        let config = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n";
+        fs::write(path.join("config"), config).expect("to write");
+    }
+    path
+}
+
+/// The index of a pack that has the number of entries and the checksum that the index records.
+pub fn index(data: &[u8]) {
+    const FAN_OUT: usize = 256 * 4;
+    let hash_len = Kind::Sha1.len_in_bytes();
+    let has_header = data.starts_with(b"\xfftOc");
+    let at = if has_header { 8 } else { 0 } + FAN_OUT - 4;
+    let Some(count) = data.get(at..at + 4) else { return };
+    let Some(trailer) = data.len().checked_sub(2 * hash_len).and_then(|at| data.get(at..at + hash_len)) else { return };
+    let pack = [&b"PACK\0\0\0\x02"[..], count, &[0x30; 200], trailer].concat();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = repository(folder.path(), Kind::Sha1);
+    fs::write(path.join("objects/pack/pack-1.pack"), pack).expect("to write");
+    fs::write(path.join("objects/pack/pack-1.idx"), data).expect("to write");
+    let repository = GitRepository::open(&path).expect("a repository");
+    let [files] = repository.packs() else { panic!("one pack was written") };
+    let Ok(pack) = PackFile::open(files, Kind::Sha1) else { return };
+    let _ = pack.check_index_checksum();
+    let table = EntryTable::new(&pack);
+    for (position, entry) in (0..pack.entry_count()).zip(pack.index().iter()) {
+        let _ = pack.entry(entry.pack_offset);
+        assert_eq!(pack.offset_at(position), Some(entry.pack_offset));
+        let found = pack.position(&entry.oid);
+        // Only ids that ascend can be searched for.
+        assert!(table.is_err() || found.is_some(), "{} at {position}", entry.oid);
+    }
+}
+
+/// A delta of Git: a base, and the delta.
+pub fn delta(data: &[u8]) {
+    let mut input = Input::new(data);
+    let (base, delta) = (input.part(), input.rest());
+    let sizes = DeltaSizes::parse(delta);
+    let mut result = Vec::new();
+    match (apply(base, delta, &mut result), sizes) {
+        (Ok(()), Ok(sizes)) => {
+            assert_eq!((result.len() as u64, base.len() as u64), (sizes.result, sizes.base));
+            assert_eq!(result, by_the_book(base, &delta[sizes.len..]).expect("a delta that was applied"));
+        }
+        (Ok(()), Err(error)) => panic!("applied a delta without sizes: {error}"),
+        (Err(DeltaError::ResultSize { .. } | DeltaError::BaseSize { .. } | DeltaError::TooLarge(_)), _) => {}
+        (Err(error), Ok(sizes)) => {
+            let expected = by_the_book(base, &delta[sizes.len..]);
+            assert!(expected.is_none_or(|result| result.len() as u64 != sizes.result), "refused: {error}");
+        }
+        (Err(_), Err(_)) => {}
+    }
+}
+
+/// Applies the instructions of a delta as gitformat-pack(5) describes them; `None` for one that is not valid.
+fn by_the_book(base: &[u8], mut rest: &[u8]) -> Option<Vec<u8>> {
+    let mut result = Vec::new();
+    while let Some((head, mut tail)) = rest.split_first() {
+        if head & 0x80 != 0 {
+            let mut numbers = [0usize; 7];
+            for (bit, number) in numbers.iter_mut().enumerate().filter(|(bit, _)| head >> bit & 1 != 0) {
+                *number = usize::from(*tail.split_off_first()?) << (8 * if bit < 4 { bit } else { bit - 4 });
+            }
+            let offset: usize = numbers[..4].iter().sum();
+            let size = Some(numbers[4..].iter().sum()).filter(|size| *size != 0).unwrap_or(0x10000);
+            result.extend_from_slice(base.get(offset..offset + size)?);
+        } else {
+            let inserted = tail.split_off(..usize::from(*head)).filter(|inserted| !inserted.is_empty())?;
+            result.extend_from_slice(inserted);
+        }
+        rest = tail;
+    }
+    Some(result)
+}
+
+/// A loose object.
+pub fn loose(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("object");
+    fs::write(&path, data).expect("to write");
+    let mut decoder = ChunkDecoder::new(Decoders::default());
+    let (mut payload, mut stored) = (Vec::new(), Vec::new());
+    let header = loose::read_header(&path, data, &mut decoder);
+    let opened = LooseFile::open(&path, &mut decoder, &mut stored);
+    if let (Ok(header), Ok(opened)) = (&header, &opened) {
+        assert_eq!(*header, opened.header);
+    }
+    let decoded = loose::decode(&path, data, &mut decoder, &mut payload);
+    if let Ok(decoded) = decoded {
+        assert_eq!(decoded.payload_len(), payload.len() as u64);
+    }
+    let Ok(LooseFile { header, large: Some(mut large), .. }) = opened else { return };
+    // Below the ceiling, so only as much is allocated as the stored bytes yield.
+    let _ = large.decode_to_vec(&path, &header, &mut decoder, &mut payload);
+}
+
+/// The number of pages that a B-tree may have here.
+const PAGES: usize = 64;
+
+/// A B-tree file: the number of its pages, and the bytes that are not zero, each run of them after its place.
+pub fn btree(data: &[u8]) {
+    let mut input = Input::new(data);
+    let mut file = vec![0; usize::from(input.byte()) % PAGES * PAGE_LEN];
+    while !input.is_empty() {
+        let at = input.long();
+        let length = input.byte();
+        let run = input.bytes(length.into());
+        if let Some(place) = file.get_mut(at..).and_then(|rest| rest.get_mut(..run.len())) {
+            place.copy_from_slice(run);
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tree");
+    fs::write(&path, file).expect("to write");
+    let Ok(tree) = BtreeFile::open(&path, Kind::Sha1) else { return };
+    let mut found = Vec::new();
+    let walked = tree.for_each(&mut |id, place| {
+        found.push((id, place));
+        Ok(())
+    });
+    let _ = tree.occupancy();
+    let mut value = Vec::new();
+    for (id, place) in &found {
+        let searched = tree.find(id);
+        // In a tree with a damaged part, a search may take another way than the walk.
+        assert!(walked.is_err() || matches!(searched, Ok(Some(at)) if at == *place), "{id}: {searched:?}");
+        let _ = (tree.head(place), tree.load(place, &mut value));
+        let _ = tree.read_in_pieces(place, &mut value, &mut |_| {});
+    }
+}
+
+/// The input of [`btree`] for the `file`.
+///
+/// # Panics
+/// The file has too many pages.
+pub fn btree_seed(file: &[u8]) -> Vec<u8> {
+    let pages = file.len() / PAGE_LEN;
+    assert!(pages < PAGES && pages * PAGE_LEN == file.len());
+    let mut seed = Output::default().bytes([pages as u8]);
+    let mut at = 0;
+    while at < file.len() {
+        if file[at] == 0 {
+            at += 1;
+            continue;
+        }
+        // A few zeroes take no more room than another place.
+        let ends = |end: &usize| file[*end..].iter().take(4).all(|byte| *byte == 0);
+        let end = (at..file.len().min(at + 255)).find(ends).unwrap_or(file.len().min(at + 255));
+        seed = seed.long(at).bytes([(end - at) as u8]).bytes(&file[at..end]);
+        at = end;
+    }
+    seed.done()
+}
