@@ -19,6 +19,7 @@ mod executable;
 mod files;
 mod fixtures;
 mod fleet;
+mod fuzz;
 mod git_perf;
 mod git_source;
 mod git_suite;
@@ -28,9 +29,11 @@ mod licences;
 mod mercurial;
 mod mutate;
 mod needs;
+mod nightly;
 mod process;
 mod publish;
 mod results;
+mod sanitize;
 mod slopes;
 mod tests;
 
@@ -64,6 +67,8 @@ chores:
   fleet [N] [REPO...]  make N repositories (default: 1000) from the histories of those named (default: this checkout), run
                        `repackbench fleet` on them in two shards with kills and resumes, and check that every one has
                        exactly one final record. --time, --as-found, --kills N, --seed N, --program FILE
+  fuzz [TARGET...]     run the fuzz targets, each for --time TIME and under a memory cap, and print what they covered.
+                       --minimize chooses a committed corpus among the inputs found. Needs nightly and cargo-fuzz
   git-perf             run git's own performance scripts on variants; see docs/git-perf.md
   mutate [REPO]        damage each file of REPO and of its variants at random (default: some fixtures), and check that the
                        program refuses it, or reads what stock git or hg reads. --cases N (default: 1000), --target,
@@ -72,6 +77,8 @@ chores:
   results              make the page of results, docs/results, from the committed records. --check compares instead,
                        and `results collect FOLDER --out FILE` measures the listed repositories in FOLDER
   git-suite            run git's own tests with the stand-in for zlib, reading and writing; see docs/git-suite.md
+  sanitize [CRATE...]  run the tests of the crates with `unsafe` under sanitizers: addresses, leaks and, in C, undefined
+                       behaviour. Needs nightly
   semver COMMIT        compare the public items of the library crates with those of a commit or tag. Needs
                        cargo-semver-checks
   slopes REPO...       measure how time and memory grow with the size of a repository; see docs/large.md. With
@@ -95,11 +102,13 @@ fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Some("fleet") => fleet::run(&rest),
+        Some("fuzz") => fuzz::run(&rest),
         Some("git-perf") => git_perf::run(&rest),
         Some("git-suite") => git_suite::run(&rest),
         Some("mutate") => mutate::run(&rest),
         Some("publish") => publish::run(&rest),
         Some("results") => results::run(&rest),
+        Some("sanitize") => sanitize::run(&rest),
         Some("semver") => publish::semver(&rest),
         Some("slopes") => slopes::run(&rest),
         Some("hg-extension") => hg_extension::run(&rest),
