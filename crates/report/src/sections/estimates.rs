@@ -38,6 +38,9 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
         "{name} {deltas}, {chunks}, {size} MB: predicted size, and CPU time as multiples of that of {baseline}; less is better"
     );
     let mut notes = cut_workloads(state);
+    if state.workloads.iter().flat_map(|workload| &workload.ratios).any(is_unknown) {
+        notes.push("A question mark means that too few replays fitted the time.".to_owned());
+    }
     notes.push(
         "Speed and memory (of contexts and dictionaries, to encode and decode) are those of one thread.".to_owned(),
     );
@@ -82,8 +85,18 @@ fn cut_workloads(state: &DeltaState) -> Vec<String> {
     cut.map(sentence).collect()
 }
 
+/// A ratio of times with its error, or with a question mark if the error says that little is known.
 fn time_cell(workload: &WorkloadPrediction, at: usize) -> String {
-    workload.ratios.get(at).map_or_else(|| "-".to_owned(), |ratio| with_error(ratio, 1.0, time_ratio))
+    match workload.ratios.get(at) {
+        Some(ratio) if is_unknown(ratio) => format!("{} ?", time_ratio(ratio.value)),
+        Some(ratio) => with_error(ratio, 1.0, time_ratio),
+        None => "-".to_owned(),
+    }
+}
+
+/// Whether the interval of a ratio is wider than the ratio: the error of two replays can be a multiple of it.
+fn is_unknown(ratio: &Predicted) -> bool {
+    ratio.interval.is_some_and(|interval| interval.high - interval.low > ratio.value)
 }
 
 /// `0.75 ±0.02`, as a multiple of `of`.
@@ -245,6 +258,19 @@ mod tests {
             assert_eq!(*line, expected);
         }
         assert!(text.contains("traverse reads the newest 500 of 2,000 commits."), "{text}");
+    }
+
+    #[test]
+    fn ratio_with_an_interval_wider_than_itself_has_a_question_mark() {
+        let mut estimate = estimate(Rechosen::Left { why: "it was not asked for".to_owned() });
+        let interval = |low, high| Some(RatioInterval { low, high, coverage: 0.95 });
+        estimate.as_found.workloads[0].ratios[1].interval = interval(0.0, 3.0);
+        estimate.as_found.workloads[0].ratios[2].interval = interval(0.4, 0.8);
+        let text = plain(&estimates(&[estimate]));
+        let row = |spec| text.lines().find(|line| line.starts_with(spec)).unwrap_or_default();
+        assert!(row("libdeflate:9").contains(" 0.80 ? "), "{text}");
+        assert!(row("zstd:9").contains(" 0.60 ±0.20 "), "{text}");
+        assert!(text.contains("\nA question mark means that too few replays fitted the time.\n"), "{text}");
     }
 
     #[test]
