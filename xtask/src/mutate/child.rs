@@ -10,13 +10,16 @@ use std::time::{Duration, Instant};
 use crate::files::failed;
 use crate::process::Outcome;
 
-/// How long a program may run.
-const LIMIT: Duration = Duration::from_secs(60);
+/// How much CPU time a program may take, in seconds. The system ends it then.
+const CPU_LIMIT: &str = "60";
+/// How long a program may take in all. It is much more than the limit of CPU time, since other programs may be running.
+const LIMIT: Duration = Duration::from_secs(900);
 /// How much address space it may have, in KiB. The cases need a few hundred MiB of it: threads reserve stacks.
 const MEMORY: &str = "3145728";
 const POLL: Duration = Duration::from_millis(1);
-/// Lowers the limit of memory and becomes the program. A shell does it, since Rust needs unsafe code for that.
-const LIMITED: &str = "ulimit -v \"$1\" && shift && exec \"$@\"";
+/// Lowers the limits of memory and CPU time, and becomes the program. A shell does it, since Rust needs unsafe code for
+/// that.
+const LIMITED: &str = "ulimit -v \"$1\" && ulimit -t \"$2\" && shift 2 && exec \"$@\"";
 
 /// The exit code for bad repositories.
 pub(super) const BAD_INPUT: i32 = 65;
@@ -59,10 +62,10 @@ impl Ended {
     }
 }
 
-/// A command that runs `program` under the limit of memory.
+/// A command that runs `program` under the limits of memory and CPU time.
 pub(super) fn limited(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", LIMITED, "sh", MEMORY]).arg(program);
+    command.args(["-c", LIMITED, "sh", MEMORY, CPU_LIMIT]).arg(program);
     command
 }
 
@@ -135,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_limited() {
-        let limit = ended("ulimit -v");
-        assert_eq!(String::from_utf8_lossy(&limit.stdout).trim_end(), MEMORY);
+    fn memory_and_time_are_limited() {
+        let limits = ended("ulimit -v; ulimit -t");
+        assert_eq!(String::from_utf8_lossy(&limits.stdout).lines().collect::<Vec<_>>(), [MEMORY, CPU_LIMIT]);
     }
 }

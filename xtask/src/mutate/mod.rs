@@ -1,11 +1,12 @@
-//! `cargo xtask mutate [REPO]`: damages every file of a repository and of its variants at random, and judges by stock git
-//! and hg what the program says and writes.
+//! `cargo xtask mutate [REPO]`: damages every file of a repository and of its variants at random, and judges by stock
+//! git and hg what the program says and writes.
 //!
 //! A case damages one file: a bit flips, the end is cut off, bytes are inserted, swapped or zeroed. In Git repositories
-//! half of the damage comes with corrected checksums. Then `convert --check` has to refuse the repository with one error,
-//! or stock git or hg has to read in the result what it reads in the damaged source, and no object but the true ones.
-//! A damaged variant is also compared by `verify` with the source: what is read otherwise must be reported as different.
-//! A panic, a signal, a process that takes a minute or gigabytes, and files left behind are failures, too.
+//! half of the damage comes with corrected checksums. Then `convert --check` has to refuse the repository with one
+//! error, or stock git or hg has to read in the result what it reads in the damaged source, and no object but the true
+//! ones. A damaged variant is also compared by `verify` with the source: what is read otherwise must be reported as
+//! different. A panic, a signal, a process that takes a minute of CPU time or gigabytes, and files left behind are
+//! failures, too.
 //!
 //! - `arguments`: what was typed;
 //! - `mutation`, `reseal`: kinds of damage, and checksums that hide it;

@@ -1,5 +1,5 @@
-//! Corrects the checksums that cover damage in a Git repository, as a faulty or hostile writer would leave it. Otherwise
-//! a checksum of the whole file finds nearly all damage, and the checks behind it are never reached.
+//! Corrects the checksums that cover damage in a Git repository, as a faulty or hostile writer would leave it.
+//! Otherwise a checksum of the whole file finds nearly all damage, and the checks behind it are never reached.
 
 use std::path::{Path, PathBuf};
 
