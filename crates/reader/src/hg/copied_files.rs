@@ -1,4 +1,5 @@
-//! Files that a conversion copies byte for byte and that hg reads before it shows anything: damage on which hg would fail.
+//! Files that a conversion copies byte for byte and that hg reads before it shows anything: damage on which hg would
+//! fail.
 
 use std::{collections::BTreeSet, path::Path};
 
