@@ -111,7 +111,9 @@ fn does_the_same(fixture: &str, path: &str, specs: &[(&str, Option<&str>)]) {
     let plain = Arm::new(fixture, "zlib:6", path, None);
     let variants = specs.iter().map(|(spec, codec)| (spec, Arm::new(fixture, spec, path, Some(*codec))));
     let variants: Vec<(&&str, Arm)> = variants.collect();
-    for (number, step) in steps() {
+    // Version 0 of the format has neither other hashes nor reftables.
+    let fits = |step: &str| fixture == "work-tree" || !step.contains("repositoryformatversion 0");
+    for (number, step) in steps().filter(|(_, step)| fits(step)) {
         let expected = plain.run(number, step);
         for (spec, variant) in &variants {
             let found = variant.run(number, step);

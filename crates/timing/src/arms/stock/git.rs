@@ -290,9 +290,13 @@ impl GitRow {
         })
     }
 
+    /// Makes an empty bare repository with the hash of the measured one.
     fn init(&self, place: &Path) -> Result<(), StockError> {
+        // An id of another hash is no id to the receiver.
+        let hash = output(self.command(Caches::Off)?.args(["rev-parse", "--show-object-format"]))?;
+        let hash = format!("--object-format={}", String::from_utf8_lossy(&hash).trim_end());
         let mut command = self.git.command(Caches::Off);
-        output(command.args(["init", "-q", "--bare"]).arg(place)).map(drop)
+        output(command.args(["init", "-q", "--bare", &hash]).arg(place)).map(drop)
     }
 
     /// git as the receiver, not in a repository of this program.
