@@ -79,10 +79,14 @@ pub(crate) fn folders(source: &Repository) -> Vec<PathBuf> {
 
 /// Refuses a spec that names object kinds of the other version-control system.
 fn check_kinds(source: &Repository, spec: &CodecSpec) -> Result<()> {
-    let (kinds, system) = match source {
-        Repository::Git(_) => (&ObjectKind::GIT[..], "Git"),
-        Repository::Hg(_) => (&ObjectKind::HG[..], "Mercurial"),
-    };
+    match source {
+        Repository::Git(_) => check_kinds_of("Git", &ObjectKind::GIT, spec),
+        Repository::Hg(_) => check_kinds_of("Mercurial", &ObjectKind::HG, spec),
+    }
+}
+
+/// Refuses a spec that names other object kinds than `kinds`, which repositories of `system` have.
+pub(crate) fn check_kinds_of(system: &str, kinds: &[ObjectKind], spec: &CodecSpec) -> Result<()> {
     match spec.kind_outside(kinds) {
         None => Ok(()),
         Some(kind) => {

@@ -112,18 +112,7 @@ impl OutputPath {
 
     /// Syncs everything that was built to disk, so that the output survives a crash once it has its final name.
     pub fn sync(&self) -> Result<()> {
-        let mut folders = Vec::new();
-        let mut files = Vec::new();
-        for entry in walkdir::WalkDir::new(self.building()).contents_first(true) {
-            let entry = entry.map_err(|e| WriterError::io("list", self.building(), e.into()))?;
-            if entry.file_type().is_dir() {
-                folders.push(entry.into_path());
-            } else if entry.file_type().is_file() {
-                files.push(entry.into_path());
-            }
-        }
-        sync_all(&files)?;
-        sync_all(&folders)
+        sync_tree(self.building())
     }
 
     /// Gives the folder its final name.
@@ -151,6 +140,22 @@ impl OutputPath {
         }
         Ok(target)
     }
+}
+
+/// Syncs everything in `folder` to disk.
+pub(crate) fn sync_tree(folder: &Path) -> Result<()> {
+    let mut folders = Vec::new();
+    let mut files = Vec::new();
+    for entry in walkdir::WalkDir::new(folder).contents_first(true) {
+        let entry = entry.map_err(|e| WriterError::io("list", folder, e.into()))?;
+        if entry.file_type().is_dir() {
+            folders.push(entry.into_path());
+        } else if entry.file_type().is_file() {
+            files.push(entry.into_path());
+        }
+    }
+    sync_all(&files)?;
+    sync_all(&folders)
 }
 
 /// Syncs many of `paths` at a time. The file system then writes its journal once for several files, and thousands of

@@ -164,7 +164,7 @@ fn give_up(path: &Path) -> io::Result<()> {
 }
 
 /// Whether `name` has the form of a work folder's name.
-fn is_work_folder_name(name: &OsStr) -> bool {
+pub(crate) fn is_work_folder_name(name: &OsStr) -> bool {
     let random = name.as_encoded_bytes().strip_prefix(PREFIX.as_bytes());
     random.is_some_and(|random| random.len() == RANDOM_LEN && random.iter().all(u8::is_ascii_alphanumeric))
 }

@@ -35,7 +35,7 @@ const BUFFER: usize = 128 << 10;
 
 /// Rewrites every object of `objects`, whose chunks may name `dictionaries`, under `encoding` into the object directory
 /// `out`.
-pub(super) fn convert_loose(
+pub(crate) fn convert_loose(
     objects: &LooseObjects,
     dictionaries: &Dictionaries,
     encoding: &Encoding,

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER, git::GitRepository};
 
+pub(crate) use self::loose::convert_loose;
 use self::{
     order::{EntryOrder, ObjectOrder},
     pack::{PackJob, ReferenceDeltas, convert_pack},
@@ -102,7 +103,7 @@ fn convert_parts(
     let loose = source.loose_objects()?;
     if !loose.is_empty() {
         control.progress.start("converting loose objects", loose.len() as u64, ProgressUnit::Items);
-        loose::convert_loose(&loose, &dictionaries, &encoding.for_loose_objects(), &objects, control)?;
+        convert_loose(&loose, &dictionaries, &encoding.for_loose_objects(), &objects, control)?;
         control.progress.finish();
     }
     Ok(notes)

@@ -31,15 +31,16 @@ const WORTH_THREADS: usize = 32;
 /// The owner needs these permissions to fill a folder.
 const OWNER_MAY_ALL: u32 = 0o700;
 
-/// Creates `hg_dir` and all folders below it that `source` has files in, and copies all files except revlogs.
+/// Creates `hg_dir` and all folders below it that `source` has files in, and copies all files of the store except
+/// revlogs, and `kept` of those outside of it.
 pub(super) fn write_metadata(
     source: &HgRepository,
+    kept: &[PathBuf],
     encoding: &Encoding,
     hg_dir: &Path,
     control: JobControl<'_>,
 ) -> Result<()> {
     let JobControl { threads, progress } = control;
-    let kept = source.kept_files();
     create_folders(source, kept, threads, hg_dir)?;
     write_requirements(source, encoding, hg_dir)?;
     let store = Path::new("store");
@@ -105,7 +106,7 @@ fn write_requirements(source: &HgRepository, encoding: &Encoding, hg_dir: &Path)
 }
 
 /// The content of a `requires` file.
-pub(super) fn requirement_lines(requirements: &BTreeSet<String>) -> Vec<u8> {
+pub(crate) fn requirement_lines(requirements: &BTreeSet<String>) -> Vec<u8> {
     requirements.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod variant;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use self::metadata::requirement_lines;
 use repackbench_codec::BASE_REQUIREMENT;
 use repackbench_reader::{
     ReaderError, Snapshot,
@@ -55,6 +56,19 @@ pub fn convert_into(
     watched(|| source.snapshot().map(Snapshot::Hg), || convert_parts(source, encoding, out, control))
 }
 
+/// Writes a repository without a checkout into the empty folder `out`, with a complete store and nothing else.
+pub(crate) fn convert_store(
+    source: &HgRepository,
+    encoding: &Encoding,
+    out: &Path,
+    control: JobControl<'_>,
+) -> Result<Vec<String>> {
+    refuse_bases(source)?;
+    let hg_dir = out.join(".hg");
+    metadata::write_metadata(source, &[], encoding, &hg_dir, control)?;
+    revlogs::convert_revlogs(source, encoding, &hg_dir.join("store"), control)
+}
+
 /// Does the work of a conversion into `out`. Returns notes, one sentence each.
 fn convert_parts(
     source: &HgRepository,
@@ -65,7 +79,7 @@ fn convert_parts(
     refuse_bases(source)?;
     check_copied_files(source)?;
     let hg_dir = out.join(".hg");
-    metadata::write_metadata(source, encoding, &hg_dir, control)?;
+    metadata::write_metadata(source, source.kept_files(), encoding, &hg_dir, control)?;
     let store = hg_dir.join("store");
     encoding.write_dictionaries(&store.join(DICTIONARY_FOLDER))?;
     let notes = revlogs::convert_revlogs(source, encoding, &store, control)?;

@@ -180,6 +180,15 @@ impl GitRepository {
         LooseObjects::list(&self.object_dirs, self.location.bounds(), self.object_hash())
     }
 
+    /// Lists the loose objects of its own object directory, without those of alternates.
+    ///
+    /// # Errors
+    /// As for [`Self::loose_objects`].
+    pub fn own_loose_objects(&self) -> Result<LooseObjects> {
+        let own = self.object_dirs.get(..1).unwrap_or_default();
+        LooseObjects::list(own, self.location.bounds(), self.object_hash())
+    }
+
     /// `HEAD` and every ref, sorted by name. A loose ref overrides a packed one. Other pseudo-refs (`FETCH_HEAD`,
     /// `ORIG_HEAD`), which `git for-each-ref` does not show, are not listed.
     ///

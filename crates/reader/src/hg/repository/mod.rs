@@ -70,6 +70,18 @@ impl HgRepository {
     /// [`ReaderError::NotARepository`], [`ReaderError::Unsupported`] with the name of an unsupported feature,
     /// [`ReaderError::Locked`] while another program is writing to it, [`ReaderError::Io`].
     pub fn open(path: &Path) -> Result<Self> {
+        Self::open_as(path, Holder::Another)
+    }
+
+    /// Opens the repository at `path`, whose locks the caller holds.
+    ///
+    /// # Errors
+    /// As for [`open`](HgRepository::open).
+    pub fn open_locked(path: &Path) -> Result<Self> {
+        Self::open_as(path, Holder::Caller)
+    }
+
+    fn open_as(path: &Path, holder: Holder) -> Result<Self> {
         let Some(hg_dir) = Self::locate(path) else {
             let why = "it has no .hg folder".to_owned();
             return Err(ReaderError::NotARepository { path: path.to_owned(), why });
@@ -79,7 +91,10 @@ impl HgRepository {
             bounds.check(&hg_dir.join(name))?;
         }
         let requirements = Requirements::read(&hg_dir)?;
-        check_not_writing(&hg_dir)?;
+        if holder == Holder::Another {
+            check_not_locked(&hg_dir)?;
+        }
+        check_no_journal(&hg_dir)?;
         let listing = listing::list(&hg_dir.join("store"), bounds, requirements.name_encoding())?;
         let mut kept_files = Vec::new();
         for name in KEPT_IN_HG_DIR {
@@ -203,8 +218,22 @@ impl HgRepository {
     }
 }
 
+/// Who holds the locks, if there are any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// The caller.
+    Caller,
+    /// Another program.
+    Another,
+}
+
 /// Fails if another program is writing to the repository, or if a transaction was interrupted.
 fn check_not_writing(hg_dir: &Path) -> Result<()> {
+    check_not_locked(hg_dir)?;
+    check_no_journal(hg_dir)
+}
+
+fn check_not_locked(hg_dir: &Path) -> Result<()> {
     for lock in ["store/lock", "wlock"] {
         let path = hg_dir.join(lock);
         // A lock is a dangling symbolic link. Its target names host and process.
@@ -214,6 +243,10 @@ fn check_not_writing(hg_dir: &Path) -> Result<()> {
             Err(error) => return Err(ReaderError::io("inspect", path, error)),
         }
     }
+    Ok(())
+}
+
+fn check_no_journal(hg_dir: &Path) -> Result<()> {
     let store = hg_dir.join("store");
     let entries = match fs::read_dir(&store) {
         Ok(entries) => entries,

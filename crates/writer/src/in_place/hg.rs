@@ -1,0 +1,268 @@
+//! Replaces the store of a Mercurial repository by one exchange of two folders.
+//!
+//! With `share-safe`, the requirements of the store are in it and change in the same moment. Otherwise `.hg/requires`
+//! first gets the requirements of both stores: hg reads each chunk by its first byte, so it reads the old store under
+//! them too.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    os::unix::fs::{MetadataExt as _, symlink},
+    path::Path,
+};
+
+use nix::unistd::geteuid;
+use repackbench_codec::{CodecSpec, ObjectKind};
+use repackbench_reader::{ReaderError, hg::HgRepository};
+
+use super::{
+    InPlaceJob, Replaced,
+    backup::{Backup, quoted},
+    check_readable,
+    durable::{is_same_file, length, remove_if_there, rename, replace, sync},
+    hg_locks::HgLocks,
+    space,
+};
+use crate::{
+    Encoding, JobControl, Result, WorkFolder, WriterError,
+    check::check_revisions,
+    convert::check_kinds_of,
+    hg::{convert_store, requirement_lines},
+    output::sync_tree,
+    remove_leftovers,
+};
+
+const STORE: &str = "store";
+const REQUIRES: &str = "requires";
+/// The requirements of the new store, as `.hg/requires` will be.
+const NEW_REQUIRES: &str = "requires.new";
+
+/// Converts the repository whose `.hg` is `hg_dir` in place.
+pub(super) fn convert(hg_dir: &Path, spec: &CodecSpec, job: InPlaceJob<'_>) -> Result<Replaced> {
+    check_kinds_of("Mercurial", &ObjectKind::HG, spec)?;
+    check_readable(spec, spec.is_read_by_hg(), "hg", |codec| codec.read_by_hg)?;
+    let hg_dir = fs::canonicalize(hg_dir).map_err(|e| WriterError::io("find", hg_dir, e))?;
+    let store = hg_dir.join(STORE);
+    if store.is_symlink() {
+        return Err(ReaderError::unsupported(&store, "converting in place a store behind a symbolic link").into());
+    }
+    let owner = fs::metadata(&store).map_err(|e| ReaderError::io("inspect", &store, e))?.uid();
+    if owner != geteuid().as_raw() {
+        // The new store would be this user's, and its owner could not write to it.
+        return Err(ReaderError::unsupported(&store, "converting in place a store of another user").into());
+    }
+    let locks = HgLocks::take(&hg_dir)?;
+    remove_leftovers(&hg_dir);
+    let work =
+        WorkFolder::create(&hg_dir).map_err(|e| WriterError::io("create a folder in", &hg_dir, e.kind().into()))?;
+    let new = work.new_folder();
+    let scratch = new.parent().unwrap_or(&new).to_owned();
+    let place = Place { hg_dir: &hg_dir, scratch: &scratch };
+    let finished = match Backup::left(&hg_dir)? {
+        Some(backup) => place.settle(backup)?,
+        None => None,
+    };
+    let source = HgRepository::open_locked(&hg_dir)?;
+    let (mut replaced, is_changed) = build(&source, spec, &new, job.control)?;
+    if job.control.progress.is_cancelled() {
+        return Err(WriterError::Interrupted);
+    }
+    let backup = if is_changed { Some(place.swap(&source, spec, &new, &locks)?) } else { finished };
+    if !is_changed {
+        replaced = Replaced { notes: replaced.notes, ..Replaced::default() };
+    }
+    match backup {
+        Some(backup) if job.keeps_backup => {
+            let (folder, script) = backup.finish()?;
+            (replaced.backup, replaced.way_back) = (Some(folder), Some(script));
+        }
+        Some(backup) => backup.discard(&scratch)?,
+        None => {}
+    }
+    Ok(replaced)
+}
+
+/// Builds the new store in the empty folder `out`, hashes every revision in it, and syncs it. Returns whether it differs
+/// from the old one.
+fn build(source: &HgRepository, spec: &CodecSpec, out: &Path, control: JobControl<'_>) -> Result<(Replaced, bool)> {
+    let files = source.files()?;
+    space::check(out, files.iter().map(|(_, length)| *length).sum())?;
+    let notes = convert_store(source, &Encoding::plain(spec), out, control)?;
+    let new = HgRepository::open(out)?;
+    if new.revlogs().len() != source.revlogs().len() {
+        let detail = format!("{} revlogs instead of {}", new.revlogs().len(), source.revlogs().len());
+        return Err(WriterError::Unfaithful { path: source.store_dir(), what: "the store".to_owned(), detail });
+    }
+    let mut replaced = Replaced { packs: new.revlogs().len() as u64, notes, ..Replaced::default() };
+    replaced.notes.push(check_revisions(&new, control)?);
+    let mut is_changed = new.requirements() != source.requirements();
+    for (old, new) in source.revlogs().iter().zip(new.revlogs()) {
+        for (old, new) in [(&old.index, &new.index), (&old.data, &new.data)] {
+            replaced.bytes_before += length(old)?;
+            replaced.bytes_after += length(new)?;
+            is_changed = is_changed || !is_same_file(old, new)?;
+        }
+    }
+    sync_tree(out)?;
+    Ok((replaced, is_changed))
+}
+
+fn read_if_there(path: &Path) -> Result<Vec<u8>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        found => found.map_err(|e| ReaderError::io("read", path, e).into()),
+    }
+}
+
+/// Where a store is replaced.
+struct Place<'a> {
+    hg_dir: &'a Path,
+    /// The folder for small files.
+    scratch: &'a Path,
+}
+
+impl Place<'_> {
+    /// Settles the conversion that a killed run left: finishes it after the exchange, discards it before.
+    fn settle(&self, backup: Backup) -> Result<Option<Backup>> {
+        let old = backup.folder().join(STORE);
+        if identity(&old)?.is_some_and(|found| backup.mark().is_ok_and(|mark| mark == found)) {
+            self.finish(&backup)?;
+            return Ok(Some(backup));
+        }
+        let requires = backup.folder().join(REQUIRES);
+        if requires.exists() {
+            self.set_requirements(&read_if_there(&requires)?)?;
+        }
+        backup.discard(self.scratch)?;
+        Ok(None)
+    }
+
+    /// Puts the store that was built in `new` in the place of the old one.
+    fn swap(&self, source: &HgRepository, spec: &CodecSpec, new: &Path, locks: &HgLocks) -> Result<Backup> {
+        let store = self.hg_dir.join(STORE);
+        let mark = identity(&store)?.unwrap_or_default();
+        let changelog = fs::metadata(new.join(".hg/store/00changelog.i")).map_or(0, |found| found.len());
+        let script = |folder: &Path| way_back(self.hg_dir, folder, changelog);
+        let backup = Backup::create(self.hg_dir, self.scratch, &mark, &script)?;
+        match self.swap_into(&backup, source, spec, new, locks) {
+            Ok(()) => Ok(backup),
+            Err(error) => {
+                // Before the exchange, nothing of it stays. After it, the next run finishes.
+                let _ = self.settle(backup);
+                Err(error)
+            }
+        }
+    }
+
+    fn swap_into(
+        &self,
+        backup: &Backup,
+        source: &HgRepository,
+        spec: &CodecSpec,
+        new: &Path,
+        locks: &HgLocks,
+    ) -> Result<()> {
+        let store = self.hg_dir.join(STORE);
+        let old = source.requirements();
+        let compression = spec.revlog_requirements();
+        let after = old.with_compression(compression);
+        let current = read_if_there(&self.hg_dir.join(REQUIRES))?;
+        backup.write(NEW_REQUIRES, &requirements(&old.work_tree, &after.work_tree, &current), 0o644)?;
+        let both = old.work_tree.union(&after.work_tree).cloned().collect();
+        backup.write(REQUIRES, &current, 0o644)?;
+        self.set_requirements(&requirements(&old.work_tree, &both, &current))?;
+        let prepared = new.join(".hg").join(STORE);
+        // At no time is the store without a lock.
+        let lock = prepared.join("lock");
+        symlink(locks.text(), &lock).map_err(|e| WriterError::io("create", &lock, e))?;
+        let kept = backup.folder().join(STORE);
+        rename(&prepared, &kept)?;
+        sync(&kept)?;
+        sync(backup.folder())?;
+        self.exchange(&store, &kept)?;
+        sync(self.hg_dir)?;
+        sync(backup.folder())?;
+        self.finish(backup)
+    }
+
+    /// Exchanges two folders in one step.
+    fn exchange(&self, store: &Path, kept: &Path) -> Result<()> {
+        exchange_folders(store, kept).map_err(|error| {
+            let why = format!("this file system or system cannot exchange two folders ({error}); use convert -o");
+            WriterError::io("replace", store, io::Error::new(io::ErrorKind::Unsupported, why))
+        })
+    }
+
+    /// Does what comes after the exchange.
+    fn finish(&self, backup: &Backup) -> Result<()> {
+        let new = read_if_there(&backup.folder().join(NEW_REQUIRES))?;
+        if !new.is_empty() {
+            self.set_requirements(&new)?;
+        }
+        remove_if_there(&backup.folder().join(STORE).join("lock"))
+    }
+
+    /// Writes `.hg/requires`, unless it is so already.
+    fn set_requirements(&self, content: &[u8]) -> Result<()> {
+        let path = self.hg_dir.join(REQUIRES);
+        if read_if_there(&path)? == content { Ok(()) } else { replace(&path, content, self.scratch) }
+    }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn exchange_folders(left: &Path, right: &Path) -> nix::Result<()> {
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    renameat2(AT_FDCWD, left, AT_FDCWD, right, RenameFlags::RENAME_EXCHANGE)
+}
+
+/// Other systems have no call for it.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn exchange_folders(_: &Path, _: &Path) -> nix::Result<()> {
+    Err(nix::errno::Errno::ENOSYS)
+}
+
+/// The content of `.hg/requires` for `new`; `current` if they are the `old` ones.
+fn requirements(old: &BTreeSet<String>, new: &BTreeSet<String>, current: &[u8]) -> Vec<u8> {
+    if old == new { current.to_vec() } else { requirement_lines(new) }
+}
+
+/// What a folder is known by after a rename; `None` if it does not exist.
+fn identity(folder: &Path) -> Result<Option<String>> {
+    match fs::symlink_metadata(folder) {
+        Ok(found) => Ok(Some(format!("{}:{}\n", found.dev(), found.ino()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(WriterError::io("inspect", folder, error)),
+    }
+}
+
+/// A script that goes back to the store in the folder `backup`, if no changeset was added since.
+fn way_back(hg_dir: &Path, backup: &Path, changelog: u64) -> String {
+    format!(
+        r#"#!/bin/sh
+# Restores the store as it was before `repackbench convert --in-place`.
+# Nothing may use the repository meanwhile. Changes since then that are no changesets, such as phases and bookmarks,
+# are in the folder `converted`.
+set -e
+hg={hg_dir}
+backup={backup}
+if [ -e "$backup/incomplete" ]; then
+    echo "the conversion was stopped: run the same convert --in-place again first" >&2
+    exit 1
+fi
+if [ -L "$hg/store/lock" ] || [ -L "$hg/wlock" ]; then
+    echo "another program holds the lock of $hg" >&2
+    exit 1
+fi
+if [ "$(wc -c < "$hg/store/00changelog.i")" -ne {changelog} ]; then
+    echo "changesets were added or removed since: going back would lose that" >&2
+    exit 1
+fi
+mv "$hg/store" "$backup/converted"
+mv "$backup/store" "$hg/store"
+cp "$backup/requires" "$hg/requires"
+echo "restored; the backup can be removed: $backup"
+"#,
+        hg_dir = quoted(hg_dir),
+        backup = quoted(backup)
+    )
+}
