@@ -12,17 +12,18 @@ use repackbench_reader::{Repository, threads};
 use repackbench_report::sections;
 use repackbench_timing::sizes::measure;
 use repackbench_writer::{
-    Conversion, ConvertJob, Layout, Order, StoreKind, convert, convert_recomputed, default_output,
+    Conversion, ConvertJob, InPlaceJob, Layout, Order, StoreKind, convert, convert_in_place, convert_recomputed,
+    default_output,
     files::{default_files_output, write_files},
 };
 
 use crate::{
-    failure::{Failure, print_note},
+    failure::{Failure, USAGE, print_note},
     options::{
         Completeness, Effort, LayoutArguments, MemoryArguments, OUTPUT, ProgramArguments, SpecArguments, WHAT, Written,
         located,
     },
-    output::{converted::Converted, print, print_article},
+    output::{converted::Converted, in_place::ReplacedInPlace, print, print_article},
     progress::Bar,
     repository::{cannot_convert, name_of, note_output, open_whole, print_orders_without_effect},
 };
@@ -38,9 +39,12 @@ use crate::{
 /// the same delta base. Stock hg reads the zlib family, zstd and store, without dictionaries and
 /// bases; at other codecs it stops and names a requirement, such as exp-compression-lz4.
 ///
-/// The source is only read. Every chunk is decoded again and compared before the result gets its
+/// The source is only read, but for --in-place. Every chunk is decoded again and compared before the result gets its
 /// name. Whether objects and revisions have their hashes is checked with --check, and by
 /// `repackbench verify`.
+///
+/// Only --in-place writes to it: the repository itself is converted, under a codec that stock git or hg reads. It takes
+/// the locks of git or hg, keeps the old files in a backup, and prints the command that goes back.
 ///
 /// Examples:
 ///   repackbench convert --codec zstd:5 ~/src/linux         writes ~/src/linux.zstd-5
@@ -48,6 +52,7 @@ use crate::{
 ///   repackbench convert --codec zlib:6 repo.zstd-5         back to what stock git reads
 ///   repackbench convert --codec zstd:19 hgrepo             stock hg reads it
 ///   repackbench convert --codec zlib:6 --order checkout repo.git
+///   repackbench convert --codec libdeflate:12 --in-place repo.git
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ConvertArguments {
@@ -75,6 +80,18 @@ pub(crate) struct ConvertArguments {
     /// Replace an existing repository at OUT.
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) force: bool,
+
+    /// Convert the repository itself, under a codec that stock git or hg reads.
+    ///
+    /// Every object is verified before the first file is replaced, by renames alone. git and hg can read the repository
+    /// all the time; git can also commit and fetch, hg waits to write. A run that was killed is finished by another.
+    /// Packs with a .keep file and the objects of alternates stay as they are.
+    #[arg(long, conflicts_with_all = ["output", "force", "rechosen"], help_heading = OUTPUT)]
+    in_place: bool,
+
+    /// Remove the old files at the end of --in-place.
+    #[arg(long, requires = "in_place", help_heading = OUTPUT)]
+    no_backup: bool,
 
     #[command(flatten)]
     pub(crate) completeness: Completeness,
@@ -130,6 +147,9 @@ impl ConvertArguments {
 
 pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();
+    if arguments.in_place {
+        return run_in_place(arguments);
+    }
     let allow_missing = arguments.completeness.allow_missing;
     let source = open_whole(&arguments.repository, allow_missing, arguments.effort.quiet())?;
     let codec = arguments.codec()?;
@@ -171,6 +191,24 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
             print_note(format!("{} is complete, but its summary failed: {failure}", path.display()));
         }
         eprintln!("{}", arguments.converted(&source, codec, layout, &path));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Converts the repository itself.
+fn run_in_place(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
+    let written = arguments.layout.written(false, false)?;
+    if written != Written::Repository(Layout::default()) {
+        let why =
+            "--in-place: stock git and hg read packs and revlogs in their own order: leave out --store and --order";
+        return Err(Failure::new(USAGE, why));
+    }
+    let bar = Bar::new(arguments.effort.quiet());
+    let job = InPlaceJob { keeps_backup: !arguments.no_backup, control: arguments.effort.control(&bar) };
+    let replaced = convert_in_place(&arguments.repository, &arguments.codec()?, job)?;
+    drop(bar);
+    if !arguments.effort.quiet() {
+        eprintln!("{}", ReplacedInPlace { path: &arguments.repository, replaced: &replaced });
     }
     Ok(ExitCode::SUCCESS)
 }

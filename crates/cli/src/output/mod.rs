@@ -3,6 +3,7 @@
 pub(crate) mod atomic_file;
 pub(crate) mod converted;
 pub(crate) mod experiment_output;
+pub(crate) mod in_place;
 pub(crate) mod record_file;
 pub(crate) mod replay_printer;
 pub(crate) mod result_output;

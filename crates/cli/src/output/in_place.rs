@@ -1,0 +1,41 @@
+//! What `convert --in-place` says at its end: what was replaced, where the old files are, and the way back.
+
+use std::{fmt, path::Path};
+
+use repackbench_writer::Replaced;
+
+/// A repository that was converted in place.
+pub(crate) struct ReplacedInPlace<'a> {
+    /// The path of the repository, as the user called it.
+    pub(crate) path: &'a Path,
+    pub(crate) replaced: &'a Replaced,
+}
+
+impl fmt::Display for ReplacedInPlace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Replaced { packs, loose_objects, bytes_before, bytes_after, backup, way_back, notes } = self.replaced;
+        for note in notes {
+            writeln!(f, "note     {note}")?;
+        }
+        if self.replaced.is_nothing() {
+            write!(f, "replaced nothing in {}: all is stored so already", self.path.display())?;
+        } else {
+            let (packs, before, after) = (packs, megabytes(*bytes_before), megabytes(*bytes_after));
+            write!(f, "replaced {}: {packs} packs or revlogs", self.path.display())?;
+            if *loose_objects > 0 {
+                write!(f, " and {loose_objects} loose objects")?;
+            }
+            write!(f, ", {before} MB before, {after} MB after")?;
+        }
+        if let (Some(backup), Some(way_back)) = (backup, way_back) {
+            let words = ["sh", &way_back.to_string_lossy()].map(str::to_owned);
+            let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "));
+            write!(f, "\nbackup   {}\nback     {command}", backup.display())?;
+        }
+        Ok(())
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.2}", bytes as f64 / 1e6)
+}
