@@ -3,6 +3,7 @@
 
 mod check;
 mod determinism;
+mod in_place;
 mod loose_sources;
 mod orders;
 mod outputs;

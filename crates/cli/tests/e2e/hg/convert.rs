@@ -1,6 +1,7 @@
 //! `repackbench convert` on every fixture: hg judges the variant as it judges the source. Deltas, names and all other
 //! files stay, the same codec gives the same bytes, and zlib gives those that hg wrote.
 
+mod in_place;
 mod rechosen;
 mod specs;
 

@@ -1,0 +1,236 @@
+//! `convert --in-place` on Git repositories: afterwards stock git finds the same objects and refs, also when others read
+//! and write meanwhile or the program is killed, and the script in the backup goes back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::support::program::{self, Outcome, command, exit};
+use crate::support::{CONVERTIBLE, Fixture, Scratch, git, repackbench, snapshot};
+
+fn in_place(repo: &Path, spec: &str, options: &[&str]) -> Outcome {
+    program::run(command().args(["convert", "--in-place", "--codec", spec]).args(options).arg(repo))
+}
+
+/// What git says of a repository.
+fn facts(repo: &Path) -> (String, String, Outcome) {
+    (git::objects(repo), git::refs(repo), git::git(repo, ["fsck", "--full", "--strict"]))
+}
+
+/// The backup folders of a repository.
+fn backups(repo: &Path) -> Vec<PathBuf> {
+    let folder = git::path(repo, ".");
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the git directory")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("repackbench-backup-")))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Fails the test if anything of a run is left but backups.
+#[track_caller]
+fn assert_tidy(repo: &Path) {
+    for folder in [git::path(repo, "."), git::path(repo, "objects"), git::path(repo, "objects/pack")] {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+            let is_left = name.starts_with(".repackbench") || name.starts_with("gc.pid") || name.ends_with(".lock");
+            assert!(!is_left && !name.starts_with("tmp_"), "{} has {name}", folder.display());
+        }
+    }
+}
+
+#[test]
+fn every_fixture_is_converted_and_taken_back() {
+    for name in CONVERTIBLE {
+        let scratch = Scratch::new();
+        let repo = Fixture::copy(name, &scratch).repo();
+        let (before, objects) = (facts(&repo), git::path(&repo, "objects"));
+        let stored = snapshot::content(&objects);
+        let outcome = in_place(&repo, "libdeflate:9", &[]).exits(exit::OK);
+        assert_eq!(outcome.text(), "", "{name}");
+        assert_eq!(facts(&repo), before, "{name}");
+        assert_tidy(&repo);
+        let again = in_place(&repo, "libdeflate:9", &[]).exits(exit::OK);
+        assert!(again.stderr.contains("replaced nothing"), "{name}: {}", again.stderr);
+
+        let [backup] = &backups(&repo)[..] else {
+            assert!(outcome.stderr.contains("replaced nothing"), "{name}: {}", outcome.stderr);
+            continue;
+        };
+        assert!(outcome.stderr.contains(&backup.display().to_string()), "{name}: {}", outcome.stderr);
+        program::run(Command::new("sh").arg(backup.join("go-back"))).exits(exit::OK);
+        assert_eq!(facts(&repo), before, "{name}");
+        snapshot::assert_same(&stored, &snapshot::content(&objects));
+    }
+}
+
+/// A repository with two packs, loose objects, bitmaps and a multi-pack-index.
+fn indexed(scratch: &Scratch) -> PathBuf {
+    let repo = Fixture::copy("history", scratch).repo();
+    git::output(&repo, ["repack", "-a", "-d", "-q", "-b"]);
+    for number in 0..2 {
+        git::output(&repo, ["commit", "--quiet", "--allow-empty", "-m", &format!("commit {number}")]);
+        if number == 0 {
+            git::output(&repo, ["repack", "-d", "-q"]);
+        }
+    }
+    git::output(&repo, ["multi-pack-index", "write"]);
+    git::output(&repo, ["update-server-info"]);
+    repo
+}
+
+#[test]
+fn bitmaps_stay_valid_and_indexes_of_old_packs_go() {
+    let scratch = Scratch::new();
+    let repo = indexed(&scratch);
+    let before = facts(&repo);
+    in_place(&repo, "zlib:1", &["--no-backup"]).exits(exit::OK);
+    assert_eq!(facts(&repo), before);
+    assert_eq!(backups(&repo), [""; 0].map(PathBuf::from));
+    assert_eq!(git::pack_files(&repo, "bitmap").len(), 1);
+    git::output(&repo, ["rev-list", "--test-bitmap", "HEAD~1"]);
+    let packs = git::path(&repo, "objects/pack");
+    assert!(!packs.join("multi-pack-index").exists());
+    let served = fs::read_to_string(git::path(&repo, "objects/info/packs")).expect("the list of packs");
+    let names: Vec<&str> = served.lines().filter_map(|line| line.strip_prefix("P ")).collect();
+    assert!(names.len() == 2 && names.iter().all(|name| packs.join(name).exists()), "{served}");
+}
+
+#[test]
+fn kept_packs_and_alternates_stay_as_they_are() {
+    for name in ["keep", "alternates"] {
+        let scratch = Scratch::new();
+        let repo = Fixture::copy(name, &scratch).repo();
+        let kept: Vec<PathBuf> =
+            git::pack_files(&repo, "keep").iter().map(|keep| keep.with_extension("pack")).collect();
+        let others = git::object_folders(&repo).split_off(1);
+        let state = |paths: &[PathBuf]| paths.iter().map(|path| fs::read(path).expect("a pack")).collect::<Vec<_>>();
+        let (packs, folders) = (state(&kept), others.iter().map(|path| snapshot::state(path)).collect::<Vec<_>>());
+        in_place(&repo, "zlib:1", &["--quiet"]).exits(exit::OK);
+        assert!(!kept.is_empty() || !others.is_empty(), "{name}");
+        assert_eq!(state(&kept), packs, "{name}");
+        assert_eq!(others.iter().map(|path| snapshot::state(path)).collect::<Vec<_>>(), folders, "{name}");
+    }
+}
+
+#[test]
+fn only_specs_that_stock_git_reads_are_accepted() {
+    let scratch = Scratch::new();
+    let fixture = Fixture::copy("work-tree", &scratch);
+    let before = snapshot::state(&fixture.folder);
+    for (spec, options) in [
+        ("zstd:5", &[][..]),
+        ("store", &[]),
+        ("zlib:6,dict=8k", &[]),
+        ("zlib:6", &["--order", "path"]),
+        ("zlib:6", &["--store", "loose"]),
+        ("zlib:6", &["-o", "elsewhere"]),
+        ("zlib:6", &["--rechosen"]),
+    ] {
+        let outcome = in_place(&fixture.repo(), spec, options).exits(exit::USAGE);
+        assert!(outcome.stderr.contains("--in-place"), "{spec} {options:?}: {}", outcome.stderr);
+        assert_eq!(snapshot::content(&fixture.folder).len(), before.len(), "{spec} {options:?}");
+    }
+}
+
+#[test]
+fn locks_of_git_are_obeyed() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("work-tree", &scratch).repo();
+    let host = program::run(&mut Command::new("hostname")).exits(exit::OK).text();
+    let living = format!("{} {}", std::process::id(), host.trim_end());
+    for (name, content) in
+        [("gc.pid", living.as_str()), ("objects/maintenance.lock", ""), ("objects/pack/multi-pack-index.lock", "")]
+    {
+        let lock = git::path(&repo, name);
+        fs::write(&lock, content).expect("a lock");
+        let outcome = in_place(&repo, "zlib:1", &[]).exits(exit::TRY_AGAIN);
+        assert!(outcome.stderr.contains(name), "{name}: {}", outcome.stderr);
+        assert_eq!(fs::read_to_string(&lock).expect("the lock"), content);
+        fs::remove_file(&lock).expect("the lock");
+        assert_tidy(&repo);
+    }
+    let mut ended = Command::new("true").spawn().expect("a program");
+    let dead = format!("{} {}", ended.id(), host.trim_end());
+    ended.wait().expect("its end");
+    fs::write(git::path(&repo, "gc.pid"), dead).expect("a lock");
+    in_place(&repo, "zlib:1", &[]).exits(exit::OK);
+    assert_tidy(&repo);
+}
+
+/// Runs `disturb` again and again until the conversions are done.
+fn while_disturbed(repo: &Path, disturb: impl Fn(u32) + Sync, allowed: &[i32]) {
+    struct Finish<'a>(&'a AtomicBool);
+    impl Drop for Finish<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let finished = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0.. {
+                if finished.load(Ordering::Relaxed) {
+                    break;
+                }
+                disturb(round);
+            }
+        });
+        let _finish = Finish(&finished);
+        for round in 0..12 {
+            let outcome = in_place(repo, ["zlib:1", "zlib:9"][round % 2], &["--no-backup"]);
+            assert!(allowed.iter().any(|code| outcome.code == Some(*code)), "round {round}: {outcome:?}");
+        }
+    });
+    git::output(repo, ["fsck", "--full", "--strict"]);
+}
+
+#[test]
+fn readers_notice_nothing() {
+    let scratch = Scratch::new();
+    let repo = indexed(&scratch);
+    let expected = git::output(&repo, ["log", "--all", "-p"]);
+    while_disturbed(&repo, |_| assert_eq!(git::output(&repo, ["log", "--all", "-p"]), expected), &[exit::OK]);
+}
+
+#[test]
+fn writers_lose_nothing() {
+    let scratch = Scratch::new();
+    let repo = indexed(&scratch);
+    let disturb = |round: u32| {
+        git::output(&repo, ["commit", "--quiet", "--allow-empty", "-m", &format!("more {round}")]);
+        if round % 4 == 3 {
+            // Without its lock, which it finds taken.
+            git::git(&repo, ["repack", "-a", "-d", "-q"]);
+        }
+    };
+    while_disturbed(&repo, disturb, &[exit::OK, exit::TRY_AGAIN]);
+}
+
+#[test]
+fn killed_runs_are_finished_by_another() {
+    let scratch = Scratch::new();
+    let repo = indexed(&scratch);
+    let before = facts(&repo);
+    for delay in 0..24 {
+        let spec = ["zlib:1", "zlib:9"][delay % 2];
+        let mut arguments = command();
+        let mut child = arguments
+            .args(["convert", "--quiet", "--in-place", "--codec", spec])
+            .arg(&repo)
+            .spawn()
+            .expect("the program");
+        std::thread::sleep(Duration::from_millis(delay as u64 * 4));
+        child.kill().expect("to kill it");
+        child.wait().expect("its end");
+        assert_eq!(facts(&repo), before, "after {delay}");
+        in_place(&repo, spec, &["--quiet"]).exits(exit::OK);
+        assert_eq!(facts(&repo), before, "after {delay}");
+        assert_tidy(&repo);
+    }
+    repackbench([Path::new("verify"), &repo]).exits(exit::OK);
+}
