@@ -16,6 +16,7 @@ mod environment;
 #[cfg(test)]
 #[path = "../../fixtures/executable.rs"]
 mod executable;
+mod faults;
 mod files;
 mod fixtures;
 mod fleet;
@@ -64,6 +65,9 @@ chores:
   corpus [NAME...]     fetch the repositories that figures are measured on, and check that they have not changed.
                        --list lists them, --check also compares the sizes of their variants byte by byte
   deny                 check the licences and sources of all dependencies against deny.toml. Needs cargo-deny
+  faults REPO...       convert copies of Git or Mercurial repositories in place under strace, which kills the program at 200
+                       system calls and makes others fail, and check each with stock git or hg. --kills N, --errors N,
+                       --only KIND, --program FILE
   fleet [N] [REPO...]  make N repositories (default: 1000) from the histories of those named (default: this checkout), run
                        `repackbench fleet` on them in two shards with kills and resumes, and check that every one has
                        exactly one final record. --time, --as-found, --kills N, --seed N, --program FILE
@@ -101,6 +105,7 @@ fn main() -> ExitCode {
             Ok(code) => return code,
             Err(failure) => Err(failure),
         },
+        Some("faults") => faults::run(&rest),
         Some("fleet") => fleet::run(&rest),
         Some("fuzz") => fuzz::run(&rest),
         Some("git-perf") => git_perf::run(&rest),

@@ -1,0 +1,111 @@
+//! `cargo xtask faults`: converts repositories in place while strace kills the program or makes its system calls fail.
+//!
+//! A first run under strace counts the calls of each kind. Every other run starts from a fresh copy, and has one fault at
+//! one of those calls, spread evenly over the run. After each fault stock git or hg checks the repository, and a run
+//! without a fault has to finish: `git fsck --full --strict` or `hg verify` passes again, everything is as before, and
+//! nothing is left over. The program itself knows nothing of all this.
+
+mod arguments;
+mod judge;
+mod plan;
+mod traced;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::files::{make_folder, remove_folder};
+use crate::process::{self, Failure, Outcome, cargo};
+use arguments::Arguments;
+use judge::{Repository, copy};
+use plan::{FAULTS, Fault};
+use traced::{End, count, run_with};
+
+/// Runs the chore. Prints a line for each kind of fault.
+pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
+    let arguments = Arguments::parse(words)?;
+    let program = program(&arguments)?;
+    let folder = crate::target_dir().join("faults").join(std::process::id().to_string());
+    make_folder(&folder)?;
+    for path in &arguments.repositories {
+        let repository = Repository::find(path)?;
+        for fault in FAULTS.iter().filter(|fault| arguments.is_chosen(fault.name)) {
+            let points = if fault.is_kill() { arguments.kills } else { arguments.errors };
+            let tally = Trial { program: &program, repository: &repository, folder: &folder, fault }.run(points)?;
+            println!("{}: {}: {tally}", path.display(), fault.name);
+        }
+    }
+    remove_folder(&folder)
+}
+
+/// The program to try: the one that was named, or that of this checkout.
+fn program(arguments: &Arguments) -> Outcome<PathBuf> {
+    if let Some(program) = &arguments.program {
+        return Ok(program.clone());
+    }
+    process::run(cargo().args(["build", "--quiet", "--package", "repackbench-cli"]))?;
+    Ok(crate::target_dir().join("debug/repackbench"))
+}
+
+/// One kind of fault on one repository.
+struct Trial<'a> {
+    program: &'a Path,
+    repository: &'a Repository,
+    folder: &'a Path,
+    fault: &'a Fault,
+}
+
+/// How the runs with a fault ended.
+#[derive(Debug, Default)]
+struct Tally {
+    calls: u64,
+    faults: u64,
+    killed: u64,
+    failed: u64,
+    finished: u64,
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Tally { calls, faults, killed, failed, finished } = self;
+        write!(f, "{faults} faults among {calls} calls: {killed} runs killed, {failed} failed, {finished} finished; ")?;
+        write!(f, "all repositories sound, all reruns finished")
+    }
+}
+
+impl Trial<'_> {
+    fn run(&self, points: u64) -> Outcome<Tally> {
+        let work = self.folder.join("work");
+        let trace = self.folder.join("trace");
+        self.fresh(&work)?;
+        let before = self.repository.facts(&work)?;
+        let calls = count(self.program, self.repository, &work, self.fault, &trace)?;
+        let mut tally = Tally { calls, ..Tally::default() };
+        for call in plan::spread(calls, points) {
+            self.fresh(&work)?;
+            let at = format!("{} at call {call} of {calls}", self.fault.name);
+            let failed = |Failure(why): Failure| Failure(format!("{at}, in {}: {why}", work.display()));
+            match run_with(self.program, self.repository, &work, self.fault, call).map_err(failed)? {
+                End::Killed => tally.killed += 1,
+                End::Failed => tally.failed += 1,
+                End::Finished => tally.finished += 1,
+            }
+            tally.faults += 1;
+            self.check(&work, &before).map_err(failed)?;
+            traced::finish(self.program, self.repository, &work).map_err(failed)?;
+            self.check(&work, &before).map_err(failed)?;
+            self.repository.check_tidy(&work).map_err(failed)?;
+        }
+        Ok(tally)
+    }
+
+    /// Makes `work` a copy of the repository as it was.
+    fn fresh(&self, work: &Path) -> Outcome<()> {
+        remove_folder(work)?;
+        copy(self.repository.path(), work)
+    }
+
+    fn check(&self, work: &Path, before: &str) -> Outcome<()> {
+        let after = self.repository.facts(work)?;
+        if after == before { Ok(()) } else { Err(Failure(format!("it was\n{before}\nand is\n{after}"))) }
+    }
+}

@@ -1,0 +1,56 @@
+//! The kinds of faults, and the calls at which they happen.
+
+/// A fault that strace injects.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) name: &'static str,
+    /// The system calls that have it, as strace names them.
+    pub(super) calls: &'static str,
+    /// What happens at the call.
+    pub(super) effect: &'static str,
+}
+
+/// Calls that change a file system. Between two of them, a killed program leaves the same files.
+const CHANGES: &str =
+    "/^(write|pwrite64|rename.*|link.*|symlink.*|unlink.*|mkdir.*|rmdir|f?chmod.*|utimensat|copy_file_range|sendfile)$";
+
+pub(super) const FAULTS: [Fault; 5] = [
+    Fault { name: "kill", calls: CHANGES, effect: "signal=KILL" },
+    Fault {
+        name: "full-disk",
+        calls: "/^(write|pwrite64|rename.*|link.*|symlink.*|mkdir.*|copy_file_range)$",
+        effect: "error=ENOSPC",
+    },
+    Fault {
+        name: "failing-writes",
+        calls: "/^(write|pwrite64|fsync|fdatasync|rename.*|unlink.*)$",
+        effect: "error=EIO",
+    },
+    Fault { name: "failing-reads", calls: "/^(read|pread64|getdents64|readlink.*|openat|mmap)$", effect: "error=EIO" },
+    Fault { name: "read-only", calls: "/^(rename.*|link.*|symlink.*|unlink.*|mkdir.*)$", effect: "error=EROFS" },
+];
+
+impl Fault {
+    /// Whether it ends the program.
+    pub(super) fn is_kill(&self) -> bool {
+        self.effect.starts_with("signal=")
+    }
+}
+
+/// At most `points` of the calls from 1 to `calls`, spread evenly.
+pub(super) fn spread(calls: u64, points: u64) -> Vec<u64> {
+    let points = points.min(calls);
+    (0..points).map(|point| 1 + point * calls / points).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_spread_over_all_calls() {
+        assert_eq!(spread(10, 5), [1, 3, 5, 7, 9]);
+        assert_eq!(spread(3, 200), [1, 2, 3]);
+        assert_eq!(spread(0, 5), [0; 0]);
+    }
+}
