@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use crate::process::{Failure, Outcome};
 
 /// How often a conversion is killed by default, and how often each other fault happens.
-const KILLS: u64 = 200;
-const ERRORS: u64 = 25;
+const KILLS: usize = 200;
+const ERRORS: usize = 25;
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Arguments {
     /// The repositories to convert copies of.
     pub(super) repositories: Vec<PathBuf>,
-    pub(super) kills: u64,
-    pub(super) errors: u64,
+    pub(super) kills: usize,
+    pub(super) errors: usize,
     /// The kinds of faults; all if empty.
     pub(super) only: Vec<String>,
     /// A program that is built already.

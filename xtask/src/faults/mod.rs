@@ -18,7 +18,7 @@ use crate::process::{self, Failure, Outcome, cargo};
 use arguments::Arguments;
 use judge::{Repository, copy};
 use plan::{FAULTS, Fault};
-use traced::{End, count, run_with};
+use traced::{End, calls, run_with};
 
 /// Runs the chore. Prints a line for each kind of fault.
 pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
@@ -73,16 +73,16 @@ impl std::fmt::Display for Tally {
 }
 
 impl Trial<'_> {
-    fn run(&self, points: u64) -> Outcome<Tally> {
+    fn run(&self, points: usize) -> Outcome<Tally> {
         let work = self.folder.join("work");
         let trace = self.folder.join("trace");
         self.fresh(&work)?;
         let before = self.repository.facts(&work)?;
-        let calls = count(self.program, self.repository, &work, self.fault, &trace)?;
-        let mut tally = Tally { calls, ..Tally::default() };
-        for call in plan::spread(calls, points) {
+        let calls = calls(self.program, self.repository, &work, self.fault, &trace)?;
+        let mut tally = Tally { calls: calls.len() as u64, ..Tally::default() };
+        for call in plan::spread(&calls, points) {
             self.fresh(&work)?;
-            let at = format!("{} at call {call} of {calls}", self.fault.name);
+            let at = format!("{} at {} {}", self.fault.name, call.name, call.number);
             let failed = |Failure(why): Failure| Failure(format!("{at}, in {}: {why}", work.display()));
             match run_with(self.program, self.repository, &work, self.fault, call).map_err(failed)? {
                 End::Killed => tally.killed += 1,

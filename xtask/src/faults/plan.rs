@@ -37,10 +37,10 @@ impl Fault {
     }
 }
 
-/// At most `points` of the calls from 1 to `calls`, spread evenly.
-pub(super) fn spread(calls: u64, points: u64) -> Vec<u64> {
-    let points = points.min(calls);
-    (0..points).map(|point| 1 + point * calls / points).collect()
+/// At most `points` of the calls, spread evenly.
+pub(super) fn spread<T>(calls: &[T], points: usize) -> impl Iterator<Item = &T> {
+    let points = points.min(calls.len());
+    (0..points).filter_map(move |point| calls.get(point * calls.len() / points))
 }
 
 #[cfg(test)]
@@ -49,6 +49,7 @@ mod tests {
 
     #[test]
     fn points_are_spread_over_all_calls() {
+        let spread = |calls: u64, points| spread(&(1..=calls).collect::<Vec<_>>(), points).copied().collect::<Vec<_>>();
         assert_eq!(spread(10, 5), [1, 3, 5, 7, 9]);
         assert_eq!(spread(3, 200), [1, 2, 3]);
         assert_eq!(spread(0, 5), [0; 0]);

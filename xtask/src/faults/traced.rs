@@ -24,23 +24,49 @@ pub(super) enum End {
     Finished,
 }
 
-/// The most calls of one thread that can have the fault: strace counts those of each thread on its own.
-pub(super) fn count(program: &Path, repository: &Repository, work: &Path, fault: &Fault, trace: &Path) -> Outcome<u64> {
+/// A system call of a run: its name, and its number among the calls of that name by one thread, as strace counts.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) name: String,
+    pub(super) number: u64,
+}
+
+/// All calls of a run that can have the fault, in order.
+pub(super) fn calls(
+    program: &Path,
+    repository: &Repository,
+    work: &Path,
+    fault: &Fault,
+    trace: &Path,
+) -> Outcome<Vec<Call>> {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-qq", "-o"]).arg(trace).args(["-e", &format!("trace={}", fault.calls), "-e", "signal=none"]);
     process::output(with_program(&mut strace, program, repository, work))?;
-    let mut calls: HashMap<String, u64> = HashMap::new();
+    let mut numbers: HashMap<(String, String), u64> = HashMap::new();
+    let mut calls = Vec::new();
     for line in read_text(trace)?.lines().filter(|line| !line.contains(" resumed>")) {
-        let thread = line.split_whitespace().next().unwrap_or_default();
-        *calls.entry(thread.to_owned()).or_default() += 1;
+        let Some((thread, (name, _))) = line.split_once(' ').and_then(|(of, call)| Some((of, call.split_once('(')?)))
+        else {
+            continue;
+        };
+        let name = name.trim();
+        let number = numbers.entry((thread.to_owned(), name.to_owned())).or_default();
+        *number += 1;
+        calls.push(Call { name: name.to_owned(), number: *number });
     }
-    Ok(calls.into_values().max().unwrap_or(0))
+    Ok(calls)
 }
 
-/// Runs the program with the fault at the call of that number.
-pub(super) fn run_with(program: &Path, repository: &Repository, work: &Path, fault: &Fault, call: u64) -> Outcome<End> {
+/// Runs the program with the fault at `call`.
+pub(super) fn run_with(
+    program: &Path,
+    repository: &Repository,
+    work: &Path,
+    fault: &Fault,
+    call: &Call,
+) -> Outcome<End> {
     let mut strace = Command::new("strace");
-    let inject = format!("inject={}:{}:when={call}", fault.calls, fault.effect);
+    let inject = format!("inject={}:{}:when={}", call.name, fault.effect, call.number);
     strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &inject]);
     let command = with_program(&mut strace, program, repository, work);
     let shown = process::shown(command);

@@ -49,6 +49,9 @@ const NEW_PACKS: &str = "new-packs";
 /// The file that names the packs for clients that read the repository through a plain web server.
 const SERVED_PACKS: &str = "info/packs";
 
+/// The same file in a backup. The script that goes back has this name, too.
+const KEPT_SERVED_PACKS: &str = "served-packs";
+
 /// Converts the repository `source` in place.
 pub(super) fn convert(source: &GitRepository, spec: &CodecSpec, job: InPlaceJob<'_>) -> Result<Replaced> {
     check_kinds_of("Git", &ObjectKind::GIT, spec)?;
@@ -359,7 +362,7 @@ impl Replacement<'_> {
             return Ok(());
         }
         sync(&folder)?;
-        self.replace_served_packs()?;
+        self.replace_served_packs(backup)?;
         self.move_multi_pack_index(&folder, &kept)?;
         for pack in &self.packs {
             // Somebody wants to keep it since.
@@ -404,9 +407,10 @@ impl Replacement<'_> {
     }
 
     /// Names the new packs where clients of a plain web server look for them.
-    fn replace_served_packs(&self) -> Result<()> {
+    fn replace_served_packs(&self, backup: &Backup) -> Result<()> {
         let path = self.objects.join(SERVED_PACKS);
         let Ok(mut text) = fs::read_to_string(&path) else { return Ok(()) };
+        keep_copy(&path, &backup.folder().join(KEPT_SERVED_PACKS))?;
         for pack in &self.packs {
             let name =
                 |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -535,6 +539,7 @@ if [ -e new-packs ]; then
         rm -f "$objects/pack/$name".*
     done < new-packs
 fi
+if [ -e served-packs ]; then mv -f served-packs "$objects/info/packs"; fi
 find loose -type f | while read -r file; do
     mkdir -p "$objects/$(basename "$(dirname "$file")")"
     mv -f "$file" "$objects/${{file#loose/}}"

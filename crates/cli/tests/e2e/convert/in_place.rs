@@ -45,7 +45,8 @@ fn assert_tidy(repo: &Path) {
 
 #[test]
 fn every_fixture_is_converted_and_taken_back() {
-    for name in CONVERTIBLE {
+    // A copy of these would name absolute paths of the fixture. Alternates have a test of their own.
+    for name in CONVERTIBLE.iter().filter(|name| !["alternates", "linked-work-tree"].contains(name)) {
         let scratch = Scratch::new();
         let repo = Fixture::copy(name, &scratch).repo();
         let (before, objects) = (facts(&repo), git::path(&repo, "objects"));
@@ -92,7 +93,7 @@ fn bitmaps_stay_valid_and_indexes_of_old_packs_go() {
     assert_eq!(facts(&repo), before);
     assert_eq!(backups(&repo), [""; 0].map(PathBuf::from));
     assert_eq!(git::pack_files(&repo, "bitmap").len(), 1);
-    git::output(&repo, ["rev-list", "--test-bitmap", "HEAD~1"]);
+    git::output(&repo, ["rev-list", "--test-bitmap", "HEAD~2"]);
     let packs = git::path(&repo, "objects/pack");
     assert!(!packs.join("multi-pack-index").exists());
     let served = fs::read_to_string(git::path(&repo, "objects/info/packs")).expect("the list of packs");
@@ -100,20 +101,30 @@ fn bitmaps_stay_valid_and_indexes_of_old_packs_go() {
     assert!(names.len() == 2 && names.iter().all(|name| packs.join(name).exists()), "{served}");
 }
 
+/// A repository with a pack of its own that borrows all other objects.
+fn borrowing(scratch: &Scratch) -> PathBuf {
+    let (lender, repo) = (Fixture::copy("history", scratch).repo(), scratch.join("borrower"));
+    git::output(&lender, ["clone", "--quiet", "--shared", ".", &repo.display().to_string()]);
+    git::output(&repo, ["commit", "--quiet", "--allow-empty", "-m", "own"]);
+    git::output(&repo, ["repack", "-a", "-d", "-l", "-q"]);
+    repo
+}
+
 #[test]
 fn kept_packs_and_alternates_stay_as_they_are() {
-    for name in ["keep", "alternates"] {
-        let scratch = Scratch::new();
-        let repo = Fixture::copy(name, &scratch).repo();
+    let scratches = [Scratch::new(), Scratch::new()];
+    for repo in [Fixture::copy("keep", &scratches[0]).repo(), borrowing(&scratches[1])] {
         let kept: Vec<PathBuf> =
             git::pack_files(&repo, "keep").iter().map(|keep| keep.with_extension("pack")).collect();
         let others = git::object_folders(&repo).split_off(1);
         let state = |paths: &[PathBuf]| paths.iter().map(|path| fs::read(path).expect("a pack")).collect::<Vec<_>>();
         let (packs, folders) = (state(&kept), others.iter().map(|path| snapshot::state(path)).collect::<Vec<_>>());
+        let before = facts(&repo);
         in_place(&repo, "zlib:1", &["--quiet"]).exits(exit::OK);
-        assert!(!kept.is_empty() || !others.is_empty(), "{name}");
-        assert_eq!(state(&kept), packs, "{name}");
-        assert_eq!(others.iter().map(|path| snapshot::state(path)).collect::<Vec<_>>(), folders, "{name}");
+        assert_eq!(facts(&repo), before, "{}", repo.display());
+        assert!(!kept.is_empty() || !others.is_empty(), "{}", repo.display());
+        assert_eq!(state(&kept), packs, "{}", repo.display());
+        assert_eq!(others.iter().map(|path| snapshot::state(path)).collect::<Vec<_>>(), folders, "{}", repo.display());
     }
 }
 
@@ -215,7 +226,8 @@ fn writers_lose_nothing() {
 fn killed_runs_are_finished_by_another() {
     let scratch = Scratch::new();
     let repo = indexed(&scratch);
-    let before = facts(&repo);
+    let (before, variant) = (facts(&repo), scratch.join("variant"));
+    program::convert(&repo, "zstd:1", &variant);
     for delay in 0..24 {
         let spec = ["zlib:1", "zlib:9"][delay % 2];
         let mut arguments = command();
@@ -232,5 +244,5 @@ fn killed_runs_are_finished_by_another() {
         assert_eq!(facts(&repo), before, "after {delay}");
         assert_tidy(&repo);
     }
-    repackbench([Path::new("verify"), &repo]).exits(exit::OK);
+    repackbench([Path::new("verify"), &variant, &repo]).exits(exit::OK);
 }

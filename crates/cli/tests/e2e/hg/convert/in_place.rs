@@ -136,7 +136,8 @@ fn killed_runs_are_finished_by_another() {
     for name in ["default", "no-share-safe"] {
         let scratch = Scratch::new();
         let repo = Fixture::hg_copy(name, &scratch).repo();
-        let before = facts(&repo);
+        let (before, variant) = (facts(&repo), scratch.join("variant"));
+        program::convert(&repo, "lz4", &variant);
         for delay in 0..12 {
             let spec = ["zlib:1", "zstd:1"][delay % 2];
             let mut arguments = command();
@@ -153,6 +154,6 @@ fn killed_runs_are_finished_by_another() {
             assert_eq!(facts(&repo), before, "{name} after {delay}");
             assert_tidy(&repo);
         }
-        repackbench([Path::new("verify"), &repo]).exits(exit::OK);
+        repackbench([Path::new("verify"), &variant, &repo]).exits(exit::OK);
     }
 }
