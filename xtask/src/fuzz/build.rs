@@ -15,7 +15,7 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
                         -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address";
 
 /// Checks the memory of C code, too.
-const CHECKED_C: &str = "-fsanitize=address -fno-omit-frame-pointer";
+const CHECKED_C: &str = "-fsanitize=address";
 
 /// What was built.
 pub(super) struct Programs {
