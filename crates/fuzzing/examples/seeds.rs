@@ -309,6 +309,9 @@ fn mercurial_files(seeds: &Seeds) -> Result<()> {
         b"data/aux.txt/com1/lpt0/auxi.i\ndata/.dot/ space/end./f.d\nmeta/a/00manifest.i\n",
     )?;
     seeds.write("fncache", "long", long.as_bytes())?;
+    // hg's hashed names are above its limit if the extension is that long.
+    let extension = [format!("data/{}/File.name", "Directory.d/x".repeat(20)).as_bytes(), b"\xffi\n"].concat();
+    seeds.write("fncache", "long-extension", &extension)?;
     seeds.write("fncache", "encoded", b"data/_dir/_a__b.i\ndata/au~78.txt\ndata/~2edot\n")
 }
 
