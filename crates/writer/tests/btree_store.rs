@@ -78,6 +78,28 @@ fn trees_of_zero_to_three_levels_read_back() {
     reads_as_written(Kind::Sha256, 1500, "lz4", 3);
 }
 
+/// A search goes by the keys of branches, so an object that a walk finds would be missing.
+#[test]
+fn branch_key_that_hides_objects_is_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path(), Kind::Sha1, &objects(400));
+    let variant = convert(&source, "store", 1, "variant");
+    let btree = open(&variant);
+    let root = btree.tree().root.unwrap() as usize * PAGE_LEN;
+    let original = fs::read(btree.path()).unwrap();
+    // The node of the second child, and the first byte of its key.
+    let pointer = root + PAGE_HEADER_LEN + POINTER_LEN;
+    let node = usize::from(u16::from_le_bytes([original[pointer], original[pointer + 1]]));
+    let key = root + node + NODE_HEADER_LEN;
+    for byte in [0, original[key] + 1] {
+        let mut damaged = original.clone();
+        damaged[key] = byte;
+        fs::write(btree.path(), damaged).unwrap();
+        let error = open(&variant).for_each(&mut |_, _| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("expected ascending keys"), "{error}");
+    }
+}
+
 #[test]
 fn output_identical_across_threads() {
     let folder = tempfile::tempdir().unwrap();

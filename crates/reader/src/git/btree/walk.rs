@@ -27,11 +27,35 @@ struct Step {
     position: usize,
 }
 
-/// The result of one step.
+/// The result of one step. A child has the key of its node; the first of each branch has none.
 enum Found {
-    Child(u64),
+    Child(u64, Option<ObjectId>),
     Key(ObjectId, Target),
     End,
+}
+
+/// Checks that keys ascend, and that a branch names for each child the keys below it: a search goes by that.
+#[derive(Default)]
+struct Order {
+    /// The last key passed in a leaf.
+    last: Option<ObjectId>,
+    /// The least key that the current child may have.
+    least: Option<ObjectId>,
+}
+
+impl Order {
+    /// Enters a child whose node has `key`. On an error, returns the key that should come after it.
+    fn enter(&mut self, key: ObjectId) -> std::result::Result<(), ObjectId> {
+        self.least = self.least.max(Some(key));
+        self.last.filter(|last| *last >= key).map_or(Ok(()), Err)
+    }
+
+    /// Passes a `key` of a leaf. On an error, returns the key that should come after it.
+    fn pass(&mut self, key: ObjectId) -> std::result::Result<(), ObjectId> {
+        let before = self.last.filter(|last| *last >= key).or(self.least.filter(|least| *least > key));
+        self.last = Some(key);
+        before.map_or(Ok(()), Err)
+    }
 }
 
 impl BtreeFile {
@@ -56,7 +80,7 @@ impl BtreeFile {
     ) -> Result<u64> {
         let Some(root) = self.tree().root else { return Ok(0) };
         let mut path = vec![self.enter(root, 1, from)?];
-        let mut last: Option<ObjectId> = None;
+        let mut order = Order::default();
         let mut entered = 1;
         while let Some(level) = u16::try_from(path.len()).ok().filter(|level| *level > 0) {
             let Some(Step { page, position }) = path.last_mut() else { break };
@@ -65,20 +89,18 @@ impl BtreeFile {
             *position += 1;
             match self.step(number, level, at)? {
                 Found::End => drop(path.pop()),
-                Found::Child(child) => {
+                Found::Child(child, key) => {
+                    if let Some(key) = key {
+                        order.enter(key).map_err(|before| self.unordered(number, key, before))?;
+                    }
                     // All keys below a later child of this page are above `from`.
-                    let bound = if last.is_none() { from } else { &[] };
+                    let bound = if order.last.is_none() { from } else { &[] };
                     path.push(self.enter(child, level + 1, bound)?);
                     entered += 1;
                     self.check_entered(entered, number)?;
                 }
                 Found::Key(id, target) => {
-                    if last.is_some_and(|last| last >= id) {
-                        let place = Place::Offset(number.saturating_mul(PAGE_BYTES));
-                        let found = format!("{id} after {}", last.unwrap_or(id));
-                        return Err(ReaderError::corrupt(self.path(), place, "ascending keys", found));
-                    }
-                    last = Some(id);
+                    order.pass(id).map_err(|before| self.unordered(number, id, before))?;
                     if visit(id, self.place(number, target)?)?.is_break() {
                         return Ok(entered);
                     }
@@ -86,6 +108,11 @@ impl BtreeFile {
             }
         }
         Ok(entered)
+    }
+
+    fn unordered(&self, number: u64, key: ObjectId, before: ObjectId) -> ReaderError {
+        let place = Place::Offset(number.saturating_mul(PAGE_BYTES));
+        ReaderError::corrupt(self.path(), place, "ascending keys", format!("{key} after {before}"))
     }
 
     /// The position at which a walk starts in the page `number`: the first key that is not below `from`.
@@ -123,7 +150,7 @@ impl BtreeFile {
             Some(found) => found,
         };
         match (target, key) {
-            (Target::Child(child), _) => Ok(Found::Child(child)),
+            (Target::Child(child), key) => Ok(Found::Child(child, key)),
             (target, Some(id)) => Ok(Found::Key(id, target)),
             (_, None) => {
                 let place = Place::Offset(number.saturating_mul(PAGE_BYTES));
