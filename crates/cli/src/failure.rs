@@ -2,7 +2,7 @@
 
 use std::{
     fmt::{self, Display},
-    io,
+    io::{self, Write as _},
     process::ExitCode,
 };
 
@@ -45,6 +45,11 @@ pub(crate) struct Failure {
     code: u8,
 }
 
+/// Writes a line to stderr. If that fails, nobody can be told, and the exit code says what happened.
+pub(crate) fn say(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 impl Failure {
     /// A failure with this exit code.
     pub(crate) fn new(code: u8, message: impl Display) -> Self {
@@ -63,9 +68,9 @@ impl Failure {
 
     /// Prints the message and the hint to stderr.
     pub(crate) fn print(&self) {
-        eprintln!("repackbench: {}", one_line(&self.message));
+        say(format_args!("repackbench: {}", one_line(&self.message)));
         if let Some(hint) = &self.hint {
-            eprintln!("hint: {hint}");
+            say(format_args!("hint: {hint}"));
         }
     }
 
@@ -87,7 +92,7 @@ impl Display for Failure {
 
 /// Prints a note to stderr.
 pub(crate) fn print_note(note: impl Display) {
-    eprintln!("repackbench: note: {}", one_line(&note.to_string()));
+    say(format_args!("repackbench: note: {}", one_line(&note.to_string())));
 }
 
 /// The message in one line, also with a line feed in a file name.

@@ -18,7 +18,7 @@ use repackbench_writer::{
 };
 
 use crate::{
-    failure::{Failure, USAGE, print_note},
+    failure::{Failure, USAGE, print_note, say},
     options::{
         Completeness, Effort, LayoutArguments, MemoryArguments, OUTPUT, ProgramArguments, SpecArguments, WHAT, Written,
         located,
@@ -190,7 +190,7 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         if let Err(failure) = summarise(&source, &arguments.repository, conversion, &path) {
             print_note(format!("{} is complete, but its summary failed: {failure}", path.display()));
         }
-        eprintln!("{}", arguments.converted(&source, codec, layout, &path));
+        say(format_args!("{}", arguments.converted(&source, codec, layout, &path)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -208,7 +208,7 @@ fn run_in_place(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     let replaced = convert_in_place(&arguments.repository, &arguments.codec()?, job)?;
     drop(bar);
     if !arguments.effort.quiet() {
-        eprintln!("{}", ReplacedInPlace { path: &arguments.repository, replaced: &replaced });
+        say(format_args!("{}", ReplacedInPlace { path: &arguments.repository, replaced: &replaced }));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -226,7 +226,7 @@ fn write_revision(
     let (files, _) = write_files(source, codec, revision, &job)?;
     if !arguments.effort.quiet() {
         print(&files.to_string())?;
-        eprintln!("wrote    {}", target.display());
+        say(format_args!("wrote    {}", target.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

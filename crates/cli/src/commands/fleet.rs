@@ -12,7 +12,7 @@ use repackbench_timing::{host_with_software, workloads::WorkloadSpec};
 use self::summarize::SummarizeArguments;
 use crate::{
     commands::estimate::check_predictable,
-    failure::{Failure, USAGE, print_note},
+    failure::{Failure, USAGE, print_note, say},
     fleet::{
         Counts, Fleet,
         manifest::{FleetMember, members},
@@ -236,16 +236,16 @@ pub(crate) fn run(arguments: &FleetArguments) -> Result<ExitCode, Failure> {
     let counts = fleet.run(file, counts, &bar)?;
     drop(bar);
     if !quiet {
-        say(counts, members.len());
+        print_counts(counts, members.len());
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The end of a run on stderr.
-fn say(counts: Counts, worked_on: usize) {
+fn print_counts(counts: Counts, worked_on: usize) {
     let Counts { done, failed, try_again } = counts;
     let again = if try_again > 0 { " (--resume tries those again)" } else { "" };
-    eprintln!(
+    say(format_args!(
         "repackbench: fleet: {done} estimated, {failed} failed, {try_again} failed for now{again}; {worked_on} in this run"
-    );
+    ));
 }

@@ -6,7 +6,7 @@ use gix_hash::oid;
 use repackbench_reader::{Change, FileVersion, ObjectKind};
 use repackbench_timing::workloads::{Observer, WorkloadSpec, put_quoted};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 
 type Out = BufWriter<StdoutLock<'static>>;
 
@@ -47,7 +47,7 @@ impl ReplayPrinter {
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.line(|out| out.flush());
         if self.missing > 0 {
-            eprintln!("repackbench: {} objects are missing and were left out", self.missing);
+            say(format_args!("repackbench: {} objects are missing and were left out", self.missing));
         }
         match self.failed {
             Some(error) => Err(error.into()),

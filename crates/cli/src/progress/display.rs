@@ -14,6 +14,8 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use repackbench_writer::{ProgressUnit, SessionStatus};
 
+use crate::failure::say;
+
 /// How often the time left is shown again.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -142,7 +144,7 @@ impl Display {
             Form::Terminal => bar.set_message(place.text(now)),
             Form::Lines(log) => {
                 if log.is_due(&place.place, now) {
-                    eprintln!("repackbench: progress: {}", place.text(now));
+                    say(format_args!("repackbench: progress: {}", place.text(now)));
                 }
             }
         }

@@ -22,7 +22,7 @@ use signal_hook::{
 };
 
 use super::display::Display;
-use crate::failure::{INTERRUPTED, print_note};
+use crate::failure::{INTERRUPTED, print_note, say};
 
 /// How long a job may take to end in an orderly way.
 const PATIENCE: Duration = Duration::from_millis(600);
@@ -130,7 +130,7 @@ impl Stopper {
             display.lock().unwrap_or_else(PoisonError::into_inner).end();
         }
         if !state.is_quiet {
-            eprintln!("repackbench: stopping...");
+            say(format_args!("repackbench: stopping..."));
         }
     }
 
@@ -158,7 +158,7 @@ fn end(state: &mut State) {
     for left in leftovers::remove_registered() {
         print_note(format!("{}: left over, and could not be removed", left.display()));
     }
-    eprintln!("repackbench: interrupted; finished variants and records are kept");
+    say(format_args!("repackbench: interrupted; finished variants and records are kept"));
     process::exit(INTERRUPTED.into());
 }
 
