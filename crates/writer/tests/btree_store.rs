@@ -94,6 +94,8 @@ fn branch_key_that_hides_objects_is_damage() {
     for byte in [0, original[key] + 1] {
         let mut damaged = original.clone();
         damaged[key] = byte;
+        // The file is read-only.
+        fs::remove_file(btree.path()).unwrap();
         fs::write(btree.path(), damaged).unwrap();
         let error = open(&variant).for_each(&mut |_, _| Ok(())).unwrap_err().to_string();
         assert!(error.contains("expected ascending keys"), "{error}");

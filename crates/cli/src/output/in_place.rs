@@ -20,10 +20,11 @@ impl fmt::Display for ReplacedInPlace<'_> {
         if self.replaced.is_nothing() {
             write!(f, "replaced nothing in {}: all is stored so already", self.path.display())?;
         } else {
-            let (packs, before, after) = (packs, megabytes(*bytes_before), megabytes(*bytes_after));
-            write!(f, "replaced {}: {packs} packs or revlogs", self.path.display())?;
+            let (before, after) = (megabytes(*bytes_before), megabytes(*bytes_after));
+            let plural = |count: u64| if count == 1 { "" } else { "s" };
+            write!(f, "replaced {}: {packs} pack{of} or revlog{of}", self.path.display(), of = plural(*packs))?;
             if *loose_objects > 0 {
-                write!(f, " and {loose_objects} loose objects")?;
+                write!(f, " and {loose_objects} loose object{}", plural(*loose_objects))?;
             }
             write!(f, ", {before} MB before, {after} MB after")?;
         }

@@ -375,7 +375,7 @@ fn missing_or_damaged_dictionary_is_named() {
     };
 
     fs::remove_file(&file).expect("the dictionary");
-    refuses(&file, exit::FAILURE);
+    refuses(&file, exit::BAD_INPUT);
     let mut damaged = whole.clone();
     damaged[whole.len() / 2] ^= 1;
     fs::write(&file, &damaged).expect("the dictionary");

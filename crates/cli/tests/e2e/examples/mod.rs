@@ -52,16 +52,18 @@ const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
-const OPTIONS_OF_OTHERS: [&str; 22] = [
+const OPTIONS_OF_OTHERS: [&str; 25] = [
     "--alone",
     "--batch",
     "--batch-check",
+    "--case",
     "--check",
     "--config",
     "--cwd",
     "--depth",
     "--dissociate",
     "--features",
+    "--minimize",
     "--most",
     "--no-local",
     "--no-reuse-object",
@@ -70,6 +72,7 @@ const OPTIONS_OF_OTHERS: [&str; 22] = [
     "--only",
     "--portable",
     "--stdin",
+    "--target",
     "--unordered",
     "--update",
     "--use-bitmap-index",
