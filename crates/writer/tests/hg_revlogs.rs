@@ -206,8 +206,12 @@ fn store_files_keep_their_modes_and_checkout_files_are_dropped() {
     fs::create_dir_all(hg_dir.join("cache")).unwrap();
     let copied = ["bookmarks", "00changelog.i", "largefiles/1234", "store/phaseroots", "store/00changelog.n"];
     let dropped = ["dirstate", "branch", "cache/tags2", "undo.desc", "store/undo", "last-message.txt"];
+    let content = |name: &str| match name {
+        "store/phaseroots" => format!("1 {}\n", "5a".repeat(20)),
+        name => format!("content of {name}"),
+    };
     for (at, name) in copied.into_iter().chain(dropped).enumerate() {
-        fs::write(hg_dir.join(name), format!("content of {name}")).unwrap();
+        fs::write(hg_dir.join(name), content(name)).unwrap();
         fs::set_permissions(hg_dir.join(name), PermissionsExt::from_mode([0o664, 0o600][at % 2])).unwrap();
     }
     fs::set_permissions(hg_dir.join("store/data/f.i"), PermissionsExt::from_mode(0o664)).unwrap();
@@ -215,7 +219,7 @@ fn store_files_keep_their_modes_and_checkout_files_are_dropped() {
     let made = source.convert(&source.path(), "zstd:3", 2).unwrap().join(".hg");
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode();
     for name in copied {
-        assert_eq!(fs::read_to_string(made.join(name)).unwrap(), format!("content of {name}"));
+        assert_eq!(fs::read_to_string(made.join(name)).unwrap(), content(name));
     }
     for name in copied.into_iter().chain(["store/data/f.i", "store/data"]) {
         assert_eq!(mode(made.join(name)), mode(hg_dir.join(name)), "{name}");
