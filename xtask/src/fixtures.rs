@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::files;
+use crate::git;
 use crate::mercurial;
 use crate::needs::Machine;
 use crate::process::{Failure, Outcome, run as run_command};
@@ -20,13 +21,17 @@ pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
     }
     let wanted = |script: &PathBuf| names.is_empty() || names.iter().any(|name| is_called(script, name));
     let scripts: Vec<PathBuf> = scripts.into_iter().filter(wanted).collect();
-    Machine::this().install_missing()?;
+    let machine = Machine::this();
+    machine.install_missing()?;
+    let path = machine.path_with_first(git::install(&crate::target_dir().join("git"), &machine)?)?;
     let versions_of_hg = if scripts.iter().any(|script| calls_hg(script)) { mercurial::install()? } else { Vec::new() };
     for script in scripts {
         let Some(stem) = script.file_stem() else { continue };
         let folder = folder(stem);
         files::remove_folder(&folder)?;
-        run_command(Command::new("bash").arg(&script).arg(&folder).envs(versions_of_hg.iter().cloned()))?;
+        run_command(
+            Command::new("bash").arg(&script).arg(&folder).env("PATH", &path).envs(versions_of_hg.iter().cloned()),
+        )?;
     }
     Ok(())
 }

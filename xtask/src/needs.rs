@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::process::{self, Failure, Outcome, succeeds};
 
 /// Something that the tests or the fixture scripts use.
-struct Need {
+pub(crate) struct Need {
     /// Its name.
     name: &'static str,
     /// The Debian package that contains it; [`PYTHON_VERSION`] stands for the version of the installed Python.
@@ -28,20 +28,12 @@ enum Sign {
     NamedOrOnPath(&'static str),
     /// Python runs this without an error.
     PythonRuns(&'static str),
-    /// The git on the PATH is of this version or a later one.
-    GitFrom([u32; 2]),
+    /// The C compiler finds this header.
+    Header(&'static str),
 }
 
-/// The first git with repositories whose refs are in tables, and with `git refs migrate`.
-const GIT_VERSION: [u32; 2] = [2, 46];
-
 const NEEDS: [Need; 11] = [
-    Need {
-        name: "git 2.46 or later, as in Debian 13,",
-        package: "git",
-        purpose: "the reference for Git repositories, reftables among them",
-        sign: Sign::GitFrom(GIT_VERSION),
-    },
+    Need { name: "git", package: "git", purpose: "the reference for Git repositories", sign: Sign::OnPath },
     Need { name: "bash", package: "bash", purpose: "the fixture scripts", sign: Sign::OnPath },
     Need { name: "python3", package: "python3", purpose: "hg, and packs that git never writes", sign: Sign::OnPath },
     Need { name: "tar", package: "tar", purpose: "copies of fixtures", sign: Sign::OnPath },
@@ -83,6 +75,13 @@ const NEEDS: [Need; 11] = [
     },
 ];
 
+/// What building git needs besides what the tests need.
+pub(crate) const TO_BUILD_GIT: [Need; 3] = [
+    Need { name: "make", package: "make", purpose: "to build git", sign: Sign::OnPath },
+    Need { name: "xz", package: "xz-utils", purpose: "to unpack git's sources", sign: Sign::OnPath },
+    Need { name: "zlib's C headers", package: "zlib1g-dev", purpose: "to build git", sign: Sign::Header("zlib.h") },
+];
+
 /// A machine on which programs are looked up by a PATH.
 pub(crate) struct Machine {
     path: OsString,
@@ -104,9 +103,20 @@ impl Machine {
         std::env::split_paths(&self.path).map(|folder| folder.join(program)).find(|path| path.is_file())
     }
 
-    /// Installs missing needs as root on a machine with apt-get. Otherwise fails and names them.
+    /// The PATH with these folders before its own.
+    pub(crate) fn path_with_first(&self, folders: impl IntoIterator<Item = PathBuf>) -> Outcome<OsString> {
+        std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&self.path)))
+            .map_err(|error| Failure(format!("PATH: {error}")))
+    }
+
+    /// Installs what the tests need and this machine does not have.
     pub(crate) fn install_missing(&self) -> Outcome<()> {
-        let missing = self.missing();
+        self.install_missing_of(&NEEDS)
+    }
+
+    /// Installs missing needs as root on a machine with apt-get. Otherwise fails and names them.
+    pub(crate) fn install_missing_of(&self, needs: &[Need]) -> Outcome<()> {
+        let missing = self.missing(needs);
         if missing.is_empty() {
             return Ok(());
         }
@@ -127,7 +137,7 @@ impl Machine {
                 .args(["install", "--yes", "--no-install-recommends"])
                 .args(&packages),
         )?;
-        match self.missing().first() {
+        match self.missing(needs).first() {
             None => Ok(()),
             Some(need) => {
                 Err(Failure(format!("{} is still missing after installing {}", need.name, packages.join(" "))))
@@ -135,8 +145,8 @@ impl Machine {
         }
     }
 
-    fn missing(&self) -> Vec<&'static Need> {
-        NEEDS.iter().filter(|need| !self.has(need)).collect()
+    fn missing<'a>(&self, needs: &'a [Need]) -> Vec<&'a Need> {
+        needs.iter().filter(|need| !self.has(need)).collect()
     }
 
     fn has(&self, need: &Need) -> bool {
@@ -144,16 +154,8 @@ impl Machine {
             Sign::OnPath => self.find(need.name).is_some(),
             Sign::NamedOrOnPath(variable) => std::env::var_os(variable).is_some() || self.find(need.name).is_some(),
             Sign::PythonRuns(code) => succeeds(self.command("python3").args(["-c", code])),
-            Sign::GitFrom(version) => self.git_version() >= Some(version),
+            Sign::Header(name) => succeeds(self.command("cc").args(["-E", "-include", name, "-x", "c", "/dev/null"])),
         }
-    }
-
-    /// The version of the git on the PATH.
-    fn git_version(&self) -> Option<[u32; 2]> {
-        let printed = self.command("git").arg("--version").output().ok()?;
-        let text = String::from_utf8_lossy(&printed.stdout).into_owned();
-        let mut numbers = text.strip_prefix("git version ")?.split('.').map(str::parse);
-        Some([numbers.next()?.ok()?, numbers.next()?.ok()?])
     }
 
     /// The version of the Python on the PATH, or `3` if there is none.
@@ -193,10 +195,9 @@ mod tests {
         fn new() -> Self {
             let scratch = tempfile::tempdir().expect("a folder");
             let machine = FakeMachine { folder: scratch.path().to_owned(), _scratch: scratch };
-            for name in ["bash", "tar", "awk", "cc", "valgrind", "chromium"] {
+            for name in ["git", "bash", "tar", "awk", "cc", "valgrind", "chromium"] {
                 machine.write(name, "exit 0");
             }
-            machine.write("git", "echo git version 2.46.0");
             machine.write("python3", "case $2 in *print*) echo 3.11 ;; *) test -e \"${0%/*}/modules\" ;; esac");
             machine.write("id", "echo 0");
             machine
@@ -242,22 +243,19 @@ mod tests {
     }
 
     #[test]
-    fn git_without_reftables_is_missing() {
+    fn header_is_missing_if_the_compiler_does_not_find_it() {
         let machine = FakeMachine::new();
-        machine.write("python3", "exit 0");
         machine.write("apt-get", &apt_get(":"));
-        for (version, is_enough) in
-            [("2.39.5", false), ("2.45.9", false), ("2.46.0", true), ("2.100.1.dirty", true), ("3.0.0", true)]
-        {
-            machine.write("git", &format!("echo git version {version}"));
-            let found = machine.install();
-            assert_eq!(found.is_ok(), is_enough, "{version}: {found:?}");
-        }
-        machine.write("git", "exit 1");
-        assert_eq!(
-            machine.install().expect_err("no version"),
-            "git 2.46 or later, as in Debian 13, is still missing after installing git"
-        );
+        machine.write("make", "exit 0");
+        machine.write("xz", "exit 0");
+        machine.write("cc", "test \"$*\" = '-E -include zlib.h -x c /dev/null'");
+        let install = || {
+            let machine = Machine { path: machine.folder.clone().into_os_string() };
+            machine.install_missing_of(&TO_BUILD_GIT).map_err(|Failure(message)| message)
+        };
+        assert_eq!(install(), Ok(()));
+        machine.write("cc", "exit 1");
+        assert_eq!(install(), Err("zlib's C headers is still missing after installing zlib1g-dev".to_owned()));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod stress;
 mod times;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Instant;
 
 use self::arguments::Arguments;
@@ -26,9 +27,9 @@ use self::staged::Staged;
 use self::times::{Part, Times};
 use crate::needs::Machine;
 use crate::process::{self, Failure, Outcome, cargo};
-use crate::{cmake, mercurial};
+use crate::{cmake, git, mercurial};
 
-/// Environment variables for the build and the tests: the paths of cmake, hg and the built libraries.
+/// Environment variables for the build and the tests: the PATH, and the paths of cmake, hg and the built libraries.
 type Variables = Vec<(&'static str, OsString)>;
 
 /// The test targets that test what the default build refuses.
@@ -57,10 +58,20 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
 
 /// Installs what is missing, and returns the environment variables with the paths.
 fn install() -> Outcome<Variables> {
-    Machine::this().install_missing()?;
-    let mut variables = mercurial::install()?;
-    variables.extend(cmake::install()?);
+    let machine = Machine::this();
+    machine.install_missing()?;
+    let variables = with_path(mercurial::install()?, &crate::target_dir().join("git"), &machine)?;
     process::run(cargo().args(["fetch", "--locked"]))?;
+    Ok(variables)
+}
+
+/// Adds the path of cmake and a PATH with a git that the tests can use. Both are installed if they are missing, the git
+/// in the folder `git`.
+fn with_path(mut variables: Variables, git: &Path, machine: &Machine) -> Outcome<Variables> {
+    let (git, cmake) = (git::install(git, machine)?, cmake::install()?);
+    let folder_of_cmake = cmake.as_deref().and_then(Path::parent).map(Path::to_owned);
+    variables.push(("PATH", machine.path_with_first(git.into_iter().chain(folder_of_cmake))?));
+    variables.extend(cmake.map(|cmake| (cmake::VARIABLE, cmake.into_os_string())));
     Ok(variables)
 }
 

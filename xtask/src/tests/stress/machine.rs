@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::files::{failed, make_folder};
+use crate::git;
 use crate::process::{self, Failure, Outcome};
 
 /// Processes that keep all processors busy until this is dropped.
@@ -93,20 +94,9 @@ pub(super) fn public_path() -> OsString {
     std::env::join_paths(std::env::split_paths(&path).filter(is_public)).unwrap_or(path)
 }
 
-/// `path` with the folder of its oldest git first.
+/// `path` with the folder of its oldest git first, of those that the tests can use.
 pub(super) fn with_oldest_git_first(path: &OsString) -> OsString {
-    let mut gits: Vec<(Vec<u32>, PathBuf)> = Vec::new();
-    for folder in std::env::split_paths(path) {
-        let printed = process::output(Command::new(folder.join("git")).arg("--version")).unwrap_or_default();
-        let version: Vec<u32> = printed
-            .split(|character: char| !character.is_ascii_digit())
-            .filter_map(|number| number.parse().ok())
-            .collect();
-        if !version.is_empty() {
-            gits.push((version, folder));
-        }
-    }
-    gits.sort();
-    let oldest = gits.into_iter().next().map(|(_, folder)| folder);
+    let versions = std::env::split_paths(path).filter_map(|folder| Some((git::version(folder.join("git"))?, folder)));
+    let oldest = versions.filter(|(version, _)| *version >= git::OLDEST).min().map(|(_, folder)| folder);
     std::env::join_paths(oldest.into_iter().chain(std::env::split_paths(path))).unwrap_or_else(|_| path.clone())
 }

@@ -22,11 +22,12 @@ use super::build::{Features, TestBinary};
 use super::permissions;
 use super::run::{Surroundings, run_binary};
 use super::staged::Staged;
+use super::with_path;
 use crate::environment::PYTHON;
 use crate::files::failed;
+use crate::mercurial;
 use crate::needs::Machine;
 use crate::process::{self, Failure, Outcome};
-use crate::{cmake, mercurial};
 
 /// The folders for temporary files, in memory and on a disk.
 const IN_MEMORY: &str = "/dev/shm/repackbench-stress";
@@ -97,8 +98,8 @@ fn install() -> Outcome<Variables> {
     let machine = Machine::with_path(machine::public_path());
     machine.install_missing()?;
     let python = machine.find(PYTHON).unwrap_or_else(|| PYTHON.into());
-    let mut variables = mercurial::install_in(Path::new("/var/tmp/repackbench-stress-hg"), &python)?;
-    variables.extend(cmake::install()?);
+    let hg = mercurial::install_in(Path::new("/var/tmp/repackbench-stress-hg"), &python)?;
+    let variables = with_path(hg, Path::new("/var/tmp/repackbench-stress-git"), &machine)?;
     process::run(std::process::Command::new("sh").args(["-ec", LANGUAGE]))?;
     Ok(variables)
 }
@@ -156,7 +157,8 @@ impl<'a> Run<'a> {
         let log = crate::target_dir().join(format!("stress-{}.log", setting.number));
         let log = File::create(&log).map_err(|error| failed(&log, &error))?;
         let load = setting.has(Factor::Load).then(BusyLoops::start).transpose()?;
-        let surroundings = surroundings(setting, &temporary);
+        let path = variables.iter().find_map(|(name, path)| (*name == "PATH").then_some(path));
+        let surroundings = surroundings(setting, &temporary, path.cloned().unwrap_or_default());
         Ok(Run { setting, place, variables, surroundings, log, _staged: staged, _load: load, _disk: disk })
     }
 
@@ -197,8 +199,7 @@ impl Drop for Run<'_> {
     }
 }
 
-fn surroundings(setting: Setting, temporary: &Path) -> Surroundings {
-    let path = machine::public_path();
+fn surroundings(setting: Setting, temporary: &Path, path: OsString) -> Surroundings {
     let path = if setting.has(Factor::OldGit) { machine::with_oldest_git_first(&path) } else { path };
     let mut variables: Vec<(OsString, Option<OsString>)> =
         vec![("TMPDIR".into(), Some(temporary.into())), ("PATH".into(), Some(path))];
