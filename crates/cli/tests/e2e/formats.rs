@@ -65,6 +65,39 @@ fn bench_runs_the_jobs_of_a_forge() {
     measures(&[&options[..], &each("--workload", &workloads)].concat(), workloads.len());
 }
 
+#[test]
+fn other_sessions_measure_the_same_work() {
+    measures(&words("alternatives --codec zstd:3 --workload traverse"), 1);
+    measures(&words("bench --codec zstd:3 --rechosen --workload traverse"), 1);
+    measures(&words("explain --codec zstd:3 --workload traverse"), 1);
+}
+
+/// Commands that have other output than records of runs.
+#[test]
+fn other_commands_succeed() {
+    for name in FORMATS {
+        let (repo, scratch) = (Fixture::get(name).repo(), Scratch::new());
+        let before = snapshot::state(&repo);
+        let [dictionary, reports] = ["dictionary", "reports"].map(|name| scratch.join(name));
+        for command in [
+            words("serve --codec zstd:3 --commits 2 --blocks 1 --quiet"),
+            words("trace --workload traverse --codec zstd:3 --quiet"),
+            [
+                &words("experiment all --keep-caches --min-run-time 1ms --blocks 1 --time 1s --quiet --output"),
+                &[text(&reports)][..],
+            ]
+            .concat(),
+            vec!["train", "--size", "4k", "--quiet", "--output", text(&dictionary)],
+        ] {
+            let mut succeeding = cached(&scratch);
+            succeeding.env("REPACKBENCH_PRELOAD", preload::stand_in()).args(&command).arg(&repo);
+            program::run(&mut succeeding).exits(exit::OK);
+        }
+        assert!(dictionary.exists() && reports.exists());
+        assert_eq!(snapshot::state(&repo), before, "{name} was written to");
+    }
+}
+
 /// The reflog entries of `name`.
 #[track_caller]
 fn reflog(repo: &Path, name: &str) -> String {

@@ -20,7 +20,7 @@ use crate::{
     BenchError,
     arms::stock::{
         DrawFrom, DrawFromHg, Drawn, Git, GitFeature, GitReader, GitRow, Hg, HgJob, HgNeeds, RowClient, StockClient,
-        StockJob, StockPlan, StockWorkload,
+        StockError, StockJob, StockPlan, StockWorkload,
     },
     workloads::WorkloadError,
 };
@@ -132,13 +132,23 @@ impl<'p> StockClients<'p> {
     /// The rows in the order of the schedule, the baseline first.
     fn rows(&self, context: &BenchContext<'_>, variants: &[Row]) -> Result<Vec<Row>, BenchError> {
         let mut rows: Vec<Row> = Vec::new();
+        // Names a row's folder, which stays if git fails.
+        let mut folders = 0..;
         let mut starts = hg::Starts::default();
         let is_own = |row: &&Row| row.variant.decoder.is_none() && row.variant.delta_cache.is_none();
         for variant in variants.iter().filter(is_own) {
             match &self.program {
                 Program::Git(git) => {
-                    for (reader, role) in self.readers(context, variant)? {
-                        rows.push(self.row(git, context, variant, &reader, role, rows.len())?);
+                    for ((reader, role), folder) in self.readers(context, variant)?.into_iter().zip(&mut folders) {
+                        match self.row(git, context, variant, &reader, role, folder) {
+                            // git writes none if no pack holds all reachable objects, as in many work trees.
+                            Err(BenchError::Stock(error @ StockError::Failed { .. }))
+                                if reader.features == [GitFeature::Bitmaps] =>
+                            {
+                                context.progress.note(&format!("no row with bitmaps: {error}"));
+                            }
+                            row => rows.push(row?),
+                        }
                     }
                 }
                 Program::Hg(hg) => {
