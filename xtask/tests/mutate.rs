@@ -83,7 +83,7 @@ fn programs_that_are_wrong_fail() {
         ),
         (format!("{copy}; rm -r \"$to\"/objects/??"), "stock"),
         ("exit 65".to_owned(), "expected one line with the error"),
-        ("mkdir \"$to\"; echo repackbench: bad >&2; exit 65".to_owned(), "left behind: converted"),
+        ("mkdir \"$to\"; echo repackbench: bad >&2; exit 65".to_owned(), "not removed: converted"),
         ("kill -ABRT $$".to_owned(), "signal: 6"),
         ("exit 101".to_owned(), "exit code 101"),
     ] {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::process::{Failure, Outcome};
+use crate::typed_time::parse_time;
 
 const USAGE: &str = "\
 usage: cargo xtask fuzz [TARGET...] [--time TIME] [--minimize] [--list]
@@ -35,7 +36,7 @@ pub(super) fn parse(words: &[OsString]) -> Outcome<Arguments> {
             "--time" => {
                 let typed = words.next().and_then(|typed| typed.to_str()).ok_or_else(usage)?;
                 arguments.time =
-                    Some(duration(typed).ok_or_else(|| {
+                    Some(parse_time(typed).ok_or_else(|| {
                         Failure(format!("--time: expected a time such as 90s, 5m or 1h, found {typed}"))
                     })?);
             }
@@ -63,18 +64,6 @@ impl Arguments {
         let minutes = if LONG.contains(&target) { 30 } else { 5 };
         self.time.unwrap_or(Duration::from_secs(60 * minutes))
     }
-}
-
-fn duration(typed: &str) -> Option<Duration> {
-    let (number, unit) = typed.split_at_checked(typed.len().checked_sub(1)?)?;
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return None,
-    };
-    let number: u64 = number.parse().ok().filter(|number| *number > 0)?;
-    number.checked_mul(seconds).map(Duration::from_secs)
 }
 
 #[cfg(test)]

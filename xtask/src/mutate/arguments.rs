@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::process::{Failure, Outcome};
+use crate::typed_time::parse_time;
 
 const USAGE: &str = "\
 usage: cargo xtask mutate [REPO] [--target TARGET]... [--cases N] [--seed N] [--case K] [--jobs N] [--time TIME]
@@ -61,7 +62,7 @@ pub(super) fn parse(words: &[OsString]) -> Outcome<Arguments> {
             Some("--seed") => arguments.seed = number(text()?)?,
             Some("--case") => arguments.case = Some(number(text()?)?),
             Some("--jobs") => arguments.jobs = text()?.parse::<NonZeroUsize>().map_err(|_| usage())?.get(),
-            Some("--time") => arguments.time = Some(duration(text()?).ok_or_else(usage)?),
+            Some("--time") => arguments.time = Some(parse_time(text()?).ok_or_else(usage)?),
             Some("--program") => arguments.program = Some(words.next().ok_or_else(usage)?.into()),
             Some(option) if option.starts_with('-') => return Err(usage()),
             _ if arguments.repository.is_some() => return Err(usage()),
@@ -69,18 +70,6 @@ pub(super) fn parse(words: &[OsString]) -> Outcome<Arguments> {
         }
     }
     Ok(arguments)
-}
-
-/// The time that `90s`, `30m` or `2h` names.
-fn duration(text: &str) -> Option<Duration> {
-    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return None,
-    };
-    Some(Duration::from_secs(number.parse::<u64>().ok()?.checked_mul(seconds)?))
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl Places {
         let Some(left) = files::entries(&self.out)?.first().cloned() else { return Ok(None) };
         files::remove_folder(&self.out)?;
         files::make_folder(&self.out)?;
-        Ok(Some(format!("left behind: {}", left.file_name().unwrap_or_default().to_string_lossy())))
+        Ok(Some(format!("not removed: {}", left.file_name().unwrap_or_default().to_string_lossy())))
     }
 }
 
@@ -183,7 +183,7 @@ impl Target {
                 converted.stderr.trim_end()
             )))
         };
-        // Only what a refusal leaves is left behind.
+        // Only a refusal has to remove what it wrote.
         if converted.is_accepted() {
             files::remove_folder(&out)?;
         }

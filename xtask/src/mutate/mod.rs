@@ -5,8 +5,8 @@
 //! half of the damage comes with corrected checksums. Then `convert --check` has to refuse the repository with one
 //! error, or stock git or hg has to read in the result what it reads in the damaged source, and no object but the true
 //! ones. A damaged variant is also compared by `verify` with the source: what is read otherwise must be reported as
-//! different. A panic, a signal, a process that takes a minute of CPU time or gigabytes, and files left behind are
-//! failures, too.
+//! different. A panic, a signal, a process that takes a minute of CPU time or gigabytes, and files that it does not
+//! remove are failures, too.
 //!
 //! - `arguments`: what was typed;
 //! - `mutation`, `reseal`: kinds of damage, and checksums that hide it;

@@ -1,5 +1,5 @@
 //! Corrects the checksums that cover damage in a Git repository, as a faulty or hostile writer would leave it.
-//! Otherwise a checksum of the whole file finds nearly all damage, and the checks behind it are never reached.
+//! Otherwise a checksum of the whole file finds nearly all damage, and no other check is tried.
 
 use std::path::{Path, PathBuf};
 
