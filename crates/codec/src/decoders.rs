@@ -182,6 +182,17 @@ impl Decoders {
         Decoders { zlib, lz4, ..Decoders::default() }
     }
 
+    /// One for each implementation that decodes `stored`, a chunk of a pack or a revlog: they must agree.
+    pub fn all_for(stored: &[u8]) -> Vec<Self> {
+        let none = Decoders::default();
+        match SharedFormat::of_chunk(stored).or(SharedFormat::of_revlog_chunk(stored)) {
+            Some(SharedFormat::Zlib) => ZlibReader::ALL.map(Decoders::from).to_vec(),
+            Some(SharedFormat::Deflate) => DeflateReader::ALL.map(|deflate| Decoders { deflate, ..none }).to_vec(),
+            Some(SharedFormat::Lz4) => Lz4Reader::ALL.map(|lz4| Decoders { lz4, ..none }).to_vec(),
+            None => vec![none],
+        }
+    }
+
     /// Makes a codec that decodes tagged bodies of this kind.
     pub(crate) fn new_codec(self, body: Body) -> Box<dyn Codec> {
         match body {

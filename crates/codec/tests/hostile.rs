@@ -5,13 +5,13 @@ mod common;
 
 use std::io::BufReader;
 
-use common::{SPECS, decoder, encode, noise, payload, readers, spec, text};
+use common::{SPECS, decoder, encode, noise, payload, spec, text};
 use proptest::prelude::*;
-use repackbench_codec::{BLOCK_LEN, ChunkDecoder, ZlibReader};
+use repackbench_codec::{BLOCK_LEN, ChunkDecoder, Decoders, ZlibReader};
 
 /// Decodes in every way, to find panics.
 fn decode_in_every_way(stored: &[u8], payload_len: usize) {
-    for reader in readers(stored) {
+    for reader in Decoders::all_for(stored) {
         let mut decoder = ChunkDecoder::new(reader);
         let _ = decoder.decode(stored, &mut vec![0; payload_len]);
         let mut delivered = 0;
@@ -58,7 +58,7 @@ proptest! {
             let unchecked_tag = stored[0] != original[0] && stored[0] & 0x80 != 0;
             let unchecked_frame = stored.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && stored[4] & 0x04 == 0;
             let lost_checksum = unchecked_tag || unchecked_frame;
-            for reader in readers(&stored) {
+            for reader in Decoders::all_for(&stored) {
                 let mut decoded = vec![0; payload.len()];
                 let result = ChunkDecoder::new(reader).decode(&stored, &mut decoded);
                 prop_assert!(result.is_err() || decoded == payload || lost_checksum, "{typed}: wrong bytes");
@@ -72,7 +72,7 @@ proptest! {
         for typed in SPECS {
             let stored = encode(typed, &payload);
             let stored = &stored[..cut.index(stored.len())];
-            for reader in readers(stored) {
+            for reader in Decoders::all_for(stored) {
                 let result = ChunkDecoder::new(reader).decode(stored, &mut vec![0; payload.len()]);
                 prop_assert!(result.is_err(), "{typed}");
             }
@@ -102,7 +102,7 @@ proptest! {
                 if length == payload.len() {
                     continue;
                 }
-                for reader in readers(&stored) {
+                for reader in Decoders::all_for(&stored) {
                     let mut decoder = ChunkDecoder::new(reader);
                     let message = decoder.decode(&stored, &mut vec![0; length]).unwrap_err().to_string();
                     prop_assert!(message.contains(&format!("expected {length} payload bytes")), "{typed}: {message}");

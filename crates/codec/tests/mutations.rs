@@ -5,7 +5,7 @@ mod common;
 
 use std::io::BufReader;
 
-use common::{SLOW_SPECS, SPECS, damage, encode, lost_checksum, noise, readers, spec, text};
+use common::{SLOW_SPECS, SPECS, damage, encode, lost_checksum, noise, spec, text};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use repackbench_codec::{ChunkDecoder, Decoders, DeflateReader, ZlibReader};
@@ -59,7 +59,7 @@ fn damage_streams_of(typed: &str) {
     let payloads = payloads();
     let chunks = payloads.each_ref().map(|payload| encode(typed, payload));
     let with_decoder = |reader: &Decoders| (*reader, ChunkDecoder::new(*reader));
-    let mut decoders: Vec<_> = readers(&chunks[1]).iter().map(with_decoder).collect();
+    let mut decoders: Vec<_> = Decoders::all_for(&chunks[1]).iter().map(with_decoder).collect();
     let mut accepted = 0;
     for round in 0..MUTATIONS {
         let (original, payload) = (&chunks[round % chunks.len()], &payloads[round % chunks.len()]);

@@ -4,9 +4,9 @@ mod common;
 
 use std::collections::HashMap;
 
-use common::{SPECS, noise, payload, readers, revlog_chunk, revlog_payload, spec, text};
+use common::{SPECS, noise, payload, revlog_chunk, revlog_payload, spec, text};
 use proptest::prelude::*;
-use repackbench_codec::{Algorithm, CodecSpec, RevlogDecoder, RevlogEncoder, RevlogEngine, ZlibReader};
+use repackbench_codec::{Algorithm, CodecSpec, Decoders, RevlogDecoder, RevlogEncoder, RevlogEngine, ZlibReader};
 use zstd_safe::zstd_sys::ZSTD_EndDirective;
 use zstd_safe::{CCtx, InBuffer, OutBuffer};
 
@@ -29,7 +29,7 @@ proptest! {
             let stored = revlog_chunk(typed, &payload);
             prop_assert!(stored.len() <= payload.len() + 1, "{}: grew by more than its header", typed);
             prop_assert!(RevlogDecoder::identify(&stored).is_some(), "{}", typed);
-            for reader in readers(&stored) {
+            for reader in Decoders::all_for(&stored) {
                 assert_reads_back(&mut RevlogDecoder::new(reader), &stored, &payload, typed);
             }
         }
@@ -111,7 +111,7 @@ fn payloads_of_every_length_and_texture_round_trip() {
         for length in LENGTHS {
             for payload in [text(length), noise(length), vec![0; length], b"ab".repeat(length / 2 + 1)] {
                 let stored = revlog_chunk(typed, &payload);
-                for reader in readers(&stored) {
+                for reader in Decoders::all_for(&stored) {
                     let decoder = decoders.entry(reader).or_insert_with(|| RevlogDecoder::new(reader));
                     assert_reads_back(decoder, &stored, &payload, typed);
                 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{SPECS, encode, payload, readers, revlog_chunk, revlog_payload, text};
+use common::{SPECS, encode, payload, revlog_chunk, revlog_payload, text};
 use proptest::prelude::*;
 use repackbench_codec::{Decoders, RevlogDecoder, ZlibReader};
 
@@ -14,7 +14,7 @@ fn decode_in_every_way(stored: &[u8], limit: usize) -> Vec<Result<Vec<u8>, Strin
         assert!(decoded.as_ref().map_or(0, Vec::len) <= limit, "more was delivered than allowed");
         decoded
     };
-    readers(stored).iter().map(read).collect()
+    Decoders::all_for(stored).iter().map(read).collect()
 }
 
 fn refusal(stored: &[u8], limit: usize) -> String {
@@ -206,7 +206,7 @@ fn decompression_bombs_stop_at_the_limit() {
     ] {
         let stored = revlog_chunk(typed, &zeros);
         for limit in [0, 1, 1_000, 1 << 20, 10_000_000] {
-            for reader in readers(&stored) {
+            for reader in Decoders::all_for(&stored) {
                 let mut payload = Vec::new();
                 let error = RevlogDecoder::new(reader).decode(&stored, limit, &mut payload).unwrap_err();
                 let message = error.to_string();

@@ -3,8 +3,8 @@
 use std::io::BufReader;
 
 use repackbench_codec::{
-    Algorithm, ChunkDecoder, Codec, CodecSpec, CodecSpecs, Decoders, DeflateReader, Dictionaries, Dictionary,
-    FileDecoder, FileForm, Lz4Reader, PushDecoder, RevlogDecoder, SharedFormat, StoredForm, ZlibReader, parse_size,
+    Algorithm, ChunkDecoder, Codec, CodecSpec, CodecSpecs, Decoders, Dictionaries, Dictionary, FileDecoder, FileForm,
+    PushDecoder, RevlogDecoder, StoredForm, parse_size,
 };
 
 use crate::input::Input;
@@ -73,7 +73,7 @@ pub fn container(data: &[u8]) {
     let base = input.part();
     let stored = input.rest();
     let _ = (ChunkDecoder::identify(stored), StoredForm::of_chunk(stored), StoredForm::of_revlog_chunk(stored));
-    for decoders in readers(stored) {
+    for decoders in Decoders::all_for(stored) {
         chunk(decoders, &dictionaries, stored, base, payload_len);
         revlog_chunk(decoders, &dictionaries, stored, base, payload_len);
     }
@@ -83,17 +83,6 @@ pub fn container(data: &[u8]) {
         let decoded = FileDecoder::new(form, Decoders::default()).decode(stored, payload_len, &mut content);
         assert_eq!(decoded.unwrap_or(0), content.len(), "{}", form.name());
         assert!(content.len() <= payload_len);
-    }
-}
-
-/// The decoders that differ for these bytes.
-fn readers(stored: &[u8]) -> Vec<Decoders> {
-    let none = Decoders::default();
-    match SharedFormat::of_chunk(stored).or(SharedFormat::of_revlog_chunk(stored)) {
-        Some(SharedFormat::Zlib) => ZlibReader::ALL.map(Decoders::from).to_vec(),
-        Some(SharedFormat::Deflate) => DeflateReader::ALL.map(|deflate| Decoders { deflate, ..none }).to_vec(),
-        Some(SharedFormat::Lz4) => Lz4Reader::ALL.map(|lz4| Decoders { lz4, ..none }).to_vec(),
-        None => vec![none],
     }
 }
 

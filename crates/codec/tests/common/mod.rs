@@ -4,10 +4,7 @@
 use proptest::prelude::*;
 use rand::Rng;
 use rand::rngs::SmallRng;
-use repackbench_codec::{
-    ChunkDecoder, ChunkEncoder, CodecSpec, Decoders, DeflateReader, Lz4Reader, RevlogDecoder, RevlogEncoder,
-    SharedFormat, ZlibReader,
-};
+use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, RevlogDecoder, RevlogEncoder};
 
 const SPEC_COUNT: usize = if cfg!(feature = "zlib-ng") { 57 } else { 54 };
 
@@ -77,17 +74,6 @@ pub(crate) const SPECS: [&str; SPEC_COUNT] = [
 
 /// Specs at levels that are too slow for more than a few payloads.
 pub(crate) const SLOW_SPECS: [&str; 6] = ["zopfli", "brotli:0", "brotli:11", "lzma:9", "xz:9,checksum=no", "bzip2:1"];
-
-/// The decoders that differ for a chunk of a pack or a revlog: all that decode its format.
-pub(crate) fn readers(stored: &[u8]) -> Vec<Decoders> {
-    let none = Decoders::default();
-    match SharedFormat::of_chunk(stored).or(SharedFormat::of_revlog_chunk(stored)) {
-        Some(SharedFormat::Zlib) => ZlibReader::ALL.map(Decoders::from).to_vec(),
-        Some(SharedFormat::Deflate) => DeflateReader::ALL.map(|deflate| Decoders { deflate, ..none }).to_vec(),
-        Some(SharedFormat::Lz4) => Lz4Reader::ALL.map(|lz4| Decoders { lz4, ..none }).to_vec(),
-        None => vec![none],
-    }
-}
 
 pub(crate) fn spec(typed: &str) -> CodecSpec {
     typed.parse().unwrap()
