@@ -43,14 +43,15 @@ impl Backup {
     }
 
     /// Creates a folder in `parent`, with this text as its mark and this script. It is prepared in the folder `scratch`,
-    /// so that it never exists without them.
-    pub(super) fn create(parent: &Path, scratch: &Path, mark: &str, script: &dyn Fn(&Path) -> String) -> Result<Self> {
+    /// so that it never exists without them. The script finds everything from its own place, so that the repository can
+    /// be moved.
+    pub(super) fn create(parent: &Path, scratch: &Path, mark: &str, script: &str) -> Result<Self> {
         let last = numbered(parent)?.last().map_or(0, |(number, _)| *number);
         let folder = parent.join(format!("{PREFIX}{}", last.saturating_add(1)));
         let prepared = Backup { folder: scratch.join("backup") };
         create_folder(&prepared.folder)?;
         prepared.write(INCOMPLETE, mark.as_bytes(), 0o644)?;
-        prepared.write(WAY_BACK, script(&folder).as_bytes(), 0o755)?;
+        prepared.write(WAY_BACK, script.as_bytes(), 0o755)?;
         sync(&prepared.folder)?;
         rename(&prepared.folder, &folder)?;
         sync(parent)?;
@@ -122,9 +123,4 @@ fn numbered(parent: &Path) -> Result<Vec<(u32, PathBuf)>> {
         names.iter().filter_map(|name| Some((number(name)?, parent.join(name)))).collect();
     folders.sort();
     Ok(folders)
-}
-
-/// A path, quoted for a shell.
-pub(super) fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }

@@ -20,7 +20,7 @@ use repackbench_reader::{
 
 use super::{
     InPlaceJob, Replaced,
-    backup::{Backup, quoted},
+    backup::Backup,
     bitmap, check_readable,
     durable::{create_folder, is_same_file, names_in, remove_if_there, rename, rename_if_there, replace, sync},
     git_locks::GitLocks,
@@ -49,7 +49,7 @@ const NEW_PACKS: &str = "new-packs";
 /// The file that names the packs for clients that read the repository through a plain web server.
 const SERVED_PACKS: &str = "info/packs";
 
-/// The same file in a backup. The script that goes back has this name, too.
+/// The name of that file in a backup, which the script that goes back uses, too.
 const KEPT_SERVED_PACKS: &str = "served-packs";
 
 /// Converts the repository `source` in place.
@@ -321,7 +321,10 @@ impl Replacement<'_> {
         }
         let backup = match backup {
             Some(backup) => backup,
-            None => Backup::create(&self.parent, &self.scratch, "", &|folder: &Path| way_back(&self.objects, folder))?,
+            None => {
+                let objects = if self.parent == self.objects { "" } else { "/objects" };
+                Backup::create(&self.parent, &self.scratch, "", &way_back(objects))?
+            }
         };
         for name in ["pack", "loose"] {
             create_folder(&backup.folder().join(name))?;
@@ -448,11 +451,15 @@ fn put_in(new: &Path, old: &NewPack, folder: &Path, backup: &Backup) -> Result<(
     let stem = new.file_stem().unwrap_or_default();
     let target = folder.join(stem);
     // Two packs of that name are the same: it is the checksum of the content. An older git named packs otherwise.
+    // One that was there before stays, and is not ours to remove.
     if let (Ok(found), Ok(expected)) = (fs::metadata(target.with_extension("pack")), inspect(new))
         && found.len() != expected.len()
     {
         let why = "another pack has the name of a new one".to_owned();
         return Err(WriterError::Output { path: target.with_extension("pack"), why, force_helps: false });
+    }
+    if target.with_extension("idx").exists() {
+        return Ok(());
     }
     backup.append_line(NEW_PACKS, &stem.to_string_lossy())?;
     for extension in BESIDE_INDEX.iter().chain(&["idx"]) {
@@ -509,15 +516,15 @@ fn stored_bytes(packs: &[PackFiles], loose: &LooseObjects) -> Result<u64> {
     Ok(bytes)
 }
 
-/// A script that goes back to the files in the folder `backup`.
-fn way_back(objects: &Path, backup: &Path) -> String {
+/// A script that goes back to the files in the backup folder. `objects` leads from the folder around it to the objects.
+fn way_back(objects: &str) -> String {
     format!(
         r#"#!/bin/sh
 # Restores the objects as they were stored before `repackbench convert --in-place`.
 # Objects and commits that were added since stay. Nothing else may pack the repository meanwhile.
 set -e
-objects={objects}
-backup={backup}
+backup=$(cd "$(dirname "$0")" && pwd)
+objects="$backup/..{objects}"
 cd "$backup"
 if [ -e incomplete ]; then
     echo "the conversion was stopped: run the same convert --in-place again first" >&2
@@ -545,8 +552,6 @@ find loose -type f | while read -r file; do
     mv -f "$file" "$objects/${{file#loose/}}"
 done
 echo "restored; the empty backup can be removed: $backup"
-"#,
-        objects = quoted(objects),
-        backup = quoted(backup)
+"#
     )
 }

@@ -17,7 +17,7 @@ use repackbench_reader::{ReaderError, hg::HgRepository};
 
 use super::{
     InPlaceJob, Replaced,
-    backup::{Backup, quoted},
+    backup::Backup,
     check_readable,
     durable::{is_same_file, length, remove_if_there, rename, replace, sync},
     hg_locks::HgLocks,
@@ -44,7 +44,7 @@ pub(super) fn convert(hg_dir: &Path, spec: &CodecSpec, job: InPlaceJob<'_>) -> R
     let hg_dir = fs::canonicalize(hg_dir).map_err(|e| WriterError::io("find", hg_dir, e))?;
     let store = hg_dir.join(STORE);
     if store.is_symlink() {
-        return Err(ReaderError::unsupported(&store, "converting in place a store behind a symbolic link").into());
+        return Err(ReaderError::unsupported(&store, "converting in place a store that is a symbolic link").into());
     }
     let owner = fs::metadata(&store).map_err(|e| ReaderError::io("inspect", &store, e))?.uid();
     if owner != geteuid().as_raw() {
@@ -142,8 +142,7 @@ impl Place<'_> {
         let store = self.hg_dir.join(STORE);
         let mark = identity(&store)?.unwrap_or_default();
         let changelog = fs::metadata(new.join(".hg/store/00changelog.i")).map_or(0, |found| found.len());
-        let script = |folder: &Path| way_back(self.hg_dir, folder, changelog);
-        let backup = Backup::create(self.hg_dir, self.scratch, &mark, &script)?;
+        let backup = Backup::create(self.hg_dir, self.scratch, &mark, &way_back(changelog))?;
         match self.swap_into(&backup, source, spec, new, locks) {
             Ok(()) => Ok(backup),
             Err(error) => {
@@ -235,16 +234,17 @@ fn identity(folder: &Path) -> Result<Option<String>> {
     }
 }
 
-/// A script that goes back to the store in the folder `backup`, if no changeset was added since.
-fn way_back(hg_dir: &Path, backup: &Path, changelog: u64) -> String {
+/// A script that goes back to the store in the backup folder, if no changeset was added since: the changelog's index has
+/// `changelog` bytes.
+fn way_back(changelog: u64) -> String {
     format!(
         r#"#!/bin/sh
 # Restores the store as it was before `repackbench convert --in-place`.
 # Nothing may use the repository meanwhile. Changes since then that are no changesets, such as phases and bookmarks,
 # are in the folder `converted`.
 set -e
-hg={hg_dir}
-backup={backup}
+backup=$(cd "$(dirname "$0")" && pwd)
+hg="$backup/.."
 if [ -e "$backup/incomplete" ]; then
     echo "the conversion was stopped: run the same convert --in-place again first" >&2
     exit 1
@@ -261,8 +261,6 @@ mv "$hg/store" "$backup/converted"
 mv "$backup/store" "$hg/store"
 cp "$backup/requires" "$hg/requires"
 echo "restored; the backup can be removed: $backup"
-"#,
-        hg_dir = quoted(hg_dir),
-        backup = quoted(backup)
+"#
     )
 }
