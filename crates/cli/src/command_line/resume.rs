@@ -7,10 +7,10 @@ use std::{ffi::OsString, path::Path};
 
 use clap::Command;
 
-use super::typed::{TypedArgument, arguments, shown};
+use super::typed::{TypedArgument, arguments};
 use crate::{
     failure::{Failure, USAGE},
-    output::record_file,
+    output::{record_file, shell_line},
 };
 
 /// The option that names the file of a session.
@@ -72,7 +72,7 @@ pub(super) fn complete(words: &[OsString], program: &Command) -> Result<Option<R
     let takes_arguments = !kept.is_empty();
     let changes = given.iter().filter(|argument| !argument.is(RESUME)).flat_map(|argument| &argument.words);
     let session: Vec<OsString> = [name.clone()].into_iter().chain(kept).chain(changes.cloned()).collect();
-    let command = shown(&[&[env!("CARGO_BIN_NAME").into()], &session[..]].concat());
+    let command = shell_line(&[&[env!("CARGO_BIN_NAME").into()], &session[..]].concat());
     if takes_arguments {
         notes.push(format!("resuming: {command}"));
     }

@@ -4,10 +4,11 @@ use std::{ffi::OsString, path::Path};
 
 use clap::Command;
 
-use super::typed::{arguments, shown};
+use super::typed::arguments;
 use crate::{
     failure::{Failure, USAGE},
     options::enclosing_repository,
+    output::shell_line,
 };
 
 /// The name of the command that takes a command.
@@ -35,7 +36,7 @@ pub(super) fn missing(words: &[OsString], program: &Command) -> Option<Failure> 
     }
     let (own, command) = rest.split_at_checked(found?)?;
     let line = [&[env!("CARGO_BIN_NAME").into(), name.clone()], own, &["--".into()], command].concat();
-    Some(Failure::new(USAGE, "exec: expected -- before the command").with_hint(shown(&line)))
+    Some(Failure::new(USAGE, "exec: expected -- before the command").with_hint(shell_line(&line)))
 }
 
 /// Whether `path` is a folder in or around which there is a repository.

@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, Command};
 
+use crate::output::shell_line;
+
 /// An argument as typed: an option with its value, or the value of a positional argument.
 pub(super) struct TypedArgument<'c> {
     /// Its declaration; `None` for an unknown option, which clap rejects later.
@@ -39,14 +41,8 @@ impl TypedArgument<'_> {
     }
 
     pub(super) fn shown(&self) -> String {
-        shown(&self.words)
+        shell_line(&self.words)
     }
-}
-
-/// The words, quoted for a shell.
-pub(super) fn shown(words: &[OsString]) -> String {
-    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
 /// Splits the words after the name of `command` into arguments.

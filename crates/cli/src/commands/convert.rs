@@ -39,12 +39,13 @@ use crate::{
 /// the same delta base. Stock hg reads the zlib family, zstd and store, without dictionaries and
 /// bases; at other codecs it stops and names a requirement, such as exp-compression-lz4.
 ///
-/// The source is only read, but for --in-place. Every chunk is decoded again and compared before the result gets its
+/// The source is only read. Every chunk is decoded again and compared before the result gets its
 /// name. Whether objects and revisions have their hashes is checked with --check, and by
 /// `repackbench verify`.
 ///
-/// Only --in-place writes to it: the repository itself is converted, under a codec that stock git or hg reads. It takes
-/// the locks of git or hg, keeps the old files in a backup, and prints the command that goes back.
+/// Only --in-place writes to the source: it converts the repository itself, under a codec that stock
+/// git or hg reads. It takes their locks, keeps the old files in a backup, and prints the command
+/// that goes back.
 ///
 /// Examples:
 ///   repackbench convert --codec zstd:5 ~/src/linux         writes ~/src/linux.zstd-5
@@ -83,9 +84,9 @@ pub(crate) struct ConvertArguments {
 
     /// Convert the repository itself, under a codec that stock git or hg reads.
     ///
-    /// Every object is verified before the first file is replaced, by renames alone. git and hg can read the repository
-    /// all the time; git can also commit and fetch, hg waits to write. A run that was killed is finished by another.
-    /// Packs with a .keep file and the objects of alternates stay as they are.
+    /// Every object is hashed before the first file is replaced. Files are replaced by renames, so git and hg can read
+    /// the repository meanwhile. git can also commit and fetch; hg waits to write. The same command finishes a run that
+    /// was killed. Packs with a .keep file and the objects of alternates stay as they are.
     #[arg(long, conflicts_with_all = ["output", "force", "rechosen"], help_heading = OUTPUT)]
     in_place: bool,
 

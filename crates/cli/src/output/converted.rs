@@ -8,6 +8,8 @@ use repackbench_records::Readers;
 use repackbench_timing::record_names::readers_of;
 use repackbench_writer::Layout;
 
+use super::shell_line;
+
 /// A repository that was written.
 pub(crate) struct Converted<'a> {
     /// What it was made from.
@@ -70,7 +72,5 @@ fn program_of(source: &Repository) -> &'static str {
 
 /// A command of this program, quoted for a shell.
 fn command(words: &[OsString]) -> String {
-    let words = words.iter().map(|word| word.to_string_lossy().into_owned());
-    let words: Vec<String> = std::iter::once(env!("CARGO_BIN_NAME").to_owned()).chain(words).collect();
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+    shell_line(&[&[OsString::from(env!("CARGO_BIN_NAME"))], words].concat())
 }

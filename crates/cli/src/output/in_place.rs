@@ -4,6 +4,8 @@ use std::{fmt, path::Path};
 
 use repackbench_writer::Replaced;
 
+use super::shell_line;
+
 /// A repository that was converted in place.
 pub(crate) struct ReplacedInPlace<'a> {
     /// The path of the repository, as the user called it.
@@ -29,8 +31,7 @@ impl fmt::Display for ReplacedInPlace<'_> {
             write!(f, ", {before} MB before, {after} MB after")?;
         }
         if let (Some(backup), Some(way_back)) = (backup, way_back) {
-            let words = ["sh", &way_back.to_string_lossy()].map(str::to_owned);
-            let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "));
+            let command = shell_line(&["sh".into(), way_back.into()]);
             write!(f, "\nbackup   {}\nback     {command}", backup.display())?;
         }
         Ok(())

@@ -9,6 +9,7 @@ pub(crate) mod replay_printer;
 pub(crate) mod result_output;
 
 use std::{
+    ffi::OsString,
     fs::File,
     io::{self, BufWriter, IsTerminal, Write},
     path::Path,
@@ -66,6 +67,12 @@ pub(crate) fn cannot_create(path: &Path, error: &io::Error) -> Failure {
 /// The failure to write a file.
 pub(crate) fn cannot_write(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::new(FAILED, format!("{}: cannot write: {error}", path.display()))
+}
+
+/// The words, quoted for a shell.
+pub(crate) fn shell_line(words: &[OsString]) -> String {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
 /// The command line as typed, quoted for a shell; `None` if no shell could read it.
