@@ -4,15 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::support::program::{self, Outcome, command, exit};
+use crate::support::disturbed::{in_place, kill_in_place, while_disturbed};
+use crate::support::program::{self, Outcome, exit};
 use crate::support::{CONVERTIBLE, Fixture, Scratch, git, repackbench, snapshot};
-
-fn in_place(repo: &Path, spec: &str, options: &[&str]) -> Outcome {
-    program::run(command().args(["convert", "--in-place", "--codec", spec]).args(options).arg(repo))
-}
 
 /// What git says of a repository.
 fn facts(repo: &Path) -> (String, String, Outcome) {
@@ -182,25 +178,9 @@ fn locks_of_git_are_obeyed() {
     assert_tidy(&repo);
 }
 
-/// Runs `disturb` again and again until the conversions are done.
-fn while_disturbed(repo: &Path, disturb: impl Fn(u32) + Sync, allowed: &[i32]) {
-    struct Finish<'a>(&'a AtomicBool);
-    impl Drop for Finish<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-    let finished = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 0.. {
-                if finished.load(Ordering::Relaxed) {
-                    break;
-                }
-                disturb(round);
-            }
-        });
-        let _finish = Finish(&finished);
+/// Converts `repo` in place again and again while `disturb` uses it.
+fn withstands(repo: &Path, disturb: impl Fn(u32) + Send, allowed: &[i32]) {
+    while_disturbed(disturb, || {
         for round in 0..12 {
             let outcome = in_place(repo, ["zlib:1", "zlib:9"][round % 2], &["--no-backup"]);
             assert!(allowed.iter().any(|code| outcome.code == Some(*code)), "round {round}: {outcome:?}");
@@ -214,7 +194,7 @@ fn readers_notice_nothing() {
     let scratch = Scratch::new();
     let repo = indexed(&scratch);
     let expected = git::output(&repo, ["log", "--all", "-p"]);
-    while_disturbed(&repo, |_| assert_eq!(git::output(&repo, ["log", "--all", "-p"]), expected), &[exit::OK]);
+    withstands(&repo, |_| assert_eq!(git::output(&repo, ["log", "--all", "-p"]), expected), &[exit::OK]);
 }
 
 #[test]
@@ -228,30 +208,14 @@ fn writers_lose_nothing() {
             git::git(&repo, ["repack", "-a", "-d", "-q"]);
         }
     };
-    while_disturbed(&repo, disturb, &[exit::OK, exit::TRY_AGAIN]);
+    withstands(&repo, disturb, &[exit::OK, exit::TRY_AGAIN]);
 }
 
 #[test]
 fn killed_runs_are_finished_by_another() {
     let scratch = Scratch::new();
-    let repo = indexed(&scratch);
-    let (before, variant) = (facts(&repo), scratch.join("variant"));
+    let (repo, variant) = (indexed(&scratch), scratch.join("variant"));
     program::convert(&repo, "zstd:1", &variant);
-    for delay in 0..24 {
-        let spec = ["zlib:1", "zlib:9"][delay % 2];
-        let mut arguments = command();
-        let mut child = arguments
-            .args(["convert", "--quiet", "--in-place", "--codec", spec])
-            .arg(&repo)
-            .spawn()
-            .expect("the program");
-        std::thread::sleep(Duration::from_millis(delay as u64 * 4));
-        child.kill().expect("to kill it");
-        child.wait().expect("its end");
-        assert_eq!(facts(&repo), before, "after {delay}");
-        in_place(&repo, spec, &["--quiet"]).exits(exit::OK);
-        assert_eq!(facts(&repo), before, "after {delay}");
-        assert_tidy(&repo);
-    }
+    kill_in_place(&repo, ["zlib:1", "zlib:9"], (24, Duration::from_millis(4)), facts, assert_tidy);
     repackbench([Path::new("verify"), &variant, &repo]).exits(exit::OK);
 }

@@ -2,37 +2,21 @@
 //! exits with 75.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::support::disturbed::while_disturbed;
 use crate::support::program::{self, command, exit};
 use crate::support::{Fixture, Scratch, git};
-
-/// Stops the thread that disturbs the conversions, also when one of them fails the test.
-struct Finish<'a>(&'a AtomicBool);
-
-impl Drop for Finish<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// Converts repeatedly while `disturb` changes the source.
 fn withstands(disturb: impl Fn(&Path, u32) + Sync) {
     let scratch = Scratch::new();
     let repo = Fixture::copy("work-tree", &scratch).repo();
-    let finished = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 0.. {
-                if finished.load(Ordering::Relaxed) {
-                    break;
-                }
-                disturb(&repo, round);
-                std::thread::sleep(Duration::from_millis(5));
-            }
-        });
-        let _finish = Finish(&finished);
+    let disturb = |round| {
+        disturb(&repo, round);
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    while_disturbed(disturb, || {
         for round in 0..25 {
             let results = Scratch::new();
             let out = results.join("variant");

@@ -5,6 +5,7 @@ pub(crate) mod browser;
 pub(crate) mod built;
 pub(crate) mod crafted;
 pub(crate) mod dictionary;
+pub(crate) mod disturbed;
 #[path = "../../../../../fixtures/executable.rs"]
 pub(crate) mod executable;
 pub(crate) mod fixture;

@@ -7,14 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::support::disturbed::{in_place, kill_in_place};
 use crate::support::fixture::HG_CONVERTIBLE;
 use crate::support::hg::{self, Version};
-use crate::support::program::{self, Outcome, command, exit};
+use crate::support::program::{self, exit};
 use crate::support::{Fixture, Scratch, repackbench, snapshot};
-
-fn in_place(repo: &Path, spec: &str, options: &[&str]) -> Outcome {
-    program::run(command().args(["convert", "--in-place", "--codec", spec]).args(options).arg(repo))
-}
 
 /// What hg says of a repository.
 fn facts(repo: &Path) -> ((Option<i32>, Vec<String>), String) {
@@ -136,24 +133,9 @@ fn killed_runs_are_finished_by_another() {
     for name in ["default", "no-share-safe"] {
         let scratch = Scratch::new();
         let repo = Fixture::hg_copy(name, &scratch).repo();
-        let (before, variant) = (facts(&repo), scratch.join("variant"));
+        let variant = scratch.join("variant");
         program::convert(&repo, "lz4", &variant);
-        for delay in 0..12 {
-            let spec = ["zlib:1", "zstd:1"][delay % 2];
-            let mut arguments = command();
-            let mut child = arguments
-                .args(["convert", "--quiet", "--in-place", "--codec", spec])
-                .arg(&repo)
-                .spawn()
-                .expect("the program");
-            std::thread::sleep(Duration::from_millis(delay as u64 * 6));
-            child.kill().expect("to kill it");
-            child.wait().expect("its end");
-            assert_eq!(facts(&repo), before, "{name} after {delay}");
-            in_place(&repo, spec, &["--quiet"]).exits(exit::OK);
-            assert_eq!(facts(&repo), before, "{name} after {delay}");
-            assert_tidy(&repo);
-        }
+        kill_in_place(&repo, ["zlib:1", "zstd:1"], (12, Duration::from_millis(6)), facts, assert_tidy);
         repackbench([Path::new("verify"), &variant, &repo]).exits(exit::OK);
     }
 }

@@ -1,8 +1,7 @@
 //! A source that changes while it is read: the result is complete and sound, or the program names the changed file and
 //! exits with 75.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
+use crate::support::disturbed::while_disturbed;
 use crate::support::hg::HgServer;
 use crate::support::hg::Version;
 use crate::support::program::{self, command, exit};
@@ -14,17 +13,11 @@ fn source_that_gains_commits() {
     let repo = Fixture::hg_copy("default", &scratch).repo();
     let mut writer = HgServer::start(Version::V72, &repo);
     writer.output(["update", "--quiet", "tip"]);
-    let finished = AtomicBool::new(false);
-    let outcomes = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 0.. {
-                if finished.load(Ordering::Relaxed) {
-                    break;
-                }
-                std::fs::write(repo.join("run.sh"), format!("echo {round}\n").repeat(40)).expect("a tracked file");
-                writer.output(["commit", "--quiet", "--message", "one more"]);
-            }
-        });
+    let disturb = |round: u32| {
+        std::fs::write(repo.join("run.sh"), format!("echo {round}\n").repeat(40)).expect("a tracked file");
+        writer.output(["commit", "--quiet", "--message", "one more"]);
+    };
+    let outcomes = while_disturbed(disturb, || {
         let mut outcomes = Vec::new();
         for round in 0..12 {
             let results = Scratch::new();
@@ -36,13 +29,9 @@ fn source_that_gains_commits() {
                     assert!(outcome.error_line().contains("fixture/repo"), "the file is named: {}", outcome.stderr);
                     outcomes.push(None);
                 }
-                _ => {
-                    finished.store(true, Ordering::Relaxed);
-                    panic!("round {round}: {outcome:?}, {:?}", results.names());
-                }
+                _ => panic!("round {round}: {outcome:?}, {:?}", results.names()),
             }
         }
-        finished.store(true, Ordering::Relaxed);
         outcomes
     });
     for results in outcomes.into_iter().flatten() {
