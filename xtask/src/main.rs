@@ -21,6 +21,7 @@ mod files;
 mod fixtures;
 mod fleet;
 mod fuzz;
+mod git;
 mod git_perf;
 mod git_source;
 mod git_suite;
@@ -37,6 +38,7 @@ mod results;
 mod sanitize;
 mod slopes;
 mod tests;
+mod typed_time;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
