@@ -12,7 +12,7 @@ use gix_hash::{Kind, ObjectId};
 use repackbench_codec::{
     Algorithm, ChunkEncoder, CodecSpec, DeltaBase, Dictionary, FileEncoder, RevlogEncoder, SpecKind, catalogue,
 };
-use repackbench_fuzzing::git::{btree_seed, entry_id, index_seed};
+use repackbench_fuzzing::git::{btree_seed, entry_id, index_seed, reftable_seed};
 use repackbench_fuzzing::input::Output;
 use repackbench_reader::ObjectKind;
 use repackbench_reader::git::GitRepository;
@@ -32,6 +32,7 @@ fn main() -> Result<()> {
     chunks(&seeds)?;
     loose_objects(&seeds)?;
     btrees(&seeds)?;
+    reftables(&seeds)?;
     mercurial_files(&seeds)?;
     specs(&seeds)?;
     records(&seeds)?;
@@ -278,6 +279,42 @@ fn btrees(seeds: &Seeds) -> Result<()> {
         let variant = GitRepository::open(&target)?;
         let file = fs::read(variant.btree().ok_or("no B-tree was written")?)?;
         seeds.write("btree", name, &btree_seed(&file))?;
+    }
+    Ok(())
+}
+
+/// Tables that git writes: with an index of refs, with objects, and with reflogs, which few blocks of that length hold.
+fn reftables(seeds: &Seeds) -> Result<()> {
+    const SCRIPT: &str = "
+        git init -q --ref-format=reftable --object-format=$1 repo
+        cd repo
+        git config reftable.blockSize $2
+        commit=$(git commit-tree -m first $(git mktree < /dev/null))
+        git update-ref -m made refs/heads/main $commit
+        git tag -m annotated tag $commit
+        git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main
+        for number in $(seq $3); do echo create refs/tags/$number $commit; done | git update-ref --stdin
+        git worktree add -q -b linked ../linked $commit
+        git -C ../linked update-ref refs/bisect/bad $commit
+        git pack-refs --all
+        git -C ../linked pack-refs --all
+        cat .git/worktrees/linked/reftable/*.ref > ../own
+        cat .git/reftable/*.ref > ../common";
+    for (name, hash, block_len, count) in
+        [("small", Kind::Sha1, "4096", "2"), ("indexed", Kind::Sha1, "256", "60"), ("sha256", Kind::Sha256, "512", "5")]
+    {
+        let scratch = tempfile::tempdir()?;
+        let mut git = std::process::Command::new("bash");
+        git.args(["-ec", SCRIPT, "bash", &hash.to_string(), block_len, count]).current_dir(scratch.path());
+        for role in ["AUTHOR", "COMMITTER"] {
+            git.env(format!("GIT_{role}_NAME"), "A").env(format!("GIT_{role}_EMAIL"), "a@example.org");
+            git.env(format!("GIT_{role}_DATE"), "1700000000 +0000");
+        }
+        if !git.status()?.success() {
+            return Err("git made no tables".into());
+        }
+        let table = |name: &str| fs::read(scratch.path().join(name));
+        seeds.write("reftable", name, &reftable_seed(hash, &table("own")?, &table("common")?))?;
     }
     Ok(())
 }

@@ -97,7 +97,7 @@ fn chunk(decoders: Decoders, dictionaries: &Dictionaries, stored: &[u8], base: &
         Ok(())
     });
     let consumed = consumed.ok();
-    assert_eq!(decoded.map(|length| length as u64), consumed);
+    assert_eq!(decoded.map(|length| length as u64), consumed, "{decoders:?}");
     assert!(decoded.is_none() || streamed == payload);
     let mut byte_by_byte = BufReader::with_capacity(1, stored);
     let from_source = decoder.decode_stream_from(&mut byte_by_byte, payload_len as u64, &mut |_| Ok(()));

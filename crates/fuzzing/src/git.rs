@@ -11,6 +11,7 @@ use repackbench_reader::git::delta::{DeltaError, DeltaSizes, apply};
 use repackbench_reader::git::loose::{self, LooseFile};
 use repackbench_reader::git::pack::{DeltaForest, EntryTable, PACK_HEADER_LEN, PackFile};
 use repackbench_reader::git::packed_objects::PackedObjects;
+use repackbench_reader::git::repository::reftable::{REFTABLE_FOLDER, TABLES_LIST};
 use repackbench_reader::git::verify::verify_objects;
 use repackbench_reader::git::{GitRepository, ObjectStore};
 use repackbench_reader::hash::IdHasher;
@@ -62,8 +63,10 @@ fn read_pack(repository: &GitRepository) -> repackbench_reader::Result<()> {
         let decoded = entry.decode(&pack, &mut decoder, &mut payload);
         let read = objects.read(&pack, 0, entry.offset, &mut content);
         if forest.base(position).is_none() {
-            assert_eq!(decoded.is_ok(), read.is_ok(), "entry {position}: {decoded:?}, {read:?}");
-            assert!(read.is_err() || payload == content, "entry {position}");
+            // git, too, reads objects without looking at what is between an entry's end and the next one.
+            let has_more = decoded.as_ref().is_err_and(|error| error.to_string().contains("one that ends after"));
+            assert!(decoded.is_ok() == read.is_ok() || has_more, "entry {position}: {decoded:?}, {read:?}");
+            assert!(decoded.is_err() || payload == content, "entry {position}");
         }
     }
     Ok(())
@@ -280,4 +283,57 @@ pub fn btree_seed(file: &[u8]) -> Vec<u8> {
         at = end;
     }
     seed.done()
+}
+
+/// The length of the checksum at the end of a table of refs.
+const TABLE_CHECKSUM_LEN: usize = 4;
+
+/// Two tables of refs without their checksums: a byte for the hash, the table of a linked work tree, and that of its
+/// repository.
+pub fn reftable(data: &[u8]) {
+    let mut input = Input::new(data);
+    let hash = if input.byte() & 1 == 0 { Kind::Sha1 } else { Kind::Sha256 };
+    let (own, common) = (input.part(), input.rest());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = repository(folder.path(), hash);
+    let object_format = if hash == Kind::Sha256 { "objectFormat = sha256" } else { "" };
+    let config = format!("[core]\nrepositoryformatversion = 1\n[extensions]\nrefStorage = reftable\n{object_format}\n");
+    fs::write(path.join("config"), config).expect("to write");
+    let linked = path.join("worktrees/linked");
+    write_table(&path, common);
+    write_table(&linked, own);
+    for (name, content) in [("HEAD", "ref: refs/heads/.invalid\n"), ("commondir", "../..\n"), ("gitdir", "/x/.git\n")] {
+        fs::write(linked.join(name), content).expect("to write");
+    }
+    let main = GitRepository::open(&path).expect("a repository");
+    let references = main.references();
+    if let Ok(references) = &references {
+        assert!(references.is_sorted_by(|one, next| one.name < next.name), "{references:?}");
+        assert_eq!(references, &main.references().expect("to read it again"));
+    }
+    let linked = GitRepository::open(&linked).expect("a linked work tree");
+    assert!(linked.is_linked_work_tree());
+    let _ = linked.references();
+    // The reader copies all log records, too, of which the main work tree has no use.
+    let _ = linked.private_records();
+}
+
+/// Puts a table with its checksum in the git directory `path`.
+fn write_table(path: &Path, start: &[u8]) {
+    const NAME: &str = "0x000000000001-0x000000000001-00000000.ref";
+    let folder = path.join(REFTABLE_FOLDER);
+    fs::create_dir_all(&folder).expect("a folder");
+    let footer_len = if start.get(4) == Some(&2) { 72 } else { 68 };
+    let footer = &start[start.len().saturating_sub(footer_len - TABLE_CHECKSUM_LEN)..];
+    fs::write(folder.join(NAME), [start, &crc32fast::hash(footer).to_be_bytes()].concat()).expect("to write");
+    fs::write(folder.join(TABLES_LIST), format!("{NAME}\n")).expect("to write");
+}
+
+/// The input of [`reftable`] for the only tables of a linked work tree and of its repository.
+///
+/// # Panics
+/// A table is too short or too long.
+pub fn reftable_seed(hash: Kind, own: &[u8], common: &[u8]) -> Vec<u8> {
+    let unchecked = |table: &[u8]| table[..table.len() - TABLE_CHECKSUM_LEN].to_vec();
+    Output::default().bytes([u8::from(hash == Kind::Sha256)]).part(&unchecked(own)).bytes(unchecked(common)).done()
 }

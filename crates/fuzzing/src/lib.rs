@@ -6,7 +6,7 @@
 //!
 //! | module | targets |
 //! |---|---|
-//! | [`git`] | packs, indexes, deltas, loose objects, B-trees |
+//! | [`git`] | packs, indexes, deltas, loose objects, B-trees, tables of refs |
 //! | [`hg`] | revlogs, their deltas, requirements, names in a store |
 //! | [`codecs`] | chunks, bodies, files, specs |
 //! | [`records`] | lines of results |
@@ -31,7 +31,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     Target { name: "pack", run: git::pack },
     Target { name: "delta", run: delta },
     Target { name: "revlog", run: hg::revlog },
@@ -40,6 +40,7 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "index", run: git::index },
     Target { name: "loose", run: git::loose },
     Target { name: "btree", run: git::btree },
+    Target { name: "reftable", run: git::reftable },
     Target { name: "requires", run: hg::requires },
     Target { name: "fncache", run: hg::fncache },
     Target { name: "codec", run: codecs::codec },

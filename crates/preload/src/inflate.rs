@@ -150,13 +150,7 @@ unsafe fn reset(stream: *mut ZStream, window_bits: Option<c_int>) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateSync(stream: *mut ZStream) -> c_int {
     // SAFETY: what zlib.h requires of the caller is enough for both.
-    unsafe {
-        answer(
-            stream,
-            |caller, state| state.hand_over(caller, |zlib, inner| (zlib.inflate_sync)(inner)),
-            |caller| inflate_stream::sync_zlib(caller),
-        )
-    }
+    unsafe { answer(stream, |caller, state| state.sync(caller), |caller| inflate_stream::sync_zlib(caller)) }
 }
 
 #[unsafe(no_mangle)]

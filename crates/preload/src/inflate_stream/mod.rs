@@ -319,6 +319,20 @@ impl InflateStream {
         OK
     }
 
+    /// `inflateSync`
+    ///
+    /// # Safety
+    /// `caller` must be this state's stream, with as much input as it says.
+    pub(crate) unsafe fn sync(&mut self, caller: &mut ZStream) -> c_int {
+        // SAFETY: the caller guarantees it.
+        let code = unsafe { self.hand_over(caller, |functions, inner| (functions.inflate_sync)(inner)) };
+        if code == OK {
+            // A stream whose header was skipped is raw DEFLATE for zlib, and stays so after `inflateReset`.
+            (self.window_bits, self.has_window) = (-LONGEST_WINDOW, false);
+        }
+        code
+    }
+
     /// Whether no byte has arrived yet.
     pub(crate) fn is_new(&self) -> bool {
         matches!(self.phase, Phase::New)

@@ -104,7 +104,8 @@ pub(crate) unsafe fn sync_zlib(caller: &mut ZStream) -> c_int {
     let opened_with = sentinel::unmark(caller);
     // SAFETY: the caller guarantees it.
     let code = unsafe { (zlib.functions.inflate_sync)(caller) };
-    if let Some(window_bits) = opened_with {
+    // After it, a reset stream is not one that was just opened: see `InflateStream::sync`.
+    if let Some(window_bits) = opened_with.filter(|_| code != OK) {
         sentinel::mark(caller, window_bits);
     }
     code

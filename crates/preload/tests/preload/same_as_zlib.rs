@@ -146,6 +146,40 @@ fn preset_dictionaries_are_requested() {
 }
 
 #[test]
+fn streams_whose_header_was_skipped_are_raw_after_resets_too() {
+    const MARKER: [u8; 4] = [0, 0, 0xff, 0xff];
+    let (dictionary, payload) = (payload(300), payload(700));
+    let [raw, plain] = [-15, 15].map(|window_bits| deflated(&payload, 6, window_bits, None));
+    // With the first bytes, the stream is one that zlib has opened, or one that may still be a chunk.
+    for (before, is_reset) in [(&b""[..], false), (b"", true), (&[0x78], true), (&plain[..20], true)] {
+        let [ours, zlibs] = [ours(), zlibs()].map(|functions| {
+            let mut stream = Stream::opened(functions);
+            let mut all = vec![stream.inflate(before, 9, 0)];
+            all.push(stream.sync(&MARKER[..2]));
+            all.push(stream.sync(&MARKER[2..]));
+            if is_reset {
+                all.push(stream.call("inflateReset", |functions, stream| {
+                    // SAFETY: an open stream.
+                    i64::from(unsafe { (functions.inflate_reset)(stream) })
+                }));
+            }
+            all.push(stream.call("inflateSetDictionary", |functions, stream| {
+                let (start, length) = (dictionary.as_ptr(), dictionary.len() as u32);
+                // SAFETY: an open stream, and a dictionary of that length.
+                i64::from(unsafe { (functions.inflate_set_dictionary)(stream, start, length) })
+            }));
+            let stored = if before.len() < 20 { &raw } else { &plain };
+            all.extend(read(&mut stream, stored, || 50, || 1_000, 0));
+            all
+        });
+        assert_eq!(ours, zlibs, "{before:02x?}, {is_reset}");
+        assert_eq!(outcome(&ours), (payload.clone(), 1), "{before:02x?}, {is_reset}");
+        // The state that the stream leaves to the next one is as good as new.
+        compare(&plain, 15, || 9, || 1_000, 0, "after it");
+    }
+}
+
+#[test]
 fn misuse_fails_alike() {
     for functions in [ours(), zlibs()] {
         let null = std::ptr::null_mut();
