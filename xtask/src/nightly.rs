@@ -4,6 +4,9 @@ use std::process::Command;
 
 use crate::process::{self, Failure, Outcome, succeeds};
 
+/// Options of AddressSanitizer for programs with the codecs: libdeflate has several copies of some constants.
+pub(crate) const ADDRESS_OPTIONS: &str = "detect_odr_violation=0";
+
 /// A command of the nightly toolchain, in the workspace.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new("rustup");

@@ -21,7 +21,7 @@ const RUST: &str = "-Zsanitizer=address -Cdebug-assertions -Cforce-frame-pointer
 const C: &str = "-O1 -fsanitize=address,undefined -fsanitize-undefined-trap-on-error \
                  -fno-sanitize=alignment,shift,pointer-overflow,function -fno-omit-frame-pointer";
 
-/// What LeakSanitizer must not report: contexts that live as long as the process.
+/// Reports leaks, and strings of C without an end.
 const OPTIONS: &str = "detect_leaks=1:abort_on_error=0:strict_string_checks=1";
 
 /// Programs into which these tests preload the library have no sanitizer to lend.
@@ -43,7 +43,8 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     for name in crates {
         let mut tests = cargo("test");
         tests.args(["--package", &format!("repackbench-{name}"), "--lib", "--tests"]);
-        tests.env("ASAN_OPTIONS", OPTIONS).env("REPACKBENCH_TEST_BUILT", target.join(&host).join("debug"));
+        tests.env("ASAN_OPTIONS", [OPTIONS, nightly::ADDRESS_OPTIONS].join(":"));
+        tests.env("REPACKBENCH_TEST_BUILT", target.join(&host).join("debug"));
         if name == "preload" {
             tests.arg("--").args(START_PROGRAMS);
         }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::build::Programs;
 use crate::files::{self, failed, make_folder};
+use crate::nightly;
 use crate::process::{Failure, Outcome};
 
 /// The limits of every run: of memory in MB, of the length of an input in bytes, and of the time for one in seconds.
@@ -76,6 +77,7 @@ pub(super) fn run(programs: &Programs, target: &str, time: Duration) -> Outcome<
 pub(super) fn program(programs: &Programs, target: &str) -> Command {
     let mut command = Command::new(programs.path(target));
     command.args(LIMITS).envs(programs.variables.iter().map(|(name, path)| (name, path)));
+    command.env("ASAN_OPTIONS", nightly::ADDRESS_OPTIONS);
     // The stand-in for zlib would print a message for each chunk if it were to read another zlib.
     command.env_remove("REPACKBENCH_ZLIB");
     // Targets write files, and a disk would be their slowest part.
