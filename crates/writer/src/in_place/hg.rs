@@ -42,6 +42,10 @@ pub(super) fn convert(hg_dir: &Path, spec: &CodecSpec, job: InPlaceJob<'_>) -> R
     check_kinds_of("Mercurial", &ObjectKind::HG, spec)?;
     check_readable(spec, spec.is_read_by_hg(), "hg", |codec| codec.read_by_hg)?;
     let hg_dir = fs::canonicalize(hg_dir).map_err(|e| WriterError::io("find", hg_dir, e))?;
+    if let Some(source) = HgRepository::source_of_share(&hg_dir)? {
+        let what = format!("converting in place a share of {} (name that one),", source.display());
+        return Err(ReaderError::unsupported(&hg_dir, what).into());
+    }
     let store = hg_dir.join(STORE);
     if store.is_symlink() {
         return Err(ReaderError::unsupported(&store, "converting in place a store that is a symbolic link").into());

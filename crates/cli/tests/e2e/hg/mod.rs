@@ -9,6 +9,7 @@ mod fixtures;
 mod replay;
 mod robustness;
 mod serve;
+mod shares;
 mod size;
 mod stock_hg;
 mod verify;

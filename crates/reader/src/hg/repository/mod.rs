@@ -2,6 +2,7 @@
 
 mod listing;
 mod requirements;
+mod share;
 mod snapshot;
 
 use std::{
@@ -64,7 +65,16 @@ impl HgRepository {
         (is_named && is_hg_dir(path)).then(|| path.to_owned())
     }
 
-    /// Opens the repository at `path`: a work tree's root, or its `.hg`.
+    /// The `.hg` whose store the share at `hg_dir` uses; `None` if `hg_dir` has a store of its own.
+    ///
+    /// # Errors
+    /// [`ReaderError::Corrupt`] if a share names no repository, [`ReaderError::Unsupported`] for a share of a share.
+    pub fn source_of_share(hg_dir: &Path) -> Result<Option<PathBuf>> {
+        share::source_of(hg_dir)
+    }
+
+    /// Opens the repository at `path`: a work tree's root, or its `.hg`. A share is opened as the repository with its
+    /// store.
     ///
     /// # Errors
     /// [`ReaderError::NotARepository`], [`ReaderError::Unsupported`] with the name of an unsupported feature,
@@ -86,6 +96,16 @@ impl HgRepository {
             let why = "it has no .hg folder".to_owned();
             return Err(ReaderError::NotARepository { path: path.to_owned(), why });
         };
+        Bounds::of(&hg_dir).check(&hg_dir.join("requires"))?;
+        let (hg_dir, note) = match Self::source_of_share(&hg_dir)? {
+            Some(source) => {
+                let share = hg_dir.display();
+                let note =
+                    format!("{share}: a share: read as {}, with the bookmarks and local tags there", source.display());
+                (source, Some(note))
+            }
+            None => (hg_dir, None),
+        };
         let bounds = Bounds::of(&hg_dir);
         for name in ["requires", "store", "store/requires"] {
             bounds.check(&hg_dir.join(name))?;
@@ -100,7 +120,7 @@ impl HgRepository {
         for name in KEPT_IN_HG_DIR {
             listing::files_at(&hg_dir, bounds, name, &mut kept_files)?;
         }
-        let mut notes = listing.notes;
+        let mut notes: Vec<String> = note.into_iter().chain(listing.notes).collect();
         for (name, what) in NOTED_NAMES {
             let path = hg_dir.join(name);
             if path.exists() {

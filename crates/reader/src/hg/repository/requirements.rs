@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use repackbench_codec::{Algorithm, RevlogEngine};
 
+use super::share::ShareKind;
 use crate::{Place, ReaderError, Result, bounds::read_regular_file, hg::store_names::NameEncoding};
 
 /// The supported requirements, without those of codecs. Those that only concern a work tree are copied. What recomputing deltas does with
@@ -65,7 +66,6 @@ impl Requirements {
         let work_tree = read_lines(&file)?;
         let is_share_safe = work_tree.contains(SHARE_SAFE);
         let store_file = hg_dir.join("store/requires");
-        // The store of a share is elsewhere, so this check comes first.
         check(&file, &work_tree)?;
         let store = if is_share_safe { read_lines(&store_file)? } else { BTreeSet::new() };
         check(&store_file, &store)?;
@@ -129,6 +129,21 @@ fn read_lines(file: &Path) -> Result<BTreeSet<String>> {
     Ok(lines)
 }
 
+/// How the share at `hg_dir` names the repository with its store; `None` if it has a store of its own.
+///
+/// # Errors
+/// [`ReaderError::Unsupported`] names a requirement of a share that is not supported.
+pub(super) fn kind_of_share(hg_dir: &Path) -> Result<Option<ShareKind>> {
+    let file = hg_dir.join("requires");
+    let mut requirements = read_lines(&file)?;
+    let (absolute, relative) = (requirements.remove("shared"), requirements.remove("relshared"));
+    if !absolute && !relative {
+        return Ok(None);
+    }
+    check(&file, &requirements)?;
+    Ok(Some(if relative { ShareKind::Relative } else { ShareKind::Absolute }))
+}
+
 /// Whether `name` is the requirement of one of this program's codecs that have no engine of Mercurial's.
 fn is_of_a_codec(name: &str) -> bool {
     Algorithm::ALL.into_iter().any(|algorithm| RevlogEngine::Tagged(algorithm).requirement() == Some(name))
@@ -138,10 +153,6 @@ fn check(file: &Path, requirements: &BTreeSet<String>) -> Result<()> {
     let unknown = requirements.iter().find(|name| !KNOWN.contains(&name.as_str()) && !is_of_a_codec(name));
     match unknown.map(String::as_str) {
         None => Ok(()),
-        Some("shared" | "relshared") => Err(ReaderError::unsupported(
-            file,
-            "a share, whose store is elsewhere (use the repository with the store),",
-        )),
         Some(unknown) => Err(ReaderError::unsupported(file, format!("the requirement '{unknown}'"))),
     }
 }
@@ -193,7 +204,6 @@ mod tests {
         for (work_tree, store, expected) in [
             ("revlogv1\nstore\nexp-revlogv2.2\n", None, "exp-revlogv2.2"),
             ("share-safe\n", Some("revlogv1\nstore\nnew-thing\n"), "new-thing"),
-            ("share-safe\nrelshared\n", None, "a share"),
             ("revlogv1\n", None, "'store'"),
             ("store\n", None, "'revlogv1'"),
             ("", None, "'store'"),

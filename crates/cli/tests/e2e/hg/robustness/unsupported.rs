@@ -18,7 +18,6 @@ fn refusal(name: &str) -> (&[&str], i32) {
         "plain-encoding" => &["requires", "'exp-very-fragile-and-unsafe-plain-store-encoding'"],
         "revlog-v0" => &["requires", "without the requirement 'store'"],
         "revlog-v2" => &["requires", "'exp-revlogv2.2'"],
-        "share" | "share-relative" => &["requires", "a share"],
         "unknown-requirement" => &["store/requires", "'time-travel'"],
         _ => panic!("no refusal is known of {name}"),
     };
