@@ -9,6 +9,7 @@ mod cmake;
 mod corpus;
 mod demo;
 mod deny;
+mod differential;
 mod dist;
 mod docs;
 mod draw;
@@ -37,6 +38,7 @@ mod publish;
 mod results;
 mod sanitize;
 mod slopes;
+mod stock;
 mod tests;
 mod typed_time;
 
@@ -67,6 +69,8 @@ chores:
   corpus [NAME...]     fetch the repositories that figures are measured on, and check that they have not changed.
                        --list lists them, --check also compares the sizes of their variants byte by byte
   deny                 check the licences and sources of all dependencies against deny.toml. Needs cargo-deny
+  differential REPO... convert repositories there and back, and check that stock git or hg reads the same objects, refs and
+                       phases in the result. --codec SPEC, --program FILE
   faults REPO...       convert copies of Git or Mercurial repositories in place under strace, which kills the program at 200
                        system calls and makes others fail, and check each with stock git or hg. --kills N, --errors N,
                        --only KIND, --program FILE
@@ -107,6 +111,7 @@ fn main() -> ExitCode {
             Ok(code) => return code,
             Err(failure) => Err(failure),
         },
+        Some("differential") => differential::run(&rest),
         Some("faults") => faults::run(&rest),
         Some("fleet") => fleet::run(&rest),
         Some("fuzz") => fuzz::run(&rest),

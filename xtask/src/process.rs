@@ -1,7 +1,10 @@
 //! Starts other programs, shows their command lines, and names the command that failed.
 
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use crate::files;
 
 /// The reason why a chore stopped, as one line for the user.
 #[derive(Debug)]
@@ -15,6 +18,16 @@ pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(crate::workspace_root());
     command
+}
+
+/// The program to try: the one that was named, or that of this checkout, which is built with checks for overflow. They
+/// find more than a release.
+pub(crate) fn repackbench(named: Option<&Path>) -> Outcome<PathBuf> {
+    if let Some(program) = named {
+        return std::path::absolute(program).map_err(|error| files::failed(program, &error));
+    }
+    run(cargo().args(["build", "--quiet", "--locked", "--package", "repackbench-cli"]))?;
+    Ok(crate::target_dir().join("debug").join("repackbench"))
 }
 
 /// Prints the command, runs it with this process's own streams, and fails unless it exits with 0.
@@ -48,7 +61,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 
 /// The command as one would type it, without quoting. The program is shown by name, not by path.
 pub(crate) fn shown(command: &Command) -> String {
-    let program = std::path::Path::new(command.get_program());
+    let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(command.get_program());
     let words: Vec<_> = std::iter::once(name).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
     words.join(" ")

@@ -11,10 +11,10 @@ mod plan;
 mod traced;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::files::{make_folder, remove_folder};
-use crate::process::{self, Failure, Outcome, cargo};
+use crate::process::{self, Failure, Outcome};
 use arguments::Arguments;
 use judge::{Repository, copy};
 use plan::{FAULTS, Fault};
@@ -23,7 +23,7 @@ use traced::{End, calls, run_with};
 /// Runs the chore. Prints a line for each kind of fault.
 pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     let arguments = Arguments::parse(words)?;
-    let program = program(&arguments)?;
+    let program = process::repackbench(arguments.program.as_deref())?;
     let folder = crate::target_dir().join("faults").join(std::process::id().to_string());
     make_folder(&folder)?;
     for path in &arguments.repositories {
@@ -35,15 +35,6 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
         }
     }
     remove_folder(&folder)
-}
-
-/// The program to try: the one that was named, or that of this checkout.
-fn program(arguments: &Arguments) -> Outcome<PathBuf> {
-    if let Some(program) = &arguments.program {
-        return Ok(program.clone());
-    }
-    process::run(cargo().args(["build", "--quiet", "--package", "repackbench-cli"]))?;
-    Ok(crate::target_dir().join("debug/repackbench"))
 }
 
 /// One kind of fault on one repository.

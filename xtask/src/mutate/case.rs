@@ -6,15 +6,15 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::child::{self, Ended};
 use super::judge::{Verdict, is_as_stock_reads, judge};
 use super::mutation::{MutationKind, mutate};
-use super::reading::{Reading, Stock};
 use super::reseal;
 use super::subject::{self, Subject};
 use crate::draw::Draw;
 use crate::files;
 use crate::process::{Failure, Outcome};
+use crate::stock::child::{self, Ended, Limits};
+use crate::stock::{Reading, Stock};
 
 /// Every how many cases `size` and `estimate` read the damaged repository, too.
 const SIZE_EVERY: u64 = 16;
@@ -89,7 +89,7 @@ impl Places {
 
 /// `repackbench COMMAND` for small repositories, with its caches in `home`.
 pub(super) fn repackbench(program: &Path, command: &str, home: &Path) -> Command {
-    let mut run = child::limited(program);
+    let mut run = child::limited(program, Limits::SMALL);
     run.env("XDG_CACHE_HOME", home).env("HOME", home).env("RUST_BACKTRACE", "0");
     run.args([command, "--quiet", "--threads", "1", "--memory", "256M"]);
     run
@@ -158,7 +158,7 @@ impl Target {
         }
         let mut others = Vec::new();
         if number % SIZE_EVERY == 1 {
-            let mut size = child::limited(&self.program);
+            let mut size = child::limited(&self.program, Limits::SMALL);
             size.env("XDG_CACHE_HOME", &places.home).arg("size").arg("--quiet").arg(&places.subject);
             others.push(child::end_of(&mut size)?);
         }

@@ -1,6 +1,6 @@
 //! Whether an accepted repository was rightly accepted.
 
-use super::reading::Reading;
+use crate::stock::Reading;
 
 /// What came of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,28 +40,16 @@ pub(super) fn judge<E>(
     if read == *truth {
         return Ok(Verdict::Harmless);
     }
-    Ok(told(&read)?
-        .map_or(Verdict::Changed, |why| Verdict::Wrong(format!("{why}: {}", first_difference(truth, &read)))))
+    Ok(told(&read)?.map_or(Verdict::Changed, |why| Verdict::Wrong(format!("{why}: {}", truth.first_difference(&read)))))
 }
 
 /// Whether stock git or hg reads in a damaged source what was read in the result, and why not otherwise.
 pub(super) fn is_as_stock_reads(read: &Reading, stock: Result<Reading, String>) -> Option<String> {
     match stock {
         Ok(stock) if stock == *read => None,
-        Ok(stock) => Some(format!("accepted, but stock reads another repository ({})", first_difference(&stock, read))),
+        Ok(stock) => Some(format!("accepted, but stock reads another repository ({})", stock.first_difference(read))),
         Err(said) => Some(format!("accepted, but stock refuses the damaged source: {said}")),
     }
-}
-
-/// The first thing that one of two readings lacks.
-fn first_difference(expected: &Reading, found: &Reading) -> String {
-    let objects = |one: &Reading, other: &Reading| {
-        let missing = one.objects.keys().find(|name| !other.objects.contains_key(*name));
-        missing.map(|name| format!("object {name}"))
-    };
-    let rest = |one: &Reading, other: &Reading| one.rest.difference(&other.rest).next().cloned();
-    let of = |one, other| objects(one, other).or_else(|| rest(one, other)).unwrap_or_else(|| "nothing".to_owned());
-    format!("expected {}, found {}", of(expected, found), of(found, expected))
 }
 
 #[cfg(test)]

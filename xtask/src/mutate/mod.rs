@@ -11,18 +11,14 @@
 //! - `arguments`: what was typed;
 //! - `mutation`, `reseal`: kinds of damage, and checksums that hide it;
 //! - `subject`: the repository that is damaged;
-//! - `child`: programs under limits;
-//! - `reading`: what stock git and hg read;
 //! - `judge`: which answers are right;
 //! - `case`: one case from end to end;
 //! - `tally`: the table.
 
 mod arguments;
 mod case;
-mod child;
 mod judge;
 mod mutation;
-mod reading;
 mod reseal;
 mod subject;
 mod tally;
@@ -37,11 +33,12 @@ use std::time::Instant;
 use self::arguments::Arguments;
 use self::case::{Places, Target};
 use self::judge::Verdict;
-use self::reading::Stock;
 use self::subject::{Subject, Vcs};
 use self::tally::Tally;
 use crate::files;
-use crate::process::{self, Failure, Outcome, cargo};
+use crate::process::{self, Failure, Outcome};
+use crate::stock::Stock;
+use crate::stock::child::{self, Limits};
 
 /// The fixtures that are damaged if no repository is named: packs with everything that git derives from them, loose
 /// objects, SHA-256, a shallow clone; and Mercurial repositories of several forms.
@@ -67,7 +64,7 @@ const MOST_REPORTED: u64 = 50;
 /// Runs the chore.
 pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     let arguments = arguments::parse(words)?;
-    let program = program(&arguments)?;
+    let program = process::repackbench(arguments.program.as_deref())?;
     let work = WorkFolder::make(arguments.case.is_some())?;
     let repositories = match &arguments.repository {
         Some(repository) => vec![repository.clone()],
@@ -78,15 +75,6 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
         wrong += run_on(repository, &program, &work.folder, &arguments)?;
     }
     if wrong == 0 { Ok(()) } else { Err(Failure(format!("mutate: {wrong} cases failed"))) }
-}
-
-/// The program to run. A build with checks for overflow finds more than a release.
-fn program(arguments: &Arguments) -> Outcome<PathBuf> {
-    if let Some(program) = &arguments.program {
-        return std::path::absolute(program).map_err(|error| files::failed(program, &error));
-    }
-    process::run(cargo().args(["build", "--locked", "--package", "repackbench-cli"]))?;
-    Ok(crate::target_dir().join("debug").join("repackbench"))
 }
 
 /// Makes the fixtures.
@@ -131,8 +119,8 @@ fn run_on(repository: &Path, program: &Path, work: &Path, arguments: &Arguments)
     files::make_folder(&folder)?;
     let original = subject::copy(vcs, &from, &folder.join("original"))?;
     let stock = match vcs {
-        Vcs::Git => Stock::Git,
-        Vcs::Hg => Stock::hg(crate::mercurial::newest()?, &folder)?,
+        Vcs::Git => Stock::git(Limits::SMALL),
+        Vcs::Hg => Stock::hg(crate::mercurial::newest()?, &folder, Limits::SMALL)?,
     };
     let typed: Vec<&str> = arguments.targets.iter().map(String::as_str).collect();
     let targets = match vcs {

@@ -3,44 +3,57 @@
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::files::failed;
 use crate::process::Outcome;
 
-/// How much CPU time a program may take, in seconds. The system ends it then.
-const CPU_LIMIT: &str = "60";
-/// How long a program may take in all. It is much more than the limit of CPU time, since other programs may be running.
-const LIMIT: Duration = Duration::from_secs(900);
-/// How much address space it may have, in KiB. The cases need a few hundred MiB of it: threads reserve stacks.
-const MEMORY: &str = "3145728";
+/// What a program may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// CPU time in seconds. The system ends the program then.
+    cpu: &'static str,
+    /// Address space in KiB.
+    memory: &'static str,
+}
+
+impl Limits {
+    /// For a small damaged repository. A few hundred MiB are needed: threads reserve stacks.
+    pub(crate) const SMALL: Limits = Limits { cpu: "60", memory: "3145728" };
+    /// For a sound repository of any size.
+    pub(crate) const NONE: Limits = Limits { cpu: "unlimited", memory: "unlimited" };
+}
+
+/// How long a program may take in all: much more than the CPU time of a small repository, since other programs may be
+/// running.
+const LONGEST: Duration = Duration::from_secs(3600);
 const POLL: Duration = Duration::from_millis(1);
 /// Lowers the limits of memory and CPU time, and becomes the program. A shell does it, since Rust needs unsafe code for
 /// that.
 const LIMITED: &str = "ulimit -v \"$1\" && ulimit -t \"$2\" && shift 2 && exec \"$@\"";
 
 /// The exit code for bad repositories.
-pub(super) const BAD_INPUT: i32 = 65;
+pub(crate) const BAD_INPUT: i32 = 65;
 
 /// How a program ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(crate) struct Ended {
     /// None: it took too long, and was killed.
-    pub(super) status: Option<ExitStatus>,
-    pub(super) stdout: Vec<u8>,
-    pub(super) stderr: String,
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
 }
 
 impl Ended {
-    pub(super) fn code(&self) -> Option<i32> {
+    pub(crate) fn code(&self) -> Option<i32> {
         self.status.and_then(|status| status.code())
     }
 
     /// What is wrong with how the program ended, whatever the repository is like.
-    pub(super) fn misbehaviour(&self) -> Option<String> {
-        let Some(status) = self.status else { return Some(format!("no end after {} s", LIMIT.as_secs())) };
+    pub(crate) fn misbehaviour(&self) -> Option<String> {
+        let Some(status) = self.status else { return Some(format!("no end after {} s", LONGEST.as_secs())) };
         let said = self.stderr.trim_end();
         let Some(code) = status.code() else { return Some(format!("{status}: {said}")) };
         if said.contains("panicked at") {
@@ -57,41 +70,53 @@ impl Ended {
         }
     }
 
-    pub(super) fn is_accepted(&self) -> bool {
+    pub(crate) fn is_accepted(&self) -> bool {
         self.code() == Some(0)
     }
 }
 
-/// A command that runs `program` under the limits of memory and CPU time.
-pub(super) fn limited(program: impl AsRef<OsStr>) -> Command {
+/// A command that runs `program` under `limits`.
+pub(crate) fn limited(program: impl AsRef<OsStr>, limits: Limits) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", LIMITED, "sh", MEMORY, CPU_LIMIT]).arg(program);
+    command.args(["-c", LIMITED, "sh", limits.memory, limits.cpu]).arg(program);
     command
 }
 
 /// Runs the command to its end, or kills it when its time is over.
-pub(super) fn end_of(command: &mut Command) -> Outcome<Ended> {
+pub(crate) fn end_of(command: &mut Command) -> Outcome<Ended> {
+    let (mut ended, stdout) = read_from(command, |stdout| all_of(Some(stdout)))?;
+    ended.stdout = stdout;
+    Ok(ended)
+}
+
+/// Like [`end_of`], but gives stdout to `read`, whose result it returns. `read` need not read everything.
+pub(crate) fn read_from<T: Send>(
+    command: &mut Command,
+    read: impl FnOnce(ChildStdout) -> T + Send,
+) -> Outcome<(Ended, T)> {
     let program = command.get_program().to_owned();
     let failed = |error: io::Error| failed(Path::new(&program), &error);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let stdout = stdout.ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
     thread::scope(|scope| {
-        let stdout = scope.spawn(move || all_of(stdout));
+        let stdout = scope.spawn(move || read(stdout));
         let stderr = scope.spawn(move || all_of(stderr));
         let start = Instant::now();
         let status = loop {
             if let Some(status) = child.try_wait().map_err(failed)? {
                 break Some(status);
             }
-            if start.elapsed() > LIMIT {
+            if start.elapsed() > LONGEST {
                 child.kill().and_then(|()| child.wait()).map_err(failed)?;
                 break None;
             }
             thread::sleep(POLL);
         };
         let stderr = String::from_utf8_lossy(&stderr.join().unwrap_or_default()).into_owned();
-        Ok(Ended { status, stdout: stdout.join().unwrap_or_default(), stderr })
+        let read = stdout.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((Ended { status, stdout: Vec::new(), stderr }, read))
     })
 }
 
@@ -110,7 +135,7 @@ mod tests {
     use super::*;
 
     fn ended(script: &str) -> Ended {
-        end_of(limited("sh").args(["-c", script])).unwrap()
+        end_of(limited("sh", Limits::SMALL).args(["-c", script])).unwrap()
     }
 
     #[test]
@@ -140,6 +165,9 @@ mod tests {
     #[test]
     fn memory_and_time_are_limited() {
         let limits = ended("ulimit -v; ulimit -t");
-        assert_eq!(String::from_utf8_lossy(&limits.stdout).lines().collect::<Vec<_>>(), [MEMORY, CPU_LIMIT]);
+        assert_eq!(
+            String::from_utf8_lossy(&limits.stdout).lines().collect::<Vec<_>>(),
+            [Limits::SMALL.memory, Limits::SMALL.cpu]
+        );
     }
 }
