@@ -125,7 +125,18 @@ impl OutputPath {
             rename(&target, &old)?;
             aside = Some(old);
         }
-        if let Err(error) = rename(&building, &target) {
+        if let Err(error) = fs::rename(&building, &target) {
+            let is_taken = matches!(
+                error.kind(),
+                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory
+            );
+            let error = match is_taken {
+                // Another program has made it meanwhile.
+                true => {
+                    WriterError::Output { path: target.clone(), why: "already exists".to_owned(), force_helps: true }
+                }
+                false => WriterError::io("rename", &building, error),
+            };
             if let Some(old) = aside
                 && let Err(error) = rename(&old, &target)
             {

@@ -141,3 +141,79 @@ fn limit_on_file_size_is_an_error_like_a_full_disk() {
     // By signal 25, or by the exit code of a shell for it.
     assert!(matches!(outcome.code, None | Some(153)), "{:?}: {}", outcome.code, outcome.stderr);
 }
+
+/// Calls of the system that move one byte less than they could, and at most 999.
+const SHORT_CALLS: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#define LESS(n) ((n) > 1000 ? 999 : (n) > 1 ? (n) - 1 : (n))
+#define SHORT(name, arguments, values, ...) \
+    ssize_t name arguments { \
+        static ssize_t (*real) arguments; \
+        if (!real) real = dlsym(RTLD_NEXT, #name); \
+        return real values; \
+    }
+SHORT(read, (int file, void *to, size_t n), (file, to, LESS(n)))
+SHORT(write, (int file, const void *from, size_t n), (file, from, LESS(n)))
+SHORT(pread64, (int file, void *to, size_t n, off64_t at), (file, to, LESS(n), at))
+SHORT(pwrite64, (int file, const void *from, size_t n, off64_t at), (file, from, LESS(n), at))
+SHORT(readv, (int file, const struct iovec *to, int n), (file, to, n > 0 ? 1 : n))
+SHORT(writev, (int file, const struct iovec *from, int n), (file, from, n > 0 ? 1 : n))
+SHORT(copy_file_range, (int in, off64_t *from, int out, off64_t *to, size_t n, unsigned flags),
+      (in, from, out, to, LESS(n), flags))
+"#;
+
+/// The system may always read or write less than it was asked for.
+#[test]
+fn short_reads_and_writes_change_nothing() {
+    let scratch = Scratch::new();
+    let (source, library) = (scratch.join("short.c"), scratch.join("short.so"));
+    std::fs::write(&source, SHORT_CALLS).expect("a file");
+    let mut cc = Command::new("cc");
+    program::run(cc.args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).arg("-ldl")).exits(exit::OK);
+    for (repo, codec) in [
+        (Fixture::get("work-tree"), "zstd:3"),
+        (Fixture::get("reftable"), "zlib:1"),
+        (Fixture::get("history"), "zstd:3,dict=4k"),
+        (Fixture::hg("history"), "zstd:3"),
+        (Fixture::hg("lfs"), "zlib:6"),
+    ] {
+        let [expected, found] = ["expected", "found"].map(|name| scratch.join(&format!("{name}-{codec}")));
+        for (out, library) in [(&expected, None), (&found, Some(&library))] {
+            let mut convert = command();
+            convert.envs(library.map(|path| ("LD_PRELOAD", path)));
+            convert.args(["convert", "--check", "--force", "--codec", codec, "-o"]).args([out, &repo.repo()]);
+            program::run(&mut convert).exits(exit::OK);
+        }
+        snapshot::assert_same(&snapshot::content(&expected), &snapshot::content(&found));
+        let mut verify = command();
+        verify.env("LD_PRELOAD", &library).arg("verify").args([&repo.repo(), &found]);
+        program::run(&mut verify).exits(exit::OK);
+    }
+}
+
+/// One of them makes the result, and the others find it.
+#[test]
+fn conversions_to_the_same_place_at_once_leave_one_result() {
+    for repo in [Fixture::get("history").repo(), Fixture::hg("history").repo()] {
+        let scratch = Scratch::new();
+        let out = scratch.join("variant");
+        let start = || {
+            let mut convert = command();
+            convert.args(["convert", "--quiet", "--codec", "zstd:3", "-o"]).args([&out, &repo]);
+            convert.stderr(std::process::Stdio::piped()).spawn().expect("to start")
+        };
+        let running: Vec<_> = (0..4).map(|_| start()).collect();
+        let ended = running.into_iter().map(|program| program.wait_with_output().expect("its end"));
+        let (done, refused): (Vec<_>, Vec<_>) = ended.partition(|ended| ended.status.success());
+        assert_eq!(done.len(), 1, "{refused:?}");
+        for ended in refused {
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            assert!(ended.status.code() == Some(exit::FAILURE) && said.contains("variant"), "{said}");
+        }
+        assert_eq!(scratch.names(), ["variant"]);
+        program::run(command().arg("verify").args([&repo, &out])).exits(exit::OK);
+    }
+}
