@@ -2,20 +2,22 @@
 //! exits with 75.
 
 use crate::support::disturbed::while_disturbed;
-use crate::support::hg::HgServer;
-use crate::support::hg::Version;
+use crate::support::hg::{HgServer, Version};
 use crate::support::program::{self, command, exit};
 use crate::support::{Fixture, Scratch};
 
-#[test]
-fn source_that_gains_commits() {
+/// Converts repeatedly while an hg commits to the source and then runs the commands that `more` gives for a round.
+fn withstands(more: impl Fn(u32) -> Option<&'static [&'static str]> + Sync) {
     let scratch = Scratch::new();
     let repo = Fixture::hg_copy("default", &scratch).repo();
-    let mut writer = HgServer::start(Version::V72, &repo);
+    let mut writer = HgServer::start_with(Version::V72, &repo, &["--config", "extensions.strip="]);
     writer.output(["update", "--quiet", "tip"]);
     let disturb = |round: u32| {
         std::fs::write(repo.join("run.sh"), format!("echo {round}\n").repeat(40)).expect("a tracked file");
         writer.output(["commit", "--quiet", "--message", "one more"]);
+        if let Some(words) = more(round) {
+            writer.output(words);
+        }
     };
     let outcomes = while_disturbed(disturb, || {
         let mut outcomes = Vec::new();
@@ -38,4 +40,15 @@ fn source_that_gains_commits() {
         let (code, said) = HgServer::newest(&results.join("variant")).verify();
         assert_eq!(code, Some(exit::OK), "{said:#?}");
     }
+}
+
+#[test]
+fn source_that_gains_commits() {
+    withstands(|_| None);
+}
+
+/// A strip cuts off the ends of revlogs, and the next commit writes other bytes there.
+#[test]
+fn source_that_is_stripped() {
+    withstands(|round| (round % 2 == 1).then_some(&["strip", "--quiet", "--no-backup", "--rev", "tip"]));
 }
