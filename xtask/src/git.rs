@@ -22,8 +22,7 @@ pub(crate) const OLDEST: Version = [2, 46];
 const SUITE: &str = "trixie";
 
 /// The parts of git that are left out, since no test uses them and they need further libraries.
-const BUILD: [&str; 7] =
-    ["NO_CURL=1", "NO_EXPAT=1", "NO_GETTEXT=1", "NO_PERL=1", "NO_PYTHON=1", "NO_TCLTK=1", "INSTALL_SYMLINKS=1"];
+const BUILD: [&str; 6] = ["NO_EXPAT=1", "NO_GETTEXT=1", "NO_PERL=1", "NO_PYTHON=1", "NO_TCLTK=1", "INSTALL_SYMLINKS=1"];
 
 /// The version that a program prints; `None` if it does not run or is not a git.
 pub(crate) fn version(program: impl AsRef<OsStr>) -> Option<Version> {

@@ -76,10 +76,16 @@ const NEEDS: [Need; 11] = [
 ];
 
 /// What building git needs besides what the tests need.
-pub(crate) const TO_BUILD_GIT: [Need; 3] = [
+pub(crate) const TO_BUILD_GIT: [Need; 4] = [
     Need { name: "make", package: "make", purpose: "to build git", sign: Sign::OnPath },
     Need { name: "xz", package: "xz-utils", purpose: "to unpack git's sources", sign: Sign::OnPath },
     Need { name: "zlib's C headers", package: "zlib1g-dev", purpose: "to build git", sign: Sign::Header("zlib.h") },
+    Need {
+        name: "curl's C headers",
+        package: "libcurl4-openssl-dev",
+        purpose: "to build git with HTTP",
+        sign: Sign::Header("curl/curl.h"),
+    },
 ];
 
 /// A machine on which programs are looked up by a PATH.
@@ -248,14 +254,15 @@ mod tests {
         machine.write("apt-get", &apt_get(":"));
         machine.write("make", "exit 0");
         machine.write("xz", "exit 0");
-        machine.write("cc", "test \"$*\" = '-E -include zlib.h -x c /dev/null'");
+        machine.write("cc", "case $* in '-E -include zlib.h -x c /dev/null' | *curl/curl.h*) ;; *) exit 1 ;; esac");
         let install = || {
             let machine = Machine { path: machine.folder.clone().into_os_string() };
             machine.install_missing_of(&TO_BUILD_GIT).map_err(|Failure(message)| message)
         };
         assert_eq!(install(), Ok(()));
         machine.write("cc", "exit 1");
-        assert_eq!(install(), Err("zlib's C headers is still missing after installing zlib1g-dev".to_owned()));
+        let message = "zlib's C headers is still missing after installing zlib1g-dev libcurl4-openssl-dev";
+        assert_eq!(install(), Err(message.to_owned()));
     }
 
     #[test]

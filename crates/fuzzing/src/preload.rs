@@ -19,6 +19,13 @@ mod library;
 /// The window bits that zlib knows, and some that it does not.
 const WINDOW_BITS: [c_int; 12] = [15, 15, 15, 15, 10, 8, 0, 47, 31, -15, -8, 60];
 
+/// The most bits that a call of `inflatePrime` adds. Of a whole byte, zlib may give back more input than it was given.
+const MOST_BITS: c_int = 7;
+
+/// Kinds of calls: see [`call`].
+const MARK: u8 = 13;
+const PRIME: u8 = 14;
+
 /// The longest input or output room of a call in bytes.
 const LONGEST: usize = 2_000;
 
@@ -64,9 +71,14 @@ fn sequence(library: Library, window_bits: c_int, calls: &[u8], stored: &[u8]) -
         return done;
     }
     let mut at = 0;
+    let mut has_primed = false;
     let mut calls = Input::new(calls);
     while !calls.is_empty() {
-        let [kind, piece, room, argument] = [(); 4].map(|()| calls.byte());
+        let [mut kind, piece, room, argument] = [(); 4].map(|()| calls.byte());
+        // Bits of several calls would add up.
+        if kind % 16 == PRIME && std::mem::replace(&mut has_primed, true) {
+            kind = MARK;
+        }
         // Small and large ones alike.
         let [piece, room] = [piece, room].map(|byte| (usize::from(byte).pow(2) / 32).min(LONGEST));
         let rest = &stored[at..];
@@ -94,9 +106,9 @@ fn call(stream: &mut Stream, kind: u8, rest: &[u8], room: usize, argument: u8) -
         12 => stream.call("inflateSetDictionary", |zlib, stream| unsafe {
             (zlib.inflate_set_dictionary)(stream, dictionary.as_ptr(), dictionary.len() as u32).into()
         }),
-        13 => stream.call("inflateMark", |zlib, stream| unsafe { (zlib.inflate_mark)(stream) }),
-        14 => stream.call("inflatePrime", |zlib, stream| unsafe {
-            (zlib.inflate_prime)(stream, number % 20 - 1, number >> 3).into()
+        MARK => stream.call("inflateMark", |zlib, stream| unsafe { (zlib.inflate_mark)(stream) }),
+        PRIME => stream.call("inflatePrime", |zlib, stream| unsafe {
+            (zlib.inflate_prime)(stream, number % (MOST_BITS + 2) - 1, number >> 3).into()
         }),
         15 => stream.call("inflateGetDictionary", |zlib, stream| {
             let mut length = 0;

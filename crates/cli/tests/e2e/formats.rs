@@ -76,7 +76,7 @@ fn other_sessions_measure_the_same_work() {
 #[test]
 fn other_commands_succeed() {
     for name in FORMATS {
-        let (repo, scratch) = (Fixture::get(name).repo(), Scratch::new());
+        let (repo, scratch) = (Fixture::get(name).repo(), Scratch::on_disk());
         let before = snapshot::state(&repo);
         let [dictionary, reports] = ["dictionary", "reports"].map(|name| scratch.join(name));
         for command in [

@@ -31,7 +31,8 @@ case $* in
   "xtask "*)
     chore=$2
     shift 2
-    sed -n '/^chores:/,/^";/p' "$CHECKOUT/xtask/src/main.rs" | grep -q "^  $chore " || fail "no chore $chore"
+    # Not as a pipeline, which fails if grep ends before sed does.
+    grep -q "^  $chore " <<< "$(sed -n '/^chores:/,/^";/p' "$CHECKOUT/xtask/src/main.rs")" || fail "no chore $chore"
     options_exist "$@"
     case $chore in
       hg-extension) echo "$HG_EXTENSION" ;;
