@@ -151,7 +151,7 @@ impl Target {
 
     fn judge(&self, number: u64, places: &Places) -> Outcome<Verdict> {
         let out = places.out.join("converted");
-        let converted = child::end_of(&mut convert(&self.program, &places.subject, &out, &places.home))?;
+        let converted = child::end_of(&mut convert(&self.program, &places.subject, &out, &places.home), Limits::SMALL)?;
         let mut compared = None;
         if !self.is_source {
             compared = Some(self.verify(&self.original, &places.subject, places)?);
@@ -160,12 +160,12 @@ impl Target {
         if number % SIZE_EVERY == 1 {
             let mut size = child::limited(&self.program, Limits::SMALL);
             size.env("XDG_CACHE_HOME", &places.home).arg("size").arg("--quiet").arg(&places.subject);
-            others.push(child::end_of(&mut size)?);
+            others.push(child::end_of(&mut size, Limits::SMALL)?);
         }
         if number % ESTIMATE_EVERY == 2 {
             let mut estimate = repackbench(&self.program, "estimate", &places.home);
             estimate.args(["--as-found", "--time", "1s", "--codec", "zstd:3"]).arg(&places.subject);
-            others.push(child::end_of(&mut estimate)?);
+            others.push(child::end_of(&mut estimate, Limits::SMALL)?);
         }
         let ended = [&converted].into_iter().chain(&compared).chain(&others);
         if let Some(why) = ended.filter_map(Ended::misbehaviour).next() {
@@ -212,7 +212,7 @@ impl Target {
     }
 
     fn verify(&self, first: &Path, second: &Path, places: &Places) -> Outcome<Ended> {
-        child::end_of(repackbench(&self.program, "verify", &places.home).arg(first).arg(second))
+        child::end_of(repackbench(&self.program, "verify", &places.home).arg(first).arg(second), Limits::SMALL)
     }
 }
 
@@ -243,7 +243,7 @@ pub(super) fn undamaged(
     folder: &Path,
 ) -> Outcome<(BTreeMap<PathBuf, Vec<u8>>, Reading)> {
     let out = folder.join("undamaged");
-    let ended = child::end_of(&mut convert(program, subject, &out, folder))?;
+    let ended = child::end_of(&mut convert(program, subject, &out, folder), Limits::SMALL)?;
     let failed = |why: String| Failure(format!("mutate: {}, undamaged: {why}", subject.display()));
     if !ended.is_accepted() {
         return Err(failed(ended.stderr.trim_end().to_owned()));

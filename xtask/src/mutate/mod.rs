@@ -153,7 +153,8 @@ fn target(
     if !is_source {
         repository = folder.join("variant");
         let mut convert = case::repackbench(program, "convert", folder);
-        let ended = child::end_of(convert.args(["--codec", name]).arg(original).arg("-o").arg(&repository))?;
+        let ended =
+            child::end_of(convert.args(["--codec", name]).arg(original).arg("-o").arg(&repository), Limits::SMALL)?;
         if !ended.is_accepted() {
             return Err(Failure(format!("mutate: {}", ended.stderr.trim_end())));
         }

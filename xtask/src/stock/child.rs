@@ -17,18 +17,18 @@ pub(crate) struct Limits {
     cpu: &'static str,
     /// Address space in KiB.
     memory: &'static str,
+    /// Elapsed time: much more than the CPU time of a small repository, since other programs may be running.
+    elapsed: Duration,
 }
 
 impl Limits {
     /// For a small damaged repository. A few hundred MiB are needed: threads reserve stacks.
-    pub(crate) const SMALL: Limits = Limits { cpu: "60", memory: "3145728" };
+    pub(crate) const SMALL: Limits = Limits { cpu: "60", memory: "3145728", elapsed: Duration::from_secs(900) };
     /// For a sound repository of any size.
-    pub(crate) const NONE: Limits = Limits { cpu: "unlimited", memory: "unlimited" };
+    pub(crate) const NONE: Limits =
+        Limits { cpu: "unlimited", memory: "unlimited", elapsed: Duration::from_secs(7200) };
 }
 
-/// How long a program may take in all: much more than the CPU time of a small repository, since other programs may be
-/// running.
-const LONGEST: Duration = Duration::from_secs(3600);
 const POLL: Duration = Duration::from_millis(1);
 /// Lowers the limits of memory and CPU time, and becomes the program. A shell does it, since Rust needs unsafe code for
 /// that.
@@ -53,7 +53,9 @@ impl Ended {
 
     /// What is wrong with how the program ended, whatever the repository is like.
     pub(crate) fn misbehaviour(&self) -> Option<String> {
-        let Some(status) = self.status else { return Some(format!("no end after {} s", LONGEST.as_secs())) };
+        let Some(status) = self.status else {
+            return Some(format!("no end after {} s", Limits::SMALL.elapsed.as_secs()));
+        };
         let said = self.stderr.trim_end();
         let Some(code) = status.code() else { return Some(format!("{status}: {said}")) };
         if said.contains("panicked at") {
@@ -83,8 +85,8 @@ pub(crate) fn limited(program: impl AsRef<OsStr>, limits: Limits) -> Command {
 }
 
 /// Runs the command to its end, or kills it when its time is over.
-pub(crate) fn end_of(command: &mut Command) -> Outcome<Ended> {
-    let (mut ended, stdout) = read_from(command, |stdout| all_of(Some(stdout)))?;
+pub(crate) fn end_of(command: &mut Command, limits: Limits) -> Outcome<Ended> {
+    let (mut ended, stdout) = read_from(command, limits, |stdout| all_of(Some(stdout)))?;
     ended.stdout = stdout;
     Ok(ended)
 }
@@ -92,6 +94,7 @@ pub(crate) fn end_of(command: &mut Command) -> Outcome<Ended> {
 /// Like [`end_of`], but gives stdout to `read`, whose result it returns. `read` need not read everything.
 pub(crate) fn read_from<T: Send>(
     command: &mut Command,
+    limits: Limits,
     read: impl FnOnce(ChildStdout) -> T + Send,
 ) -> Outcome<(Ended, T)> {
     let program = command.get_program().to_owned();
@@ -108,7 +111,7 @@ pub(crate) fn read_from<T: Send>(
             if let Some(status) = child.try_wait().map_err(failed)? {
                 break Some(status);
             }
-            if start.elapsed() > LONGEST {
+            if start.elapsed() > limits.elapsed {
                 child.kill().and_then(|()| child.wait()).map_err(failed)?;
                 break None;
             }
@@ -135,7 +138,7 @@ mod tests {
     use super::*;
 
     fn ended(script: &str) -> Ended {
-        end_of(limited("sh", Limits::SMALL).args(["-c", script])).unwrap()
+        end_of(limited("sh", Limits::SMALL).args(["-c", script]), Limits::SMALL).unwrap()
     }
 
     #[test]

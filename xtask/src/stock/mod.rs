@@ -96,20 +96,20 @@ fn read_git(repository: &Path, limits: Limits) -> Outcome<Result<Reading, String
     let mut reading = Reading::default();
     let mut listing = git();
     listing.args(["cat-file", "--batch-all-objects", "--batch", "--buffer"]);
-    let (ended, objects) = child::read_from(&mut listing, |stdout| objects(BufReader::new(stdout)))?;
+    let (ended, objects) = child::read_from(&mut listing, limits, |stdout| objects(BufReader::new(stdout)))?;
     match objects {
         _ if !ended.is_accepted() => return Ok(Err(said(&ended))),
         Ok(objects) => reading.objects = objects,
         Err(error) => return Ok(Err(format!("unexpected output of git cat-file: {error}"))),
     }
-    let refs = child::end_of(git().args(["for-each-ref", "--format=%(refname) %(objectname) %(symref)"]))?;
+    let refs = child::end_of(git().args(["for-each-ref", "--format=%(refname) %(objectname) %(symref)"]), limits)?;
     if !refs.is_accepted() {
         return Ok(Err(said(&refs)));
     }
     reading.rest.extend(String::from_utf8_lossy(&refs.stdout).lines().map(str::to_owned));
-    let mut head = child::end_of(git().args(["symbolic-ref", "--quiet", "HEAD"]))?;
+    let mut head = child::end_of(git().args(["symbolic-ref", "--quiet", "HEAD"]), limits)?;
     if !head.is_accepted() {
-        head = child::end_of(git().args(["rev-parse", "--verify", "HEAD"]))?;
+        head = child::end_of(git().args(["rev-parse", "--verify", "HEAD"]), limits)?;
     }
     if !head.is_accepted() {
         return Ok(Err(said(&head)));
@@ -157,7 +157,7 @@ fn read_hg(
     let mut setting = OsString::from("extensions.read_all=");
     setting.push(extension);
     command.args(["--config", "storage.all-slow-path=allow", "--config"]).arg(setting);
-    let ended = child::end_of(command.arg("--repository").arg(repository).arg("read-all"))?;
+    let ended = child::end_of(command.arg("--repository").arg(repository).arg("read-all"), limits)?;
     if !ended.is_accepted() {
         return Ok(Err(said(&ended)));
     }
