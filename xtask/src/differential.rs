@@ -64,7 +64,14 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     for repository in &arguments.repositories {
         remove_folder(&folder)?;
         make_folder(&folder)?;
-        let trial = Trial::new(repository, &program, &folder)?;
+        let trial = match Trial::new(repository, &program, &folder) {
+            Ok(trial) => trial,
+            Err(Failure(why)) => {
+                println!("    not read: {why}");
+                differing += 1;
+                continue;
+            }
+        };
         for codec in &arguments.codecs {
             let started = Instant::now();
             let outcome = trial.run(codec);
@@ -80,7 +87,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     remove_folder(&folder)?;
     match differing {
         0 => Ok(()),
-        _ => Err(Failure(format!("{differing} conversions differ"))),
+        _ => Err(Failure(format!("{differing} repositories or conversions failed"))),
     }
 }
 

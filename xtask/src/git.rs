@@ -113,10 +113,14 @@ fn download(folder: &Path) -> Outcome<PathBuf> {
     archive.ok_or_else(|| Failure("apt-get source git brought no .orig.tar file".to_owned()))
 }
 
-/// The address from which this system gets Debian's packages.
+/// The address from which this system gets Debian's packages, apart from security updates.
 fn mirror() -> Outcome<String> {
-    let targets = process::output(Command::new("apt-get").args(["indextargets", "--format", "$(ORIGIN) $(REPO_URI)"]))?;
-    let mirror = targets.lines().find_map(|line| line.strip_prefix("Debian "));
+    const FORMAT: &str = "$(ORIGIN) $(CODENAME) $(REPO_URI)";
+    let targets = process::output(Command::new("apt-get").args(["indextargets", "--format", FORMAT]))?;
+    let mirror = targets.lines().find_map(|line| {
+        let (codename, address) = line.strip_prefix("Debian ")?.split_once(' ')?;
+        (!codename.contains('-')).then_some(address)
+    });
     mirror.map(str::to_owned).ok_or_else(|| Failure("this system has no packages from Debian".to_owned()))
 }
 

@@ -65,7 +65,7 @@ fn read_pack(repository: &GitRepository) -> repackbench_reader::Result<()> {
         if forest.base(position).is_none() {
             // git, too, reads objects without looking at what is between an entry's end and the next one.
             let has_more = decoded.as_ref().is_err_and(|error| error.to_string().contains("one that ends after"));
-            assert!(decoded.is_ok() == read.is_ok() || has_more, "entry {position}: {decoded:?}, {read:?}");
+            assert_eq!(decoded.is_ok() || has_more, read.is_ok(), "entry {position}: {decoded:?}, {read:?}");
             assert!(decoded.is_err() || payload == content, "entry {position}");
         }
     }
