@@ -138,7 +138,7 @@ pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure
         codecs: arguments.codecs()?,
         recomputer,
         stock: Some(arguments.stock()?),
-        ..session.plan(&source, &arguments.baseline)?
+        ..session.plan(&source, &arguments.baseline, Some(&arguments.programs.hg))?
     };
     let mut output = ResultOutput::create(&arguments.output, session.measure.records.json.as_ref())?;
     let mut file = session.measure.record_file()?;

@@ -156,7 +156,7 @@ impl BenchArguments {
 
     fn plan(&self, source: &Repository) -> Result<BenchPlan, Failure> {
         let (workloads, stock) = self.client.plans(&self.workloads, vcs_of(source), &self.programs)?;
-        let session = self.session.plan(source, &self.baseline)?;
+        let session = self.session.plan(source, &self.baseline, Some(&self.programs.hg))?;
         let layouts = self.layouts.layouts();
         let searches_if_fits = !self.rechosen
             && session.time.is_some()

@@ -150,7 +150,7 @@ impl EstimateArguments {
         Ok(EstimatePlan {
             specs,
             workloads,
-            range: HistoryRange { seed, ..self.range.range(source.default_revision()) },
+            range: HistoryRange { seed, ..self.range.range(source, Some(&self.programs.hg))? },
             time: self.time.0.unwrap_or(NO_LIMIT),
             is_exact: self.exact,
             recomputer: self.recomputer(source),

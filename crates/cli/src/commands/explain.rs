@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
         codecs: explain.codecs(),
         decoders: explain.decoders(),
         workloads: arguments.workloads.clone(),
-        ..session.plan(&source, &arguments.baseline)?
+        ..session.plan(&source, &arguments.baseline, None)?
     };
     let mut file = session.measure.record_file()?;
     let rows = explain.rows();

@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let repository = open(&arguments.repository)?;
     let decoders = chosen_decoders(&repository, &arguments.decoders)?;
     let mut history = repository.history(decoders)?;
-    let range = arguments.range.range(repository.default_revision());
+    let range = arguments.range.range(&repository, None)?;
     let mut workload = arguments.workload.build(&range, arguments.output.clone());
     let mut printer = ReplayPrinter::new(&arguments.workload);
     workload.prepare(&VariantPlace::of(&repository, decoders))?;

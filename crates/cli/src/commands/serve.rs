@@ -137,7 +137,7 @@ fn show_rollout(
 ) -> Result<Article, Failure> {
     let plan = RolloutPlan {
         codec: arguments.with.apply(&arguments.codec)?,
-        range: arguments.range.range(source.default_revision()),
+        range: arguments.range.range(source, None)?,
         runs: arguments.blocks,
         seed: arguments.seed,
         threads: arguments.effort.threads(),
@@ -155,7 +155,7 @@ fn show_load(arguments: &ServeArguments, source: &Repository, json: Option<Recor
     let program = meter().ok_or_else(|| Failure::new(FAILED, "cannot find this program's own file"))?;
     let plan = LoadPlan {
         codec: arguments.with.apply(&arguments.codec)?,
-        revision: arguments.range.range(source.default_revision()).revision,
+        revision: arguments.range.range(source, None)?.revision,
         clients: arguments.clients.clone(),
         time: arguments.time.0,
         seed: arguments.seed,

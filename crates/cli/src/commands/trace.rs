@@ -133,8 +133,8 @@ impl TraceArguments {
         Some(self.devices.devices()).filter(|devices| !devices.is_empty()).unwrap_or_else(Device::defaults)
     }
 
-    fn workload(&self, source: &Repository) -> Box<dyn Workload> {
-        self.workload.build(&self.range.range(source.default_revision()), None)
+    fn workload(&self, source: &Repository) -> Result<Box<dyn Workload>, Failure> {
+        Ok(self.workload.build(&self.range.range(source, None)?, None))
     }
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         baseline: arguments.baseline.clone(),
         layouts: arguments.layouts.named(),
         workload: arguments.workload.clone(),
-        range: arguments.range.range(source.default_revision()),
+        range: arguments.range.range(&source, None)?,
         devices: arguments.devices(),
         memory: arguments.memory.clone(),
         threads: arguments.effort.threads(),
@@ -207,7 +207,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
 
 /// Compares the model with cold reads of copies in `folder`.
 fn compare_with_device(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
-    let (mut workload, bar) = (arguments.workload(source), Bar::new(arguments.effort.quiet()));
+    let (mut workload, bar) = (arguments.workload(source)?, Bar::new(arguments.effort.quiet()));
     let mut json = RecordFile::open(&arguments.records)?;
     let clock = SystemClock::new();
     let checked = check_device(source, decoders_of(source), workload.as_mut(), folder, &clock, &bar)?;
@@ -221,7 +221,7 @@ fn compare_with_device(arguments: &TraceArguments, source: &Repository, folder: 
 
 /// Compares modelled page caches with those of a cgroup, on a copy in `folder`.
 fn compare_with_cgroup(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
-    let (mut workload, bar) = (arguments.workload(source), Bar::new(arguments.effort.quiet()));
+    let (mut workload, bar) = (arguments.workload(source)?, Bar::new(arguments.effort.quiet()));
     let mut json = RecordFile::open(&arguments.records)?;
     let (clock, shares) = (SystemClock::new(), &arguments.memory);
     let checked = check_memory(source, decoders_of(source), workload.as_mut(), shares, folder, &clock, &bar)?;

@@ -14,6 +14,7 @@ mod layout;
 mod measure;
 mod pace;
 mod programs;
+mod range;
 mod records;
 mod repository_path;
 mod session;
@@ -23,7 +24,6 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 use repackbench_reader::memory::Ceiling;
-use repackbench_timing::workloads::HistoryRange;
 use repackbench_writer::JobControl;
 
 pub(crate) use self::{
@@ -41,6 +41,7 @@ pub(crate) use self::{
     measure::MeasureArguments,
     pace::{MinRunTimeArgument, PaceArguments, Percent, SeedArgument, Span, TimeLimit},
     programs::{ProgramArguments, WindowArgument, meter},
+    range::RangeArguments,
     records::{RecordArguments, RecordWriter, refuse_existing},
     repository_path::{enclosing_repository, is_repository, located},
     session::SessionArguments,
@@ -111,30 +112,5 @@ impl MemoryArguments {
     /// The ceiling for `threads` threads.
     pub(crate) fn ceiling(&self, threads: usize) -> Ceiling {
         Ceiling::new(self.memory.map(|ByteSize(bytes)| bytes), threads)
-    }
-}
-
-/// The part of history that workloads read.
-#[derive(Debug, Args)]
-pub(crate) struct RangeArguments {
-    /// Revision to start from [default: HEAD, or Mercurial's tip].
-    ///
-    /// checkout, diff, ingest and serve start from it. In Mercurial it is a number, node, bookmark, tag or branch, not
-    /// a revset.
-    #[arg(long, value_name = "REV", allow_negative_numbers = true, help_heading = WHAT)]
-    rev: Option<String>,
-
-    /// Read only the newest N commits in traverse, diff, ingest and serve.
-    ///
-    /// For ingest and serve in Mercurial these are the N changesets up to --rev, by number.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = WHAT)]
-    commits: Option<u64>,
-}
-
-impl RangeArguments {
-    /// The range, from `default_revision` unless the user names another.
-    pub(crate) fn range(&self, default_revision: &str) -> HistoryRange {
-        let revision = self.rev.as_deref().unwrap_or(default_revision).to_owned();
-        HistoryRange { revision, commits: self.commits, seed: 0 }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -56,7 +56,12 @@ impl SessionArguments {
     }
 
     /// The plan for `source` without codecs, workloads and other rows. A resumed session keeps its seed.
-    pub(crate) fn plan(&self, source: &Repository, baseline: &CodecSpec) -> Result<BenchPlan, Failure> {
+    pub(crate) fn plan(
+        &self,
+        source: &Repository,
+        baseline: &CodecSpec,
+        hg: Option<&Path>,
+    ) -> Result<BenchPlan, Failure> {
         let earlier = self.measure.earlier()?;
         let earlier_seed = earlier.first().map(|record| record.place.seed);
         let seed = self.measure.seed.given_or(earlier_seed);
@@ -70,7 +75,7 @@ impl SessionArguments {
             decoders: Vec::new(),
             workloads: Vec::new(),
             stock: None,
-            range: HistoryRange { seed, ..self.range.range(source.default_revision()) },
+            range: HistoryRange { seed, ..self.range.range(source, hg)? },
             blocks: pace.blocks(),
             time: pace.time(),
             is_fitted: true,

@@ -1,6 +1,7 @@
 //! `repackbench replay`: a workload sees what hg reports, on the source as found and on a variant.
 
 mod patches;
+mod revisions;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -329,49 +330,6 @@ fn traverse_visits_every_revision_of_every_fixture() {
         assert!(lines >= changesets + manifests, "{name}: {lines} lines for {changesets} changesets");
         assert_eq!(lines == 0, *name == "empty");
     }
-}
-
-#[test]
-fn names_revisions_as_hg_does() {
-    for (fixture, names) in [
-        ("evolution", &["tip", "try", "a bookmark with spaces", "3", "-1", "-4", "default", "right"][..]),
-        ("branches", &["tip", "early days", "a feature/née", "right", "default", "two heads", "0", "-2"]),
-        ("bookmarks-in-store", &["ten", "default"]),
-    ] {
-        let mut subject = Subject::new(fixture);
-        let mut cases: Vec<(String, String)> = Vec::new();
-        for name in names {
-            // In quotes, a revset takes any text for a name.
-            let found = subject.hg.lines(&["log", "--hidden", "-r", &format!("\"{name}\""), "-T", "{node}\n"]);
-            cases.push(((*name).to_owned(), found[0].clone()));
-        }
-        let node = cases[0].1.clone();
-        cases.extend([(node.clone(), node.clone()), (node[..12].to_owned(), node)]);
-        // Hidden changesets are numbered like all others.
-        for hidden in subject.changesets("all()") {
-            cases.push((hidden.number.to_string(), hidden.node));
-        }
-        for (name, node) in cases {
-            let seen = replay(&subject.repos[1], "diff:raw", &["--commits", "1", "--rev", &name]);
-            assert_eq!(seen.first(), Some(&format!("commit {node}")), "{name} in {fixture}");
-        }
-    }
-}
-
-#[test]
-fn rejects_names_of_no_revision() {
-    let repo = Fixture::hg("branches").repo();
-    for (name, why) in
-        [("no such name", "'no such name'"), ("9999", "'9999'"), ("-9999", "'-9999'"), ("ffffffffff", "'ffffffffff'")]
-    {
-        let line = program::replay(&repo, "diff:raw", &["--rev", name]).exits(exit::FAILURE).error_line();
-        assert!(line.contains(why), "{line}");
-    }
-    // Some of forty nodes share their first digit.
-    let digits = "abcdef".chars().map(|digit| program::replay(&repo, "diff:raw", &["--rev", &digit.to_string()]));
-    assert!(digits.filter(|outcome| outcome.stderr.contains("the abbreviated node is ambiguous")).count() > 0);
-    let line = program::replay(&Fixture::hg("empty").repo(), "diff:raw", &[]).exits(exit::FAILURE).error_line();
-    assert!(line.contains("tip") && line.contains("no changesets"), "{line}");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! A Mercurial repository as revisions and content.
 //!
-//! Hidden changesets count like all others, as with `hg --hidden`.
+//! Hidden changesets are read like all others, as with `hg --hidden`, but names and `tip` do not lead to them.
 
 mod manifests;
 mod open_logs;
 mod revision_name;
+mod visibility;
 
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 

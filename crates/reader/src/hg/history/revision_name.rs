@@ -1,11 +1,12 @@
 //! Resolving the name of a revision.
 //!
 //! The precedence is that of hg: `tip`, a revision number, a full node, a bookmark, a tag, a branch, an abbreviated
-//! node. Revsets are not supported.
+//! node. What hg hides is found by number and node, as with `hg --hidden`, and otherwise left out. Revsets are not
+//! supported.
 
 use gix_hash::{ObjectId, Prefix};
 
-use super::HgHistory;
+use super::{HgHistory, visibility::Hidden};
 use crate::{
     Changes, History, ReaderError, Result,
     hg::{changeset, read_or_empty},
@@ -21,7 +22,9 @@ impl HgHistory {
         if matches!(name, "tip" | ".") && self.changelog.is_empty() {
             return Err(unknown(self, "the repository has no changesets"));
         }
-        if let Some(id) = self.by_number(name) {
+        let hidden = self.hidden()?;
+        let by_number = if name == "tip" { self.tip(&hidden) } else { self.by_number(name) };
+        if let Some(id) = by_number {
             return Ok(id);
         }
         if let Ok(id) = ObjectId::from_hex(name.as_bytes())
@@ -32,10 +35,10 @@ impl HgHistory {
         if let Some(id) = self.bookmark(name)? {
             return Ok(id);
         }
-        if let Some(id) = self.tag(name)? {
+        if let Some(id) = self.tag(name, &hidden)? {
             return Ok(id);
         }
-        if let Some(id) = self.branch_tip(name)? {
+        if let Some(id) = self.branch_tip(name, &hidden)? {
             return Ok(id);
         }
         let Ok(prefix) = Prefix::from_hex_nonempty(name) else {
@@ -49,17 +52,18 @@ impl HgHistory {
         }
     }
 
-    /// The changeset of `tip` or a number. A negative number counts from the end.
+    /// The last changeset that is not hidden.
+    fn tip(&self, hidden: &Hidden) -> Option<ObjectId> {
+        let last = (0..self.changelog.len()).rev().find(|revision| !hidden.has(*revision))?;
+        self.changelog.entries().get(last).map(|entry| entry.node)
+    }
+
+    /// The changeset of a number. A negative number counts from the end.
     fn by_number(&self, name: &str) -> Option<ObjectId> {
-        let revision = match name {
-            "tip" => self.changelog.len().checked_sub(1)?,
-            _ => {
-                let number: i64 = name.parse().ok().filter(|number: &i64| number.to_string() == name)?;
-                match usize::try_from(number) {
-                    Ok(number) => number,
-                    Err(_) => self.changelog.len().checked_sub(usize::try_from(-number).ok()?)?,
-                }
-            }
+        let number: i64 = name.parse().ok().filter(|number: &i64| number.to_string() == name)?;
+        let revision = match usize::try_from(number) {
+            Ok(number) => number,
+            Err(_) => self.changelog.len().checked_sub(usize::try_from(-number).ok()?)?,
         };
         self.changelog.entries().get(revision).map(|entry| entry.node)
     }
@@ -76,10 +80,10 @@ impl HgHistory {
         Ok(None)
     }
 
-    /// The changeset of a tag, according to the `.hgtags` of all heads, oldest head first, and `localtags`.
-    fn tag(&mut self, name: &str) -> Result<Option<ObjectId>> {
+    /// The changeset of a tag, according to the `.hgtags` of all visible heads, oldest head first, and `localtags`.
+    fn tag(&mut self, name: &str, hidden: &Hidden) -> Result<Option<ObjectId>> {
         let (mut tag, mut files, mut content) = (TagHistory::default(), Changes::default(), Vec::new());
-        for head in self.heads() {
+        for head in self.heads(hidden) {
             let node = self.changelog.entry(head)?.node;
             self.manifest(&node, &mut files)?;
             let tags = files.iter().find(|(path, _)| *path == b".hgtags").and_then(|(_, change)| change.new);
@@ -94,10 +98,10 @@ impl HgHistory {
         Ok(tag.0.last().copied().filter(|id| self.nodes.get(id).is_some()))
     }
 
-    /// Changesets without children, oldest first.
-    fn heads(&self) -> Vec<usize> {
-        let mut is_head = vec![true; self.changelog.len()];
-        for entry in self.changelog.entries() {
+    /// Visible changesets without visible children, oldest first.
+    fn heads(&self, hidden: &Hidden) -> Vec<usize> {
+        let mut is_head: Vec<bool> = (0..self.changelog.len()).map(|revision| !hidden.has(revision)).collect();
+        for (_, entry) in self.changelog.entries().iter().enumerate().filter(|(at, _)| !hidden.has(*at)) {
             for parent in entry.parents.into_iter().filter_map(|parent| usize::try_from(parent).ok()) {
                 if let Some(is_head) = is_head.get_mut(parent) {
                     *is_head = false;
@@ -107,13 +111,16 @@ impl HgHistory {
         is_head.iter().enumerate().filter(|(_, is_head)| **is_head).map(|(at, _)| at).collect()
     }
 
-    /// The last head of the branch `name` that does not close it; if there is none, the last head.
-    fn branch_tip(&mut self, name: &str) -> Result<Option<ObjectId>> {
+    /// The last visible head of the branch `name` that does not close it; if there is none, the last head.
+    fn branch_tip(&mut self, name: &str, hidden: &Hidden) -> Result<Option<ObjectId>> {
         // Whether a changeset has descendants on the branch.
         let mut is_passed = vec![false; self.changelog.len()];
         let mut last = None;
         let mut text = Vec::new();
         for (revision, entry) in self.changelog.entries().iter().enumerate().rev() {
+            if hidden.has(revision) {
+                continue;
+            }
             let mut is_ancestor = is_passed.get(revision).copied().unwrap_or_default();
             self.texts.read(&self.changelog, super::CHANGELOG, revision, &mut text)?;
             if changeset::branch(&text).unwrap_or(b"default") == name.as_bytes() {
@@ -160,11 +167,20 @@ impl TagHistory {
 
 /// The nodes of all lines for `name`.
 fn all_named<'a>(lines: &'a [u8], name: &'a str) -> impl DoubleEndedIterator<Item = ObjectId> + 'a {
-    let named = |line: &[u8]| {
+    named(lines).filter_map(move |(node, found)| (found == name.as_bytes()).then_some(node))
+}
+
+/// The nodes that `lines` give a name.
+pub(super) fn named_nodes(lines: &[u8]) -> impl Iterator<Item = ObjectId> {
+    named(lines).map(|(node, _)| node)
+}
+
+/// Lines of a node, a space and a name, as bookmarks and tags have them.
+fn named(lines: &[u8]) -> impl DoubleEndedIterator<Item = (ObjectId, &[u8])> {
+    lines.split(|byte| *byte == b'\n').filter_map(|line| {
         let (node, rest) = line.split_at_checked(40)?;
-        (rest.strip_prefix(b" ")? == name.as_bytes()).then(|| ObjectId::from_hex(node).ok()).flatten()
-    };
-    lines.split(|byte| *byte == b'\n').filter_map(named)
+        Some((ObjectId::from_hex(node).ok()?, rest.strip_prefix(b" ")?))
+    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Jobs as commands of hg.
 //!
 //! - `drawn`: what a session draws from history;
-//! - `jobs`: the jobs that git does not have by these names.
+//! - `jobs`: the jobs that git does not have by these names;
+//! - `revset`: one changeset of a revset.
 
 mod drawn;
 mod jobs;
+mod revset;
 
 use std::{
     cell::OnceCell,
@@ -25,6 +27,7 @@ use repackbench_records::{Client, ClientKind, Vcs};
 use repackbench_writer::copy_as_owner;
 
 pub(crate) use self::drawn::{ChangedFile, DrawFromHg, HgNeeds};
+pub use self::revset::last_of_revset;
 use super::{
     Caches, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload, copies::copy_repository,
     made_once, output, output::OutputForm, revision,

@@ -1,0 +1,36 @@
+//! Revsets: hg's own language for sets of changesets.
+
+use std::path::Path;
+
+use repackbench_client::{HgProgram, check_hg};
+use repackbench_reader::hg::HgRepository;
+
+use super::{copy_store, output};
+use crate::arms::stock::StockError;
+
+/// Asks `hg` for the last changeset of the revset `set`, which is the one that its own commands use where they need a
+/// single revision. It is asked of a copy without configuration, in `scratch`, so no alias or extension of the source
+/// has a part in it.
+///
+/// # Errors
+/// hg cannot read the repository, rejects the revset, or finds it empty.
+pub fn last_of_revset(
+    hg: &HgProgram,
+    repository: &HgRepository,
+    set: &str,
+    scratch: &Path,
+) -> Result<String, StockError> {
+    check_hg(repository, hg.extension())?;
+    let root = scratch.join("asked");
+    copy_store(repository, &root)?;
+    let mut command = hg.command();
+    if let Some(extension) = hg.extension() {
+        HgProgram::extend(&mut command, extension, None);
+    }
+    command.arg("-R").arg(&root).args(["log", "-T", "{node}", "-r", &format!("last({set})")]);
+    let found = output(command.env("HOME", scratch).current_dir(scratch))?;
+    match String::from_utf8(found) {
+        Ok(node) if !node.is_empty() => Ok(node),
+        _ => Err(StockError::refused(format!("the revset {set} has no changeset"))),
+    }
+}
