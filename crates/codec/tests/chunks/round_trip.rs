@@ -1,8 +1,6 @@
 //! Round trips of every codec, with every way to decode, whatever follows the chunk.
 
-mod common;
-
-use common::{SLOW_SPECS, SPECS, decoder, encode, encoder, noise, payload, text};
+use crate::common::{SLOW_SPECS, SPECS, decoder, encode, encoder, noise, payload, text};
 use proptest::prelude::*;
 use repackbench_codec::{ChunkDecoder, ZlibReader};
 
@@ -63,7 +61,7 @@ proptest! {
 
     #[test]
     fn every_reader_decodes_every_zlib_stream(payload in payload()) {
-        for typed in SPECS.iter().filter(|typed| common::spec(typed).is_read_by_git()) {
+        for typed in SPECS.iter().filter(|typed| crate::common::spec(typed).is_read_by_git()) {
             let stored = encode(typed, &payload);
             for reader in ZlibReader::ALL {
                 assert_reads_back(&mut ChunkDecoder::new(reader), &stored, stored.len(), &payload, typed);
@@ -177,7 +175,7 @@ fn slow_levels_round_trip() {
 fn tagged_streams_are_independent_of_payload_pieces() {
     let payload = [text(300_000), noise(200_000), text(123_456)].concat();
     for typed in ["deflate:0", "deflate:6", "brotli:0", "brotli:5", "lzma:1", "lzma:6", "xz:2", "bzip2:2"] {
-        let mut codec = common::spec(typed).new_codec().unwrap();
+        let mut codec = crate::common::spec(typed).new_codec().unwrap();
         let (mut whole, mut streamed) = (Vec::new(), Vec::new());
         codec.encode(&payload, &mut whole).unwrap();
         codec.encode_stream(&mut payload.as_slice(), payload.len() as u64, &mut streamed).unwrap();

@@ -1,10 +1,8 @@
 //! Payloads above one block, from sources and to sinks that move only a few bytes at a time.
 
-mod common;
-
 use std::io::{self, BufReader, Read};
 
-use common::{decoder, encode, encoder, noise, text};
+use crate::common::{decoder, encode, encoder, noise, text};
 use repackbench_codec::{BLOCK_LEN, ChunkDecoder, CodecError, ZlibReader};
 
 /// One block of text, then some noise, so that a blocked codec stores the second block.

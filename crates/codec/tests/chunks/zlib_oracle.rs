@@ -3,12 +3,10 @@
 //! That program is Python with its `zlib` module. The module uses the system's zlib, whose version may differ from
 //! ours. This also shows that the output of deflate has not changed between releases of stock zlib.
 
-mod common;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use common::{SPECS, decoder, encode, noise, revlog_chunk, revlog_payload, spec, text};
+use crate::common::{SPECS, decoder, encode, noise, revlog_chunk, revlog_payload, spec, text};
 use repackbench_codec::{RevlogDecoder, ZlibReader};
 
 /// Reads the level and the payload length as two ASCII lines, then the payload, and writes the stream.

@@ -1,15 +1,13 @@
 //! Revlog chunks that need a dictionary or the full text of the delta's base.
 
-mod common;
-
-use common::{noise, spec, text};
+use crate::common::{noise, spec, text};
 use proptest::prelude::*;
 use repackbench_codec::{
     AssignedDictionaries, BaseUse, ChunkKind, DeltaBase, Dictionaries, Dictionary, KindEncoders, ObjectKind,
     RevlogDecoder, RevlogEncoder, ZlibReader,
 };
 
-const FORMAT: &str = include_str!("../../../docs/format.md");
+const FORMAT: &str = include_str!("../../../../docs/format.md");
 
 /// Specs with a dictionary, and the first byte of the chunks that need it.
 const WITH_DICTIONARY: [(&str, u8); 5] = [

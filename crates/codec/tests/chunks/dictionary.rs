@@ -1,10 +1,8 @@
 //! Dictionaries in the layer below the container.
 
-mod common;
-
 use std::io::BufReader;
 
-use common::{noise, spec, text};
+use crate::common::{noise, spec, text};
 use repackbench_codec::{
     Algorithm, AssignedDictionaries, ChunkDecoder, ChunkKind, Codec, CodecError, CodecSpec, Decoders, DeflateReader,
     Dictionaries, Dictionary, KindEncoders, Lz4Reader, ObjectKind, StoredForm, ZlibReader,

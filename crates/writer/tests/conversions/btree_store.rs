@@ -1,7 +1,5 @@
 //! Tests of B-tree files: objects read back as written, and every damage is an error without a panic.
 
-mod support;
-
 use std::{
     fs,
     io::ErrorKind,
@@ -28,7 +26,7 @@ use repackbench_writer::{
     ConvertJob, Encoding, JobControl, Layout, StoreKind, WriterError, convert as convert_repository, git,
 };
 
-use support::{convert, in_store, noise, objects, open, places, source};
+use crate::support::{convert, in_store, noise, objects, open, places, source};
 
 fn reads_as_written(hash: Kind, count: usize, spec: &str, levels: u16) {
     let folder = tempfile::tempdir().unwrap();

@@ -1,12 +1,10 @@
 //! Dictionaries in the container: chunks name them by number, zlib streams by Adler-32, and each kind of payload may
 //! have its own.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::BufReader;
 
-use common::{damage, encode, lost_checksum, noise, payload, spec, text};
+use crate::common::{damage, encode, lost_checksum, noise, payload, spec, text};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;

@@ -1,8 +1,6 @@
 //! The push decoder gives the same payloads, consumed lengths and errors in pieces as a decoder of whole chunks.
 
-mod common;
-
-use common::{SPECS, damage, encode, noise, spec, text};
+use crate::common::{SPECS, damage, encode, noise, spec, text};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use repackbench_codec::{

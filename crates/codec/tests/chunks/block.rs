@@ -1,10 +1,8 @@
 //! Codecs whose bodies carry a block: mutations, empty payloads, and other implementations of LZ4 and LZO.
 
-mod common;
-
 use std::io::BufReader;
 
-use common::{encode, noise, payload, spec, text};
+use crate::common::{encode, noise, payload, spec, text};
 use proptest::prelude::*;
 use repackbench_codec::{BLOCK_LEN, ChunkDecoder, Codec, CodecError, Decoders, Lz4Reader, ZlibReader};
 

@@ -1,8 +1,6 @@
 //! Compares B-tree files with LMDB itself: LMDB reads files that this project writes, and the reader of this project
 //! reads files that LMDB writes.
 
-mod support;
-
 use std::{fs, path::Path};
 
 use gix_hash::{Kind, ObjectId};
@@ -14,7 +12,7 @@ use repackbench_reader::git::btree::{
     layout::{META_AT, PAGE_LEN, TRANSACTION_AT, Tree},
 };
 
-use support::{convert, objects, open, places, source};
+use crate::support::{convert, objects, open, places, source};
 
 /// Keys and values, sorted by key.
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;

@@ -1,9 +1,7 @@
 //! Damaged and hostile revlog chunks: an error that says what was expected and found, but never a panic, memory for a
 //! mere claim of a length, or more bytes than the limit.
 
-mod common;
-
-use common::{SPECS, encode, payload, revlog_chunk, revlog_payload, text};
+use crate::common::{SPECS, encode, payload, revlog_chunk, revlog_payload, text};
 use proptest::prelude::*;
 use repackbench_codec::{Decoders, RevlogDecoder, ZlibReader};
 
@@ -130,7 +128,7 @@ fn errors_say_expected_and_found() {
         ("bzip2", "bzip2", "1000"),
     ] {
         let stored = revlog_chunk(typed, &payload);
-        let mut decoder = RevlogDecoder::for_spec(&common::spec(typed));
+        let mut decoder = RevlogDecoder::for_spec(&crate::common::spec(typed));
         let message = revlog_payload(&mut decoder, &stored, 999).unwrap_err();
         assert_eq!(message, format!("{name}: expected at most 999 payload bytes, found {found}"), "{typed}");
         if name == "lz4 revlog chunk" {

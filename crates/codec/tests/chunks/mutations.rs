@@ -1,11 +1,9 @@
 //! Many damaged streams of every codec: none causes a panic, reads or writes out of bounds, or passes for another
 //! payload.
 
-mod common;
-
 use std::io::BufReader;
 
-use common::{SLOW_SPECS, SPECS, damage, encode, lost_checksum, noise, spec, text};
+use crate::common::{SLOW_SPECS, SPECS, damage, encode, lost_checksum, noise, spec, text};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use repackbench_codec::{ChunkDecoder, Decoders, DeflateReader, ZlibReader};

@@ -1,8 +1,6 @@
 //! Deltas compressed with the content of their base: written if that is shorter, and decoded only with that base.
 
-mod common;
-
-use common::{damage, encode, encoder, lost_checksum, noise, text};
+use crate::common::{damage, encode, encoder, lost_checksum, noise, text};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -63,8 +61,8 @@ impl Pair {
 }
 
 fn pair() -> impl Strategy<Value = Pair> {
-    let edits = prop::collection::vec((any::<prop::sample::Index>(), common::payload()), 0..4);
-    (common::payload(), edits).prop_map(|(base, edits)| {
+    let edits = prop::collection::vec((any::<prop::sample::Index>(), crate::common::payload()), 0..4);
+    (crate::common::payload(), edits).prop_map(|(base, edits)| {
         let (mut object, mut delta) = (base.clone(), vec![0x80]);
         for (place, new) in edits {
             let place = place.index(object.len() + 1);

@@ -1,11 +1,9 @@
 //! Damaged and hostile chunks: an error that says what was expected and found, but never a panic, wrong bytes, or
 //! memory for a mere claim of a length.
 
-mod common;
-
 use std::io::BufReader;
 
-use common::{SPECS, decoder, encode, noise, payload, spec, text};
+use crate::common::{SPECS, decoder, encode, noise, payload, spec, text};
 use proptest::prelude::*;
 use repackbench_codec::{BLOCK_LEN, ChunkDecoder, Decoders, ZlibReader};
 

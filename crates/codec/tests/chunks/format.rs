@@ -1,13 +1,11 @@
 //! The encoder writes the worked examples in docs/format.md, and the decoder decodes them.
 
-mod common;
-
-use common::{encode, revlog_chunk, revlog_payload, spec};
+use crate::common::{encode, revlog_chunk, revlog_payload, spec};
 use repackbench_codec::{
     BaseUse, ChunkDecoder, ChunkEncoder, DeltaBase, Dictionaries, Dictionary, FORMAT_VERSION, RevlogDecoder, ZlibReader,
 };
 
-const FORMAT: &str = include_str!("../../../docs/format.md");
+const FORMAT: &str = include_str!("../../../../docs/format.md");
 
 /// The headings of the tables of examples, and the payload that their rows refer to by name.
 const TABLE: &str = "| codec spec | payload | stored bytes |";

@@ -1,10 +1,8 @@
 //! Revlog chunks round-trip, have the headers that hg expects, and are raw exactly when hg leaves payloads raw.
 
-mod common;
-
 use std::collections::HashMap;
 
-use common::{SPECS, noise, payload, revlog_chunk, revlog_payload, spec, text};
+use crate::common::{SPECS, noise, payload, revlog_chunk, revlog_payload, spec, text};
 use proptest::prelude::*;
 use repackbench_codec::{Algorithm, CodecSpec, Decoders, RevlogDecoder, RevlogEncoder, RevlogEngine, ZlibReader};
 use zstd_safe::zstd_sys::ZSTD_EndDirective;
@@ -152,7 +150,7 @@ fn compressed_chunks_are_shorter_than_their_payloads() {
 fn zlib_chunks_are_the_same_streams_as_in_git() {
     for typed in ["zlib:1", "zlib:6", "zlib:9", "zlib-rs:6", "libdeflate:6"] {
         for payload in [&b"ab".repeat(22), &text(5_000), &text(2_500_000)] {
-            assert!(revlog_chunk(typed, payload) == common::encode(typed, payload), "{typed}");
+            assert!(revlog_chunk(typed, payload) == crate::common::encode(typed, payload), "{typed}");
         }
     }
 }
@@ -308,7 +306,7 @@ fn tagged_chunks_equal_those_in_git_without_checksum() {
     for typed in TAGGED {
         for payload in [text(1_000), text(200_000), vec![0; 3_000_000]] {
             let chunk = revlog_chunk(typed, &payload);
-            assert!(chunk == common::encode(&format!("{typed},checksum=no"), &payload), "{typed}");
+            assert!(chunk == crate::common::encode(&format!("{typed},checksum=no"), &payload), "{typed}");
             assert!(chunk[0] >= 0x84, "{typed}");
         }
         assert_eq!(revlog_chunk(typed, b"short"), b"ushort");
