@@ -16,6 +16,15 @@ const ENGINES: &str = "exp-compression-";
 /// The only requirement with that prefix that hg knows.
 const NONE: &str = "exp-compression-none";
 
+/// The settings that hg needs to read `repository`. Where a repository requires an extension that comes with hg, such as
+/// `lfs`, hg enables it by itself; `narrow` is the exception.
+pub fn settings_to_read(repository: &HgRepository) -> &'static [&'static str] {
+    match repository.requirements().contains("narrowhg-experimental") {
+        true => &["extensions.narrow="],
+        false => &[],
+    }
+}
+
 /// Checks that hg can read `repository`, with the extension if one was named.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ pub use self::{
     foreground::{end_like, run_in_foreground},
     git::{GitClient, find_program},
     git_program::GitProgram,
-    hg::{check_hg, hg_command},
+    hg::{check_hg, hg_command, settings_to_read},
     hg_program::HgProgram,
     hg_writing::hg_codec,
     isolation::{git as isolated_git, hg as isolated_hg},

@@ -12,7 +12,7 @@ const NAMED: usize = 1000;
 /// A note on how many reachable objects are missing from `repository`, with the names of the first ones. `None` for a
 /// complete repository. Only a partial clone, where objects may be missing on purpose, is walked at all.
 pub fn notes(repository: &Repository) -> Result<Option<String>> {
-    // Partial clones of Mercurial (narrow, shallow) are refused when they are opened.
+    // What a narrow clone of Mercurial lacks is not in its store at all.
     let Repository::Git(repository) = repository else { return Ok(None) };
     if !repository.is_partial_clone() {
         return Ok(None);

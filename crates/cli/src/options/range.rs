@@ -6,7 +6,10 @@ use clap::Args;
 use repackbench_client::HgProgram;
 use repackbench_codec::{Decoders, ZlibReader};
 use repackbench_reader::{ReaderError, Repository, hg::HgRepository};
-use repackbench_timing::{arms::stock::last_of_revset, workloads::HistoryRange};
+use repackbench_timing::{
+    arms::stock::{StockError, last_of_revset},
+    workloads::HistoryRange,
+};
 use repackbench_writer::cache::Cache;
 
 use super::WHAT;
@@ -55,6 +58,13 @@ fn changeset_of(source: &Repository, repository: &HgRepository, rev: &str, hg: &
         return Err(unknown.with_hint("with hg on the PATH, --rev takes a revset, too"));
     };
     let scratch = Cache::open(None)?.scratch()?;
-    last_of_revset(&hg, repository, rev, scratch.path())
-        .map_err(|error| unknown.with_hint(format!("hg was asked for a revset: {error}")))
+    last_of_revset(&hg, repository, rev, scratch.path()).map_err(|error| {
+        // Only what hg says, in one line: not the command, with its many settings.
+        let said = match error {
+            StockError::Failed { why, .. } => why,
+            other => other.to_string(),
+        };
+        let said: Vec<&str> = said.split_whitespace().collect();
+        unknown.with_hint(format!("hg was asked for a revset: {}", said.join(" ")))
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, fmt, path::Path};
 
+use repackbench_client::settings_to_read;
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_records::Readers;
@@ -32,6 +33,9 @@ impl Converted<'_> {
     fn readers(&self) -> String {
         let (program, path) = (program_of(self.source), self.path.display());
         match (self.reader(), self.source) {
+            (Readers::Stock, Repository::Hg(hg)) if !settings_to_read(hg).is_empty() => {
+                format!("hg, by: hg --config {}", settings_to_read(hg).join(" --config "))
+            }
             (Readers::Stock, _) => format!("{program}, as it is"),
             (Readers::Exec, Repository::Git(_)) => format!("your {program}, by: repackbench exec {path} -- git log"),
             (Readers::Exec, Repository::Hg(_)) => {

@@ -43,8 +43,12 @@ const PINNED: [(&str, &str); 11] = [
 /// deltas. Their files are in the store, and hg copies them.
 const TAKEN_AWAY: [&str; 4] = ["bookmarksinstore", "exp-archived-phase", "internal-phase", "internal-phase-2"];
 
-/// With this requirement hg records the length of an external file in the entry of the pointer to it.
-const LFS: &str = "lfs";
+/// Requirements of repositories whose deltas are not searched for again, and why.
+const REFUSED: [(&str, &str); 2] = [
+    // hg records the length of an external file in the entry of the pointer to it.
+    ("lfs", "where hg damages pointers to external files"),
+    ("narrowhg-experimental", "where hg lacks some of the files"),
+];
 
 /// Whether hg has an encoder for exactly this codec and level, without an extension.
 pub fn is_native_to_hg(spec: &CodecSpec) -> bool {
@@ -75,9 +79,8 @@ pub fn convert_recomputed(
     hg: &dyn HgDeltas,
     job: &ConvertJob<'_>,
 ) -> Result<(Conversion, PathBuf)> {
-    if source.requirements().contains(LFS) {
-        let what =
-            format!("recomputing deltas with the requirement '{LFS}', where hg damages pointers to external files,");
+    if let Some((name, why)) = REFUSED.into_iter().find(|(name, _)| source.requirements().contains(name)) {
+        let what = format!("recomputing deltas with the requirement '{name}', {why},");
         return Err(ReaderError::unsupported(source.hg_dir(), what).into());
     }
     check_spec(spec)?;

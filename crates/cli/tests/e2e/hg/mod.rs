@@ -6,6 +6,7 @@ mod convert;
 mod exec;
 mod extension;
 mod fixtures;
+mod narrow;
 mod replay;
 mod robustness;
 mod serve;

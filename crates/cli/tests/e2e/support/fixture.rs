@@ -93,13 +93,15 @@ pub(crate) const HG_NOT_FOR_6_3: &[&str] = &["delta-info", "fileindex"];
 /// The Mercurial fixtures whose store is in another repository.
 pub(crate) const HG_SHARES: &[&str] = &["share", "share-old", "share-relative"];
 
+/// The one that hg reads only with its own extension for narrow clones.
+pub(crate) const HG_NARROW: &str = "narrow";
+
 /// The Mercurial fixtures that must be rejected by name.
 pub(crate) const HG_REFUSED: &[&str] = &[
     "changelog-v2",
     "copies-sidedata",
     "journal",
     "locked",
-    "narrow",
     "no-store",
     "plain-encoding",
     "revlog-v0",
@@ -267,7 +269,7 @@ fn recipe(stem: &str) -> u64 {
 
 #[test]
 fn every_script_is_listed() {
-    let hg_convertible = [HG_CONVERTIBLE, HG_SHARES].concat();
+    let hg_convertible = [HG_CONVERTIBLE, HG_SHARES, &[HG_NARROW]].concat();
     for (prefix, convertible, refused) in [("git-", CONVERTIBLE, REFUSED), ("hg-", &hg_convertible[..], HG_REFUSED)] {
         let mut made: Vec<String> = fs::read_dir(scripts())
             .expect("the fixtures")

@@ -23,8 +23,8 @@ use crate::{
 /// Names directly in `.hg` that a bare copy keeps. All others serve the work tree, are derived, belong to another
 /// program, or are configuration. Configuration can name programs that hg runs, and hg trusts that of the user's own
 /// copy more than that of a stranger's repository.
-pub const KEPT_IN_HG_DIR: [&str; 6] =
-    ["00changelog.i", "bookmarks", "largefiles", "localtags", "remotenames", "sparse"];
+pub const KEPT_IN_HG_DIR: [&str; 7] =
+    ["00changelog.i", "bookmarks", "largefiles", "localtags", "narrowspec.dirstate", "remotenames", "sparse"];
 
 /// Names directly in `.hg` that may hold somebody's work but are not copied, so that they are noted.
 const NOTED_NAMES: [(&str, &str); 7] = [

@@ -32,6 +32,7 @@ const KNOWN: &[&str] = &[
     "internal-phase-2",
     "largefiles",
     "lfs",
+    "narrowhg-experimental",
     "persistent-nodemap",
     "revlog-compression-zstd",
     "revlogv1",

@@ -53,7 +53,7 @@ const HAS_METADATA: u16 = 1 << 11;
 const OF_DELTA: u16 = 0b1_1111 << 6;
 
 /// All flags of revisions that hg reads in the repositories that this program reads. Another one, for revisions that
-/// stand for several, exists in narrow clones only.
+/// stand for several, exists only in narrow clones of servers that leave changesets out.
 const KNOWN_OF_REVISION: u16 = CENSORED | EXTERNALLY_STORED | HAS_COPIES_INFO | HAS_METADATA | OF_DELTA;
 
 /// The header of a revlog: its version and flags.

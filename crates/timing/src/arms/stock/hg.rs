@@ -18,7 +18,7 @@ use std::{
     rc::Rc,
 };
 
-use repackbench_client::{ClientError, HgProgram, check_hg};
+use repackbench_client::{ClientError, HgProgram, check_hg, settings_to_read};
 use repackbench_reader::{
     ObjectKind, ReaderError,
     hg::{HgRepository, revlog::Revlog},
@@ -78,7 +78,7 @@ pub(crate) struct HgRow {
     root: PathBuf,
     /// The codec of new revlogs.
     codec: Option<String>,
-    /// The settings that give a repository made by hg the layout of this one.
+    /// The settings that let hg read the repository, and give one that it makes the same layout.
     layout: Vec<&'static str>,
     /// A folder for files that live as long as the session.
     folder: PathBuf,
@@ -100,7 +100,8 @@ impl HgRow {
     ) -> Result<Self, StockError> {
         let extension = hg.program.extension().filter(|_| has_extension);
         check_hg(repository, extension)?;
-        let layout = layout_settings(|later| repository.requirements().contains(later));
+        let mut layout = layout_settings(|later| repository.requirements().contains(later));
+        layout.extend(settings_to_read(repository));
         let root = repository.hg_dir().parent().unwrap_or(repository.hg_dir());
         let root = fs::canonicalize(root).map_err(|error| StockError::files("find", root, error))?;
         let folder = hg.scratch.join(format!("row-{number}"));

@@ -13,7 +13,6 @@ fn refusal(name: &str) -> (&[&str], i32) {
         "copies-sidedata" => &["requires", "'exp-copies-sidedata-changeset'"],
         "journal" => &["store/journal", "interrupted transaction"],
         "locked" => return (&["store/lock"], exit::TRY_AGAIN),
-        "narrow" => &["requires", "'narrowhg-experimental'"],
         "no-store" => &["requires", "without the requirement 'store'"],
         "plain-encoding" => &["requires", "'exp-very-fragile-and-unsafe-plain-store-encoding'"],
         "revlog-v0" => &["requires", "without the requirement 'store'"],

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use repackbench_client::{HgProgram, check_hg};
+use repackbench_client::{HgProgram, check_hg, settings_to_read};
 use repackbench_reader::hg::HgRepository;
 
 use super::{copy_store, output};
@@ -26,6 +26,9 @@ pub fn last_of_revset(
     let mut command = hg.command();
     if let Some(extension) = hg.extension() {
         HgProgram::extend(&mut command, extension, None);
+    }
+    for setting in settings_to_read(repository) {
+        command.args(["--config", setting]);
     }
     command.arg("-R").arg(&root).args(["log", "-T", "{node}", "-r", &format!("last({set})")]);
     let found = output(command.env("HOME", scratch).current_dir(scratch))?;
