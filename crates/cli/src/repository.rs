@@ -60,6 +60,8 @@ pub(crate) fn cannot_convert(source: &Repository, failure: Failure) -> Failure {
 pub(crate) fn open_whole(path: &Path, allow_missing: bool, quiet: bool) -> Result<Repository, Failure> {
     let repository = Repository::open(path)?;
     if let Repository::Git(git) = &repository {
+        // Nothing can be read without a dictionary, whatever may be missing.
+        git.dictionaries()?;
         for found in [refuse_missing_alternates(git), refuse_dangling_references(git)] {
             // A repository that changed in the meantime explains whatever is missing.
             if found.is_err()

@@ -1,6 +1,6 @@
 //! Parameters that every layer of a conversion hands on: where it writes, and how it runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{NoProgress, Progress};
 
@@ -27,6 +27,8 @@ pub struct ConvertJob<'a> {
     pub target: &'a Path,
     /// Whether an earlier conversion at `target` is replaced.
     pub force: bool,
+    /// The object directories from which the new Git repository borrows what it does not hold itself: absolute paths.
+    pub alternates: &'a [PathBuf],
     /// Whether every object or revision of the source is hashed before any is converted. A search for deltas and a store
     /// of whole objects always hash what they write.
     pub check: bool,
@@ -37,6 +39,6 @@ pub struct ConvertJob<'a> {
 impl<'a> ConvertJob<'a> {
     /// A job that writes to `target`, where nothing may exist yet.
     pub fn new(target: &'a Path, control: JobControl<'a>) -> Self {
-        ConvertJob { target, force: false, check: false, control }
+        ConvertJob { target, force: false, alternates: &[], check: false, control }
     }
 }

@@ -1,5 +1,7 @@
 //! `repackbench convert`.
 
+mod network;
+
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -17,6 +19,7 @@ use repackbench_writer::{
     files::{default_files_output, write_files},
 };
 
+use self::network::Network;
 use crate::{
     failure::{Failure, USAGE, print_note, say},
     options::{
@@ -93,6 +96,14 @@ pub(crate) struct ConvertArguments {
     /// Remove the old files at the end of --in-place.
     #[arg(long, requires = "in_place", help_heading = OUTPUT)]
     no_backup: bool,
+
+    /// Borrow from variants what a Git repository borrows, instead of copying it.
+    ///
+    /// Each repository that objects are borrowed from through alternates, such as the common store of a network of
+    /// forks, is converted once, into the folder of OUT. A variant of it that is already there is compared with it and
+    /// used.
+    #[arg(long, conflicts_with_all = ["in_place", "rechosen", "store"], help_heading = WHAT)]
+    keep_alternates: bool,
 
     #[command(flatten)]
     pub(crate) completeness: Completeness,
@@ -172,28 +183,67 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     if arguments.rechosen {
         layout.check_recomputed(codec)?;
     }
-    print_orders_without_effect(&source, &[layout], arguments.effort.quiet());
-    let bar = Bar::new(arguments.effort.quiet());
-    let job = ConvertJob {
+    let (source, alternates) = match arguments.keep_alternates {
+        true => Network::new(arguments, codec, layout, &target)?.own_part(source)?,
+        false => (source, Vec::new()),
+    };
+    let part = Part {
+        source: &source,
+        path: &arguments.repository,
+        alternates: &alternates,
         target: &target,
         force: arguments.force,
+    };
+    let path = convert_part(arguments, codec, layout, &part)?;
+    if !arguments.effort.quiet() {
+        say(format_args!("{}", arguments.converted(&source, codec, layout, &path)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A repository to convert, or its own part of a network.
+struct Part<'a> {
+    source: &'a Repository,
+    /// Its path as the user knows it.
+    path: &'a Path,
+    /// The object directories from which its variant borrows.
+    alternates: &'a [PathBuf],
+    /// The path of the variant.
+    target: &'a Path,
+    /// Whether an earlier variant there is replaced.
+    force: bool,
+}
+
+/// Converts `part` and prints the summary. Returns the path of the variant.
+fn convert_part(
+    arguments: &ConvertArguments,
+    codec: &CodecSpec,
+    layout: Layout,
+    part: &Part<'_>,
+) -> Result<PathBuf, Failure> {
+    let source = part.source;
+    print_orders_without_effect(source, &[layout], arguments.effort.quiet());
+    let bar = Bar::new(arguments.effort.quiet());
+    let job = ConvertJob {
+        target: part.target,
+        force: part.force,
+        alternates: part.alternates,
         check: arguments.check,
         control: arguments.effort.control(&bar),
     };
     let converted = if arguments.rechosen {
-        convert_recomputed(&source, codec, &arguments.programs.recomputer(&source)?, &job)
+        convert_recomputed(source, codec, &arguments.programs.recomputer(source)?, &job)
     } else {
-        convert(&source, codec, layout, &job)
+        convert(source, codec, layout, &job)
     };
-    let (conversion, path) = converted.map_err(|error| cannot_convert(&source, error.into()))?;
+    let (conversion, path) = converted.map_err(|error| cannot_convert(source, error.into()))?;
     if !arguments.effort.quiet() {
         // The output is complete, so an error in its summary is not a failure.
-        if let Err(failure) = summarise(&source, &arguments.repository, conversion, &path) {
+        if let Err(failure) = summarise(source, part.path, conversion, &path) {
             print_note(format!("{} is complete, but its summary failed: {failure}", path.display()));
         }
-        say(format_args!("{}", arguments.converted(&source, codec, layout, &path)));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(path)
 }
 
 /// Converts the repository itself.
@@ -232,11 +282,17 @@ fn write_revision(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the summary of a conversion of `source`, which the user called `name`, into `path`.
+/// Prints the summary of a conversion of `source`, which the user called `name`, into `path`: what they hold themselves.
 fn summarise(source: &Repository, name: &Path, mut conversion: Conversion, path: &Path) -> Result<(), Failure> {
     conversion.notes.extend(repackbench_timing::missing::notes(source)?);
     // The lengths of Mercurial's deltas are known only after decoding, so both are measured at the same time.
-    let measure_result = || Repository::open(path).and_then(|converted| measure(&converted, &name_of(path)));
+    let measure_result = || {
+        let converted = match Repository::open(path)? {
+            Repository::Git(git) => Repository::Git(Box::new(git.without_alternates())),
+            converted => converted,
+        };
+        measure(&converted, &name_of(path))
+    };
     let (after, before) = threads::both(measure_result, || measure(source, &name_of(name)));
     let (before, after) = (before?, after?);
     let Conversion { elapsed, sync, notes, .. } = conversion;

@@ -1,6 +1,7 @@
 //! `repackbench convert` on every fixture: the variant holds the same objects and refs with the same delta structure,
 //! stock git judges it as it judges the source, the source is untouched, and the same input gives the same bytes.
 
+mod alternates;
 mod check;
 mod determinism;
 mod in_place;

@@ -41,7 +41,10 @@ pub fn convert(
 ) -> Result<(Conversion, PathBuf)> {
     build_beside(job, &folders(source), |out| {
         let convert = || match layout.store {
-            StoreKind::AsFound => convert_parts(source, encoding, layout, out, job.control),
+            StoreKind::AsFound => {
+                metadata::write_alternates(job.alternates, out)?;
+                convert_parts(source, encoding, layout, out, job.control)
+            }
             StoreKind::Loose => loose_store::convert_parts(source, &encoding.for_whole_objects(), out, job.control),
             StoreKind::Btree => btree_store::convert_parts(source, &encoding.for_whole_objects(), out, job.control),
         };

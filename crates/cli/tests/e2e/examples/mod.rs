@@ -134,7 +134,8 @@ fn commands() {
             cp git.jsonl main.jsonl
             cp git.jsonl branch.jsonl
             ls -d forge/* > repositories.txt
-            touch lz4 results",
+            touch lz4 results
+            mkdir variants",
     };
     play(COMMANDS, &scene);
 }

@@ -62,6 +62,8 @@ pub struct GitRepository {
     config: gix_config::File,
     format: RepositoryFormat,
     object_dirs: Vec<PathBuf>,
+    /// Whether alternates are followed.
+    borrows: bool,
     missing_alternates: Vec<MissingAlternate>,
     packs: Vec<PackFiles>,
     btree: Option<PathBuf>,
@@ -97,6 +99,7 @@ impl GitRepository {
             config,
             format,
             object_dirs,
+            borrows: true,
             missing_alternates,
             packs,
             btree,
@@ -148,6 +151,17 @@ impl GitRepository {
     #[must_use]
     pub fn object_dirs(&self) -> &[PathBuf] {
         &self.object_dirs
+    }
+
+    /// Leaves only what is in its own object directory, without the objects that it borrows.
+    #[must_use]
+    pub fn without_alternates(mut self) -> Self {
+        self.borrows = false;
+        self.object_dirs.truncate(1);
+        self.missing_alternates.clear();
+        let own = self.object_dirs.first();
+        self.packs.retain(|files| own.is_some_and(|own| files.pack.starts_with(own)));
+        self
     }
 
     /// Object directories that alternates files name but that cannot be read. Git continues without them, with a

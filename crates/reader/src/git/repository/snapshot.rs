@@ -49,7 +49,10 @@ impl SourceSnapshot {
         };
         let states = scope.states()?;
         // The repository was opened before. Reading the small files again detects changes since then.
-        let again = GitRepository::open(&repository.location.git_dir)?;
+        let mut again = GitRepository::open(&repository.location.git_dir)?;
+        if !repository.borrows {
+            again = again.without_alternates();
+        }
         match difference(repository, &again) {
             Some(path) => Err(ReaderError::Changed { path }),
             None => Ok(SourceSnapshot { scope, states }),

@@ -9,7 +9,8 @@
 //! | `objects/info`, `objects/pack`, `refs/heads`, `refs/tags` | created, since git expects them; with `reftable/`, `HEAD` and `refs/heads` are git's stubs |
 //!
 //! Left out: hooks, the index, `core.worktree`, linked work trees, the repositories of submodules (each is a repository
-//! of its own), pseudo-refs in files of their own such as `FETCH_HEAD`, and alternates (the result does not depend on other repositories).
+//! of its own), pseudo-refs in files of their own such as `FETCH_HEAD`, and alternates, whose objects are in the result.
+//! Where the alternates of a network of forks are kept, the list is new and names variants.
 //! The same source and codec spec give the same bytes.
 
 mod config;
@@ -19,7 +20,11 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::{
+    fs,
+    os::unix::{ffi::OsStrExt, fs::symlink},
+    path::{Path, PathBuf},
+};
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{
@@ -84,6 +89,29 @@ pub fn isolate(source: &GitRepository, out: &Path) -> Result<()> {
     let objects = fs::canonicalize(&objects).map_err(|error| ReaderError::io("open", &objects, error))?;
     fs::remove_dir_all(&own).map_err(|error| WriterError::io("remove", &own, error))?;
     symlink(objects, &own).map_err(|error| WriterError::io("create", &own, error))
+}
+
+/// Writes the list of object directories from which the repository in `out` borrows; no file if it is empty.
+///
+/// # Errors
+/// [`WriterError::Output`] for a path that such a list cannot name, [`WriterError::Io`] when it cannot be written.
+pub(crate) fn write_alternates(object_dirs: &[PathBuf], out: &Path) -> Result<()> {
+    if object_dirs.is_empty() {
+        return Ok(());
+    }
+    let mut lines = Vec::new();
+    for folder in object_dirs {
+        let path = folder.as_os_str().as_bytes();
+        if path.contains(&b'\n') {
+            let why = "a list of alternates cannot name it, because of its line feed".to_owned();
+            return Err(WriterError::Output { path: folder.clone(), why, force_helps: false });
+        }
+        lines.extend_from_slice(path);
+        lines.push(b'\n');
+    }
+    let file = out.join("objects/info/alternates");
+    let made = fs::create_dir_all(out.join("objects/info")).and_then(|()| fs::write(&file, lines));
+    made.map_err(|error| WriterError::io("create", &file, error))
 }
 
 fn write(source: &GitRepository, spec: &CodecSpec, kind: VariantKind, out: &Path) -> Result<MetadataReport> {

@@ -1,0 +1,111 @@
+//! `repackbench convert --keep-alternates`: repositories that borrow objects, such as the forks of a forge.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::{
+    Repository,
+    git::verify::{Difference, compare},
+};
+use repackbench_writer::{Layout, default_output};
+
+use super::{ConvertArguments, Part, convert_part};
+use crate::{
+    failure::{BAD_INPUT, FAILED, Failure, USAGE, say},
+    repository::open_whole,
+};
+
+/// The stores that a repository borrows from, and their variants.
+pub(super) struct Network<'a> {
+    arguments: &'a ConvertArguments,
+    codec: &'a CodecSpec,
+    layout: Layout,
+    /// Where variants of shared stores are: beside that of the repository.
+    folder: &'a Path,
+    /// The object directory of the variant of each object directory.
+    variants: HashMap<PathBuf, PathBuf>,
+}
+
+impl<'a> Network<'a> {
+    /// Variants under `codec` in the folder of `target`.
+    pub(super) fn new(
+        arguments: &'a ConvertArguments,
+        codec: &'a CodecSpec,
+        layout: Layout,
+        target: &'a Path,
+    ) -> Result<Self, Failure> {
+        if codec.uses_dictionaries() {
+            let why = "--keep-alternates: a chunk names a dictionary of its own repository: expected a codec without dictionaries";
+            return Err(Failure::new(USAGE, why));
+        }
+        let folder = target.parent().unwrap_or(target);
+        Ok(Network { arguments, codec, layout, folder, variants: HashMap::new() })
+    }
+
+    /// Converts what `source` borrows from, unless an earlier run did. Returns the own part of `source`, and the object
+    /// directories that its variant borrows from.
+    pub(super) fn own_part(&mut self, source: Repository) -> Result<(Repository, Vec<PathBuf>), Failure> {
+        let Repository::Git(git) = source else {
+            return Err(Failure::new(USAGE, "--keep-alternates: Mercurial has no alternates"));
+        };
+        let shared: Vec<PathBuf> = git.object_dirs().iter().skip(1).cloned().collect();
+        let alternates = shared.iter().map(|objects| self.shared(objects)).collect::<Result<_, _>>()?;
+        Ok((Repository::Git(Box::new(git.without_alternates())), alternates))
+    }
+
+    /// The object directory of the variant of the repository with the object directory `objects`.
+    fn shared(&mut self, objects: &Path) -> Result<PathBuf, Failure> {
+        if let Some(variant) = self.variants.get(objects) {
+            return Ok(variant.clone());
+        }
+        let path = objects.parent().unwrap_or(objects);
+        let source = open_whole(path, self.arguments.completeness.allow_missing, true)?;
+        let own = fs::canonicalize(source.folder().join("objects")).ok();
+        if own.as_deref() != Some(objects) {
+            let message = format!("{}: expected the objects of a Git repository", objects.display());
+            return Err(Failure::new(BAD_INPUT, message).with_hint("without --keep-alternates, its objects are copied"));
+        }
+        let name = default_output(path, self.codec, &self.layout.file_suffix())?;
+        let target = self.folder.join(name.file_name().unwrap_or_default());
+        let (source, alternates) = self.own_part(source)?;
+        if target.exists() {
+            self.check_variant(&source, &target)?;
+            if !self.arguments.effort.quiet() {
+                say(format_args!("uses     {}, the variant of {}", target.display(), path.display()));
+            }
+        } else {
+            let part = Part { source: &source, path, alternates: &alternates, target: &target, force: false };
+            convert_part(self.arguments, self.codec, self.layout, &part)?;
+        }
+        let made = target.join("objects");
+        let variant = fs::canonicalize(&made)
+            .map_err(|error| Failure::new(FAILED, format!("cannot find {}: {error}", made.display())))?;
+        self.variants.insert(objects.to_owned(), variant.clone());
+        Ok(variant)
+    }
+
+    /// Checks that `target` is a variant of `source`, object by object.
+    fn check_variant(&self, source: &Repository, target: &Path) -> Result<(), Failure> {
+        let variant = Repository::open(target)?;
+        let recorded = (!self.codec.is_read_by_git()).then(|| self.codec.clone());
+        let mut first = (variant.recorded_spec() != recorded).then(|| format!("it is not under {}", self.codec));
+        if let (None, Repository::Git(source), Repository::Git(variant)) = (&first, source, variant) {
+            let mut differ = |difference: Difference| {
+                first.get_or_insert_with(|| difference.to_string());
+            };
+            compare(source, &variant.without_alternates(), self.arguments.effort.threads(), &mut differ)?;
+        }
+        match first {
+            None => Ok(()),
+            Some(difference) => {
+                let (target, source) = (target.display(), source.folder().display());
+                let message = format!("{target} is not the variant of {source}: {difference}");
+                Err(Failure::new(FAILED, message).with_hint("remove it, or name another folder with -o"))
+            }
+        }
+    }
+}
