@@ -22,7 +22,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use repackbench_benches::{BenchError, PayloadSample, Result, SizeClass, build_stand_in, spec};
+use repackbench_benches::{BenchError, PayloadSample, Result, SizeClass, build_stand_in_for_benches, spec};
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, Decoders};
 use repackbench_reader::{Repository, git::GitRepository, git::delta};
 use repackbench_timing::workloads::{Counter, HistoryRange, VariantPlace, WorkloadSpec};
@@ -109,7 +109,7 @@ fn decode(codec: &str, git: &Path) -> Result<()> {
 /// Reads chunks through the functions of zlib in the stand-in, which must have been built.
 fn read_through_zlib(codec: &str, git: &Path) -> Result<()> {
     let mut chunks = zlib::Chunks::encode(codec, &payloads(git)?)?;
-    let stand_in = zlib::stand_in()?;
+    let stand_in = zlib::stand_in(&build_stand_in_for_benches()?)?;
     // The first pass does what is done once per process.
     chunks.read(&stand_in)?;
     measured(&mut || chunks.read(&stand_in))
@@ -188,7 +188,7 @@ fn replay(repository: &Repository, workload: &str) -> Result<()> {
 /// Counts every scenario and compares the counts with the baseline.
 fn judge(git: &Path, hg: &Path, update: bool) -> Result<ExitCode> {
     let machine = machine()?;
-    build_stand_in()?;
+    build_stand_in_for_benches()?;
     let baseline = if update { None } else { Baseline::load()?.filter(|baseline| baseline.machine == machine) };
     if baseline.is_none() && !update {
         println!("no baseline for {machine}: counts are printed, nothing is judged");

@@ -14,7 +14,9 @@ use std::{
 };
 
 use criterion::Throughput;
-use repackbench_benches::{Comparison, PayloadSample, Result, SizeClass, Subject, is_short_run, run_criterion, table};
+use repackbench_benches::{
+    Comparison, PayloadSample, Result, SizeClass, Subject, build_stand_in, is_short_run, run_criterion, table,
+};
 
 use self::zlib::Chunks;
 
@@ -35,7 +37,7 @@ const PASSES: usize = 20;
 
 fn main() -> ExitCode {
     run_criterion(|criterion| {
-        let (system, stand_in) = (zlib::system()?, zlib::stand_in()?);
+        let (system, stand_in) = (zlib::system()?, zlib::stand_in(&build_stand_in()?)?);
         let subject = Subject::open(None)?;
         let limit = if is_short_run() { SHORT_SAMPLE_BYTES } else { SAMPLE_BYTES };
         let mut comparisons = Vec::new();

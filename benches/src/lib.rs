@@ -32,6 +32,6 @@ pub use comparison::{Comparison, median_time, table};
 pub use error::{BenchError, Result};
 pub use harness::run_criterion;
 pub use payloads::{PayloadSample, SizeClass};
-pub use program::{build_program, build_stand_in};
+pub use program::{build_program, build_stand_in, build_stand_in_for_benches};
 pub use stored::{CodecWork, Container, StoredChunks};
 pub use subject::{Subject, cores, is_short_run, repetitions, spec};

@@ -8,6 +8,9 @@ use std::{
 
 use crate::{BenchError, Result, subject::workspace_root};
 
+/// The file of the stand-in for zlib.
+const STAND_IN: &str = "librepackbench_preload.so";
+
 /// Builds the release binary into the target folder of this bench and returns its path.
 ///
 /// A bench that cargo did not start uses the binary that is already there.
@@ -15,7 +18,7 @@ use crate::{BenchError, Result, subject::workspace_root};
 /// # Errors
 /// The build fails, or there is neither cargo nor a binary.
 pub fn build_program() -> Result<PathBuf> {
-    build(&["repackbench-cli"], &format!("repackbench{}", env::consts::EXE_SUFFIX))
+    build("release", &["repackbench-cli"], &format!("repackbench{}", env::consts::EXE_SUFFIX))
 }
 
 /// Does the same as [`build_program`] for the stand-in for zlib and the library of codecs that it loads from its
@@ -24,16 +27,26 @@ pub fn build_program() -> Result<PathBuf> {
 /// # Errors
 /// As `build_program`.
 pub fn build_stand_in() -> Result<PathBuf> {
-    build(&["repackbench-preload", "repackbench-preload-codecs"], "librepackbench_preload.so")
+    build("release", &["repackbench-preload", "repackbench-preload-codecs"], STAND_IN)
 }
 
-fn build(packages: &[&str], file: &str) -> Result<PathBuf> {
+/// Does the same as [`build_stand_in`], with the profile of the benches. If this bench was built together with the two
+/// libraries, as by `cargo xtask instructions`, little is left to build: cargo chooses the features of dependencies by
+/// the packages that it builds together.
+///
+/// # Errors
+/// As `build_program`.
+pub fn build_stand_in_for_benches() -> Result<PathBuf> {
+    build("bench", &["repackbench-benches", "repackbench-preload", "repackbench-preload-codecs"], STAND_IN)
+}
+
+fn build(profile: &str, packages: &[&str], file: &str) -> Result<PathBuf> {
     let bench = env::current_exe().map_err(|e| BenchError::io("find", "this bench's executable", e))?;
     // TARGET/release/deps/against_stock-HASH
     let release = bench.ancestors().nth(2).unwrap_or(Path::new("."));
     let built = release.join(file);
     let packages = packages.iter().map(|package| format!(" --package {package}")).collect::<String>();
-    let arguments = format!("build --release{packages}");
+    let arguments = format!("build --profile {profile}{packages}");
     if let (Some(cargo), Some(target)) = (env::var_os("CARGO"), release.parent()) {
         let mut build = Command::new(cargo);
         build.args(arguments.split(' ')).args(["--quiet", "--target-dir"]).arg(target);

@@ -4,9 +4,10 @@ use std::{
     ffi::{CStr, CString, NulError},
     hint::black_box,
     os::unix::ffi::OsStrExt,
+    path::Path,
 };
 
-use repackbench_benches::{BenchError, PayloadSample, Result, build_stand_in, spec};
+use repackbench_benches::{BenchError, PayloadSample, Result, spec};
 use repackbench_codec::ChunkEncoder;
 use repackbench_preload_abi::{FINISH, OK, STREAM_END, ZStream, ZlibFunctions};
 
@@ -18,9 +19,8 @@ pub(crate) fn system() -> Result<ZlibFunctions> {
     load(SYSTEM)
 }
 
-/// The functions of the stand-in for zlib.
-pub(crate) fn stand_in() -> Result<ZlibFunctions> {
-    let path = build_stand_in()?;
+/// The functions of the stand-in for zlib, which is at `path`.
+pub(crate) fn stand_in(path: &Path) -> Result<ZlibFunctions> {
     let failed = |error: NulError| BenchError::Setup(format!("{}: {error}", path.display()));
     load(&CString::new(path.as_os_str().as_bytes()).map_err(failed)?)
 }

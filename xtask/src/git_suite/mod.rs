@@ -18,7 +18,7 @@ use std::thread;
 use crate::files::{entries, make_folder, remove_folder};
 use crate::git_source::scripts_folder;
 use crate::process::{Failure, Outcome};
-use crate::tests::build::{Built, Features, Targets, build};
+use crate::tests::build::{Built, Targets, build};
 use explained::Explained;
 use loose::LooseObjects;
 use script::{ScriptRun, Verdict};
@@ -82,7 +82,7 @@ struct Arguments {
 /// Runs the chore; prints a table on stdout.
 pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     let arguments = parse(words)?;
-    let built = build(&Targets::Named { lib: false, tests: vec!["e2e".into()] }, Features::All, &Vec::new())?;
+    let built = build(&Targets::Named { lib: false, tests: vec!["e2e".into()] }, &Vec::new())?;
     let explained = Explained::known()?;
     let plain = run_all(&arguments, &Mode::Plain, &built)?;
     let mut report = Report::new(&plain);

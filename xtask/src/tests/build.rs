@@ -12,20 +12,9 @@ use crate::process::{self, Failure, Outcome, cargo};
 /// The feature of the codec that the default build leaves out, for each package that has it.
 const FEATURES: &str = "repackbench-codec/zlib-ng,repackbench-preload-codecs/zlib-ng,repackbench-cli/zlib-ng";
 
-/// The features to build with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Features {
-    /// Every codec.
-    All,
-    /// The features of the default build.
-    Default,
-}
-
-impl Features {
-    /// The environment variable for tests that load built libraries and cannot see the features.
-    pub(crate) fn variable(self) -> Option<(&'static str, OsString)> {
-        (self == Features::All).then(|| ("REPACKBENCH_TEST_ZLIB_NG", "yes".into()))
-    }
+/// The environment variable that names that codec for tests that load built libraries and cannot see the features.
+pub(crate) fn variable_of_features() -> (&'static str, OsString) {
+    ("REPACKBENCH_TEST_ZLIB_NG", "yes".into())
 }
 
 /// The test targets to build. Packages are never selected; see the parent module.
@@ -67,8 +56,8 @@ pub(crate) struct Built {
 }
 
 /// Builds `targets` in this checkout.
-pub(crate) fn build(targets: &Targets, features: Features, variables: &Variables) -> Outcome<Built> {
-    build_in(&crate::target_dir(), cargo, targets, features, variables)
+pub(crate) fn build(targets: &Targets, variables: &Variables) -> Outcome<Built> {
+    build_in(&crate::target_dir(), cargo, targets, variables)
 }
 
 /// Builds `targets` with the `cargo` of some checkout, in its folder `target`. Diagnostics go to the terminal.
@@ -76,17 +65,12 @@ pub(crate) fn build_in(
     target: &Path,
     cargo: impl Fn() -> Command,
     targets: &Targets,
-    features: Features,
     variables: &Variables,
 ) -> Outcome<Built> {
-    let features: &[&str] = match features {
-        Features::All => &["--features", FEATURES],
-        Features::Default => &[],
-    };
     let mut built = Built { binaries: Vec::new(), programs: target.join("debug") };
     for selection in selections(targets) {
         let mut command = cargo();
-        command.args(&selection).args(["--workspace", "--locked"]).args(features);
+        command.args(&selection).args(["--workspace", "--locked", "--features", FEATURES]);
         command.arg("--message-format=json-render-diagnostics").envs(variables.iter().cloned());
         built.read(&messages(&mut command)?)?;
     }

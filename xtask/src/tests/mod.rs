@@ -2,8 +2,7 @@
 //!
 //! There is one build for all tests. cargo chooses the features of dependencies by the packages that are built
 //! together, so each further selection of packages would compile hundreds of crates again. The build has the feature of
-//! the codec that the default build leaves out. The messages of the default build about that codec are tested at the
-//! end.
+//! the codec that the default build leaves out.
 
 mod arguments;
 pub(crate) mod build;
@@ -20,7 +19,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use self::arguments::Arguments;
-use self::build::{Features, Targets, TestBinary};
+use self::build::{Targets, TestBinary, variable_of_features};
 use self::run::{Surroundings, run_binary};
 use self::scratch::ScratchSpace;
 use self::staged::Staged;
@@ -31,9 +30,6 @@ use crate::{cmake, git, mercurial};
 
 /// Environment variables for the build and the tests: the PATH, and the paths of cmake, hg and the built libraries.
 type Variables = Vec<(&'static str, OsString)>;
-
-/// The test targets that test what the default build refuses.
-const DEFAULT_BUILD: [&str; 2] = ["preload", "spec"];
 
 /// Runs the chore.
 pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
@@ -76,15 +72,10 @@ fn with_path(mut variables: Variables, git: &Path, machine: &Machine) -> Outcome
 }
 
 fn run_all(surroundings: &Surroundings, variables: &Variables, times: &mut Times) -> Outcome<()> {
-    let built = times.of(Part::Compiling, || build::build(&Targets::All, Features::All, variables))?;
+    let built = times.of(Part::Compiling, || build::build(&Targets::All, variables))?;
     let staged = Staged::new(&built.programs, &std::env::temp_dir())?;
-    let variables_of_all = with_staged(variables, &staged, Features::All);
-    let mut failures = run_binaries(&built.binaries, &[], surroundings, &variables_of_all, times)?;
+    let mut failures = run_binaries(&built.binaries, &[], surroundings, &with_staged(variables, &staged), times)?;
     failures.extend(times.of(Part::Crates, || build::examples_in_documentation(variables)));
-    let default = Targets::Named { lib: false, tests: DEFAULT_BUILD.map(str::to_owned).into() };
-    let built = times.of(Part::Compiling, || build::build(&default, Features::Default, variables))?;
-    let variables = with_staged(variables, &staged, Features::Default);
-    failures.extend(run_binaries(&built.binaries, &[], surroundings, &variables, times)?);
     report(failures)
 }
 
@@ -95,10 +86,10 @@ fn run_matching(
     times: &mut Times,
 ) -> Outcome<()> {
     let selection = selection::find(crate::workspace_root(), names)?;
-    let built = times.of(Part::Compiling, || build::build(&selection.targets(), Features::All, variables))?;
+    let built = times.of(Part::Compiling, || build::build(&selection.targets(), variables))?;
     let binaries: Vec<TestBinary> = built.binaries.iter().filter(|binary| selection.has(binary)).cloned().collect();
     let staged = Staged::new(&built.programs, &std::env::temp_dir())?;
-    let variables = with_staged(variables, &staged, Features::All);
+    let variables = with_staged(variables, &staged);
     let failures = run_binaries(&binaries, names, surroundings, &variables, times)?;
     if times.tests() == 0 {
         return Err(Failure(format!("no test name contains {}", names.join(" or "))));
@@ -107,8 +98,8 @@ fn run_matching(
 }
 
 /// Adds the variables for tests that load programs and libraries which cargo does not build with the tests.
-fn with_staged(variables: &Variables, staged: &Staged, features: Features) -> Variables {
-    variables.iter().cloned().chain([staged.variable()]).chain(features.variable()).collect()
+fn with_staged(variables: &Variables, staged: &Staged) -> Variables {
+    variables.iter().cloned().chain([staged.variable(), variable_of_features()]).collect()
 }
 
 /// Runs each binary and returns the names of failed tests. A failure does not stop the other binaries.

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use repackbench_preload_abi::ZlibFunctions;
 
 #[path = "../../../../fixtures/built.rs"]
-mod built;
+pub(crate) mod built;
 
 /// The path of the stand-in.
 pub(crate) fn stand_in() -> &'static Path {

@@ -18,7 +18,7 @@ use self::places::Place;
 use self::settings::{Factor, Setting};
 use super::Variables;
 use super::arguments::Arguments;
-use super::build::{Features, TestBinary};
+use super::build::{TestBinary, variable_of_features};
 use super::permissions;
 use super::run::{Surroundings, run_binary};
 use super::staged::Staged;
@@ -153,7 +153,7 @@ impl<'a> Run<'a> {
         let mut variables = variables.clone();
         let staged = Staged::new(&place.built.programs, Path::new("/var/tmp"))?;
         variables.push(staged.variable());
-        variables.extend(Features::All.variable());
+        variables.push(variable_of_features());
         let log = crate::target_dir().join(format!("stress-{}.log", setting.number));
         let log = File::create(&log).map_err(|error| failed(&log, &error))?;
         let load = setting.has(Factor::Load).then(BusyLoops::start).transpose()?;

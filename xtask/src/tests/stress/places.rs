@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::super::Variables;
-use super::super::build::{self, Built, Features, Targets};
+use super::super::build::{self, Built, Targets};
 use crate::files::{failed, make_folder};
 use crate::process::{self, Outcome, cargo};
 
@@ -50,7 +50,7 @@ impl Place {
             cargo.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target"));
             cargo
         };
-        let built = build::build_in(&folder.join("target"), cargo, &Targets::All, Features::All, variables)?;
+        let built = build::build_in(&folder.join("target"), cargo, &Targets::All, variables)?;
         Ok(Place { folder: folder.to_owned(), built })
     }
 

@@ -36,7 +36,7 @@ pub(super) const LIMITS: &[Limit] = &[
     always("repackbench experiment", "--time", "1s"),
     // Other tests use the caches of the machine too.
     unless_given("repackbench experiment", "--keep-caches", ""),
-    unless_given("repackbench estimate", "--time", "2s"),
+    unless_given("repackbench estimate", "--time", "1s"),
     // Other tests run every workload.
     unless_given("repackbench bench", "--workload", "diff:raw"),
     unless_given("repackbench alternatives", "--workload", "diff:raw"),
