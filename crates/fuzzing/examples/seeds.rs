@@ -334,6 +334,13 @@ fn mercurial_files(seeds: &Seeds) -> Result<()> {
     seeds.write("requires", "one-file", &seed(store, ""))?;
     seeds.write("requires", "largefiles", &seed(&format!("largefiles\ntreemanifest\nlfs\n{store}"), ""))?;
     seeds.write("requires", "unknown", &seed("exp-revlogv2.2\nstore\nrevlogv1\n", ""))?;
+    let roots = format!("1 {}\n32 {}\n", "1".repeat(40), "2".repeat(40));
+    let marker_v0 = [&[1, 0, 0, 0, 3, 0][..], &[1; 20], &[2; 20], b"k:v"].concat();
+    let marker_v1 = [&[0, 0, 0, 59][..], &[0; 12], &[1, 3, 0], &[1; 20], &[2; 20]].concat();
+    for (name, version, marker) in [("version-0", 0, marker_v0), ("version-1", 1, marker_v1)] {
+        let markers = [&[version][..], &marker, &marker].concat();
+        seeds.write("visibility", name, &Output::default().part(roots.as_bytes()).bytes(markers).done())?;
+    }
     let long = format!("data/{}/File.name.i\n", "Directory.d/x".repeat(20));
     seeds.write(
         "fncache",

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use repackbench_codec::{Decoders, RevlogDecoder};
-use repackbench_reader::hg::HgRepository;
 use repackbench_reader::hg::delta::{DeltaApplier, Deltas, apply_one};
 use repackbench_reader::hg::revlog::{NodeMap, Revlog, RevlogFiles, TextReader};
 use repackbench_reader::hg::store_names::{NameEncoding, decode, hashed_names, hashed_tracked_paths};
-use repackbench_reader::{ObjectKind, Result};
+use repackbench_reader::hg::{HgHistory, HgRepository};
+use repackbench_reader::{History, ObjectKind, Result};
 
 use crate::input::Input;
 
@@ -93,6 +93,18 @@ pub fn requires(data: &[u8]) {
     let replaced = requirements.with_compression(["revlog-compression-zstd"]);
     assert_eq!(replaced.is_share_safe(), requirements.is_share_safe());
     assert_eq!(format!("{:?}", replaced.name_encoding()), format!("{:?}", requirements.name_encoding()));
+}
+
+/// What decides which changesets are hidden, in a repository without any: the roots of phases, and the markers.
+pub fn visibility(data: &[u8]) {
+    let mut input = Input::new(data);
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), ".hg/requires", b"revlogv1\nstore\n");
+    write(folder.path(), ".hg/store/phaseroots", input.part());
+    write(folder.path(), ".hg/store/obsstore", input.rest());
+    let Ok(repository) = HgRepository::open(folder.path()) else { return };
+    let mut history = HgHistory::new(&repository, Decoders::default()).expect("an empty history");
+    assert!(history.resolve("default").is_err());
 }
 
 fn write(folder: &Path, name: &str, content: &[u8]) {

@@ -31,7 +31,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "pack", run: git::pack },
     Target { name: "delta", run: delta },
     Target { name: "revlog", run: hg::revlog },
@@ -42,6 +42,7 @@ pub const TARGETS: [Target; 14] = [
     Target { name: "btree", run: git::btree },
     Target { name: "reftable", run: git::reftable },
     Target { name: "requires", run: hg::requires },
+    Target { name: "visibility", run: hg::visibility },
     Target { name: "fncache", run: hg::fncache },
     Target { name: "codec", run: codecs::codec },
     Target { name: "spec", run: codecs::spec },

@@ -151,3 +151,52 @@ fn marker_v1(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let id_len = if flags & 2 == 0 { 20 } else { 32 };
     Some((marker.get(19..19 + id_len)?, rest))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A marker of version 0 with a successor and metadata.
+    fn v0(node: u8) -> Vec<u8> {
+        [&[1, 0, 0, 0, 3, 0][..], &[node; 20], &[9; 20], b"k:v"].concat()
+    }
+
+    /// A marker of version 1 with a successor.
+    fn v1(node: u8) -> Vec<u8> {
+        [&[0, 0, 0, 59][..], &[0; 8], &[0, 0], &[0, 0], &[1, 3, 0], &[node; 20], &[9; 20]].concat()
+    }
+
+    fn obsolete_of(content: &[u8]) -> Result<Vec<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("obsstore");
+        std::fs::write(&file, content).unwrap();
+        let mut first_bytes: Vec<u8> = obsolete(&file)?.iter().map(|node| node.as_bytes()[0]).collect();
+        first_bytes.sort_unstable();
+        Ok(first_bytes)
+    }
+
+    #[test]
+    fn replaced_nodes_of_all_markers_are_read() {
+        assert_eq!(obsolete_of(b"").unwrap(), []);
+        assert_eq!(obsolete_of(&[&[0][..], &v0(1), &v0(2)].concat()).unwrap(), [1, 2]);
+        assert_eq!(obsolete_of(&[&[1][..], &v1(1), &v1(2), &v1(1)].concat()).unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn markers_that_end_early_are_damage() {
+        for content in [[&[0][..], &v0(1), &v0(2)].concat(), [&[1][..], &v1(1), &v1(2)].concat()] {
+            let whole = [1, 1 + (content.len() - 1) / 2, content.len()];
+            for len in 1..=content.len() {
+                let found = obsolete_of(&content[..len]);
+                assert_eq!(found.is_ok(), whole.contains(&len), "{len}: {found:?}");
+                assert!(found.is_ok() || matches!(found, Err(ReaderError::Corrupt { .. })), "{found:?}");
+            }
+        }
+        // Shorter than a marker can be, and longer than the file.
+        for len in [0, 19, u32::MAX] {
+            let marker = [&len.to_be_bytes()[..], &v1(1)[4..]].concat();
+            assert!(obsolete_of(&[&[1][..], &marker].concat()).is_err(), "{len}");
+        }
+        assert!(matches!(obsolete_of(&[2]), Err(ReaderError::Unsupported { .. })));
+    }
+}
