@@ -276,7 +276,7 @@ const CHILD: &str = "REPACKBENCH_TEST_LITTLE_MEMORY";
 fn payload_beyond_available_memory_is_an_error_with_its_place() {
     const BLOCKS: usize = 16_000;
     if std::env::var_os(CHILD).is_none() {
-        let name = "payload_beyond_available_memory_is_an_error_with_its_place";
+        let name = "hg_revlogs::payload_beyond_available_memory_is_an_error_with_its_place";
         let mut child = Command::new("bash");
         child.args(["-c", "ulimit -v 500000; exec \"$0\" --exact \"$1\""]).arg(std::env::current_exe().unwrap());
         let output = child.arg(name).env(CHILD, "1").output().unwrap();
