@@ -44,7 +44,7 @@ fn codecs_without_zlib_ng(folder: &Path) -> PathBuf {
 #include <string.h>
 void *{function}(void) {{
     static char table[{len}] __attribute__((aligned(16)));
-    void *library = dlopen("{tested}", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen({tested:?}, RTLD_NOW | RTLD_LOCAL);
     void *(*tested)(void) = library ? (void *(*)(void))dlsym(library, "{function}") : 0;
     if (!tested) return 0;
     memcpy(table, tested(), sizeof table);
@@ -52,7 +52,7 @@ void *{function}(void) {{
     return table;
 }}
 "#,
-        tested = tested.display()
+        tested = tested.to_str().unwrap()
     );
     fs::write(&source, code).unwrap();
     let mut compile = Command::new("cc");

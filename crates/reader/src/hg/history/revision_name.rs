@@ -22,8 +22,7 @@ impl HgHistory {
         if matches!(name, "tip" | ".") && self.changelog.is_empty() {
             return Err(unknown(self, "the repository has no changesets"));
         }
-        let hidden = self.hidden()?;
-        let by_number = if name == "tip" { self.tip(&hidden) } else { self.by_number(name) };
+        let by_number = if name == "tip" { self.tip(&self.hidden()?) } else { self.by_number(name) };
         if let Some(id) = by_number {
             return Ok(id);
         }
@@ -35,6 +34,7 @@ impl HgHistory {
         if let Some(id) = self.bookmark(name)? {
             return Ok(id);
         }
+        let hidden = self.hidden()?;
         if let Some(id) = self.tag(name, &hidden)? {
             return Ok(id);
         }

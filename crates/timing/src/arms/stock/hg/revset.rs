@@ -13,20 +13,17 @@ use crate::arms::stock::StockError;
 /// has a part in it.
 ///
 /// # Errors
-/// hg cannot read the repository, rejects the revset, or finds it empty.
+/// hg cannot read the repository by itself, rejects the revset, or finds it empty.
 pub fn last_of_revset(
     hg: &HgProgram,
     repository: &HgRepository,
     set: &str,
     scratch: &Path,
 ) -> Result<String, StockError> {
-    check_hg(repository, hg.extension())?;
+    check_hg(repository, None)?;
     let root = scratch.join("asked");
     copy_store(repository, &root)?;
     let mut command = hg.command();
-    if let Some(extension) = hg.extension() {
-        HgProgram::extend(&mut command, extension, None);
-    }
     for setting in settings_to_read(repository) {
         command.args(["--config", setting]);
     }
