@@ -84,6 +84,7 @@ pub use statistics::{
     COVERAGE, MedianRanks, median, median_duration, median_ranks, percentile, quantile, ratio_estimate,
 };
 pub use stratified::{
-    CostRatio, MemberCost, StratifiedTotal, StratumSample, cost_ratio, mean_ratio, stratified_total, student_quantile,
+    CostRatio, MemberCost, Offer, StratifiedTotal, StratumSample, allocate, cost_ratio, mean_ratio, stratified_total,
+    student_quantile,
 };
 pub use verdict::{ERROR_RATE, LEAST_NOISE_FLOOR, blocks_for_verdicts, holm, noise_floor, sign_test};

@@ -6,6 +6,8 @@
 //! the known total of `x` (Cochran, *Sampling Techniques*, 3rd edition, sections 6.3 and 6.10). Only what `y` differs
 //! from that multiple by counts as error.
 
+use std::collections::HashMap;
+
 use repackbench_records::{Predicted, RatioInterval};
 
 use crate::COVERAGE;
@@ -16,20 +18,22 @@ const NORMAL_QUANTILE: f64 = 1.959_964;
 /// The number of groups whose members are left out in turn to find the error of a ratio of costs.
 const GROUPS: usize = 20;
 
-/// The fewest sampled members of a stratum that say something about the spread of all strata.
+/// The fewest sampled members of a group that say something about the spread of its strata.
 const FEWEST: u64 = 8;
 
-/// How many members the spread of all strata counts for in that of one. Few members rarely have an outlier among them,
-/// and would look more alike than they are.
+/// How many members the spread of a group counts for in that of one of its strata. Few members rarely have an outlier
+/// among them, and would look more alike than they are.
 const COMMON_MEMBERS: f64 = 8.0;
 
 /// The standard error, as a share of what is not sampled, of outliers that no sampled member shows. zlib streams of one
 /// level are nearly always as long as those of another, so that a sample may show no difference at all.
-const UNSEEN: f64 = 0.001;
+const UNSEEN: f64 = 0.0012;
 
 /// What is known of one stratum.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StratumSample {
+    /// Which strata it is like: outliers in one stratum of a group make them probable in the others.
+    pub group: usize,
     /// The number of its members.
     pub members: u64,
     /// The sum of `x` over all members.
@@ -45,8 +49,8 @@ pub struct StratumSample {
 
 impl StratumSample {
     /// A stratum of `members` members, nothing of which is sampled yet.
-    pub fn new(members: u64, total_x: f64) -> Self {
-        StratumSample { members, total_x, ..StratumSample::default() }
+    pub fn new(group: usize, members: u64, total_x: f64) -> Self {
+        StratumSample { group, members, total_x, ..StratumSample::default() }
     }
 
     /// Adds a sampled member.
@@ -57,6 +61,10 @@ impl StratumSample {
         self.sum_xx += x * x;
         self.sum_xy += x * y;
         self.sum_yy += y * y;
+    }
+
+    fn mean_x(&self) -> f64 {
+        self.total_x / (self.members as f64).max(1.0)
     }
 
     /// `y` as a multiple of `x`; `None` if nothing is sampled.
@@ -107,36 +115,24 @@ impl StratifiedTotal {
 }
 
 /// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of all others together. Its
-/// spread is its own, or if that is larger, a mean with that of all strata, weighted by the members that each is known
+/// spread is its own, or if that is larger, a mean with that of its group, weighted by the members that each is known
 /// from. `None` if nothing is sampled.
 pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
-    let (sum_x, sum_y) = strata.iter().fold((0.0, 0.0), |(x, y), stratum| (x + stratum.sum_x, y + stratum.sum_y));
-    let common_rate = (sum_x > 0.0).then(|| sum_y / sum_x);
-    if common_rate.is_none() && strata.iter().any(|stratum| stratum.total_x > 0.0) {
-        return None;
-    }
-    let common_rate = common_rate.unwrap_or_default();
-    let common_spread = relative_spread(strata);
+    let common = Common::of(strata)?;
     let (mut value, mut variance, mut by_degrees, mut not_sampled) = (0.0, 0.0, 0.0, 0.0);
     for stratum in strata.iter().filter(|stratum| stratum.members > 0) {
-        let rate = stratum.rate().unwrap_or(common_rate);
+        let rate = stratum.rate().unwrap_or(common.rate);
         value += rate * stratum.total_x;
         if stratum.sampled < stratum.members {
             not_sampled += rate * (stratum.total_x - stratum.sum_x).max(0.0);
         }
         let members = stratum.members as f64;
         let sampled = (stratum.sampled as f64).max(1.0);
-        let mean_x = stratum.total_x / members;
-        let common_squares = COMMON_MEMBERS * (common_spread * mean_x).powi(2);
-        let own_squares = stratum.squared_residuals(rate);
-        let blended = (own_squares + common_squares) / (sampled - 1.0 + COMMON_MEMBERS);
-        let own = if stratum.sampled > 1 { own_squares / (sampled - 1.0) } else { 0.0 };
-        let spread = blended.max(own).sqrt();
         // What the whole sample covers has no error.
         let left_out = (1.0 - stratum.sampled as f64 / members).max(0.0);
-        let sampled_mean_x = if stratum.sampled > 0 { stratum.sum_x / sampled } else { mean_x };
-        let scale = if sampled_mean_x > 0.0 { mean_x / sampled_mean_x } else { 1.0 };
-        let of_stratum = (members * spread * scale).powi(2) * left_out / sampled;
+        let sampled_mean_x = if stratum.sampled > 0 { stratum.sum_x / sampled } else { stratum.mean_x() };
+        let scale = if sampled_mean_x > 0.0 { stratum.mean_x() / sampled_mean_x } else { 1.0 };
+        let of_stratum = (members * common.spread_of(stratum) * scale).powi(2) * left_out / sampled;
         variance += of_stratum;
         by_degrees += of_stratum * of_stratum / (sampled - 1.0).max(1.0);
     }
@@ -145,17 +141,122 @@ pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
     Some(StratifiedTotal { value, standard_error: variance.sqrt(), degrees })
 }
 
-/// The spread of `y` around its rate as a multiple of the mean `x`, over all strata that have enough members sampled; 1 if
-/// there are none.
-fn relative_spread(strata: &[StratumSample]) -> f64 {
-    let (mut squares, mut sampled) = (0.0, 0.0);
-    for stratum in strata.iter().filter(|stratum| stratum.sampled >= FEWEST) {
-        let Some(rate) = stratum.rate() else { continue };
-        let mean_x = stratum.sum_x / stratum.sampled as f64;
-        squares += stratum.squared_residuals(rate) / (mean_x * mean_x);
-        sampled += stratum.sampled as f64;
+/// What strata say about each other.
+struct Common {
+    /// `y` as a multiple of `x` in all of them.
+    rate: f64,
+    /// The spread of `y` around its rate as a multiple of the mean `x`, by group and in all of them; 1 where too little is
+    /// sampled.
+    spreads: HashMap<usize, f64>,
+    spread: f64,
+}
+
+impl Common {
+    /// `None` if nothing is sampled.
+    fn of(strata: &[StratumSample]) -> Option<Self> {
+        let (sum_x, sum_y) = strata.iter().fold((0.0, 0.0), |(x, y), stratum| (x + stratum.sum_x, y + stratum.sum_y));
+        if sum_x <= 0.0 && strata.iter().any(|stratum| stratum.total_x > 0.0) {
+            return None;
+        }
+        let mut groups: HashMap<usize, Spread> = HashMap::new();
+        let mut all = Spread::default();
+        for stratum in strata {
+            groups.entry(stratum.group).or_default().add(stratum);
+            all.add(stratum);
+        }
+        let spread = all.relative().unwrap_or(1.0);
+        let spreads = groups.iter().filter_map(|(group, spread)| Some((*group, spread.relative()?))).collect();
+        Some(Common { rate: if sum_x > 0.0 { sum_y / sum_x } else { 0.0 }, spreads, spread })
     }
-    if sampled > 1.0 { (squares / (sampled - 1.0)).sqrt() } else { 1.0 }
+
+    /// The standard deviation of `y` around its rate in `stratum`.
+    fn spread_of(&self, stratum: &StratumSample) -> f64 {
+        let sampled = (stratum.sampled as f64).max(1.0);
+        let of_group = self.spreads.get(&stratum.group).unwrap_or(&self.spread);
+        let common_squares = COMMON_MEMBERS * (of_group * stratum.mean_x()).powi(2);
+        let own_squares = stratum.squared_residuals(stratum.rate().unwrap_or(self.rate));
+        let blended = (own_squares + common_squares) / (sampled - 1.0 + COMMON_MEMBERS);
+        let own = if stratum.sampled > 1 { own_squares / (sampled - 1.0) } else { 0.0 };
+        blended.max(own).sqrt()
+    }
+}
+
+/// Squared residuals of several strata, as multiples of the mean `x` of each.
+#[derive(Default)]
+struct Spread {
+    squares: f64,
+    sampled: u64,
+    degrees: u64,
+}
+
+impl Spread {
+    fn add(&mut self, stratum: &StratumSample) {
+        let (Some(rate), true) = (stratum.rate(), stratum.sampled > 1) else { return };
+        let mean_x = stratum.sum_x / stratum.sampled as f64;
+        self.squares += stratum.squared_residuals(rate) / (mean_x * mean_x);
+        self.sampled += stratum.sampled;
+        self.degrees += stratum.sampled - 1;
+    }
+
+    /// The spread as a multiple of the mean `x`; `None` if too little is sampled.
+    fn relative(&self) -> Option<f64> {
+        (self.sampled >= FEWEST).then(|| (self.squares / self.degrees as f64).sqrt())
+    }
+}
+
+/// What more a stratum offers to a sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Offer {
+    /// How many members can be sampled, those that are included.
+    pub most: u64,
+    /// What one costs, in any unit.
+    pub cost: f64,
+}
+
+/// How many members of each of `strata` the sample has after about `budget` more is spent where it narrows the interval of
+/// the total most: in proportion to the members of a stratum and their spread, and inversely to the square root of what one
+/// costs (Neyman's allocation; Cochran, section 5.5). It is at least one more member, unless all are sampled.
+pub fn allocate(strata: &[StratumSample], offers: &[Offer], budget: f64) -> Vec<u64> {
+    /// Halvings of the logarithm of a factor of up to 2^128: enough for a budget that is met within 1 %.
+    const STEPS: usize = 40;
+    let sampled = || strata.iter().map(|stratum| stratum.sampled);
+    let Some(common) = Common::of(strata) else {
+        return sampled().zip(offers).map(|(sampled, offer)| (sampled + 1).min(offer.most.max(sampled))).collect();
+    };
+    let weight = |(stratum, offer): (&StratumSample, &Offer)| {
+        stratum.members as f64 * common.spread_of(stratum) / offer.cost.max(f64::MIN_POSITIVE).sqrt()
+    };
+    let weights: Vec<f64> = strata.iter().zip(offers).map(weight).collect();
+    let counts = |factor: f64| -> Vec<u64> {
+        let wanted =
+            |((sampled, offer), weight): ((u64, &Offer), &f64)| ((factor * weight) as u64).min(offer.most).max(sampled);
+        sampled().zip(offers).zip(&weights).map(wanted).collect()
+    };
+    let spent = |counts: &[u64]| -> f64 {
+        let more = counts.iter().zip(sampled()).map(|(count, sampled)| count - sampled);
+        more.zip(offers).map(|(more, offer)| more as f64 * offer.cost).sum()
+    };
+    let heaviest = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    // Logarithms to base 2: with the lower factor nothing is sampled, and with the upper everything.
+    let (mut low, mut high) = (-heaviest.log2() - 1.0, 64.0 - heaviest.log2() + 64.0);
+    for _ in 0..STEPS {
+        let middle = f64::midpoint(low, high);
+        if spent(&counts(middle.exp2())) > budget { high = middle } else { low = middle }
+    }
+    let mut chosen = counts(low.exp2());
+    if chosen.iter().copied().eq(sampled()) {
+        let gain = |(stratum, weight): (&StratumSample, &f64)| weight / (stratum.sampled as f64).max(1.0);
+        let open = strata
+            .iter()
+            .zip(&weights)
+            .enumerate()
+            .filter(|(at, (stratum, _))| offers.get(*at).is_some_and(|offer| offer.most > stratum.sampled));
+        let best = open.max_by(|(_, one), (_, other)| gain(*one).total_cmp(&gain(*other))).map(|(at, _)| at);
+        if let Some(count) = best.and_then(|at| chosen.get_mut(at)) {
+            *count += 1;
+        }
+    }
+    chosen
 }
 
 /// The costs of one sampled member.
@@ -273,7 +374,7 @@ mod tests {
     fn sampled(population: &[Vec<(f64, f64)>], each: usize, random: &mut SmallRng) -> Vec<StratumSample> {
         let of_stratum = |members: &Vec<(f64, f64)>| {
             let total_x = members.iter().map(|(x, _)| x).sum();
-            let mut stratum = StratumSample::new(members.len() as u64, total_x);
+            let mut stratum = StratumSample::new(0, members.len() as u64, total_x);
             for at in rand::seq::index::sample(random, members.len(), each.min(members.len())) {
                 stratum.add(members[at].0, members[at].1);
             }
@@ -326,14 +427,59 @@ mod tests {
 
     #[test]
     fn stratum_without_sample_gets_the_common_rate() {
-        let mut known = StratumSample::new(2, 20.0);
+        let mut known = StratumSample::new(0, 2, 20.0);
         known.add(10.0, 5.0);
         known.add(10.0, 5.0);
-        let unknown = StratumSample::new(4, 100.0);
+        let unknown = StratumSample::new(0, 4, 100.0);
         let found = stratified_total(&[known, unknown]).unwrap();
         assert!((found.value - 60.0).abs() < 1e-9 && found.standard_error > 0.0, "{found:?}");
         assert_eq!(stratified_total(&[unknown]), None);
         assert_eq!(stratified_total(&[]).map(|total| total.value), Some(0.0));
+    }
+
+    /// A stratum of 1,000 members with 10 sampled, which are 10 % more and less than their rate in turn, times `spread`.
+    fn stratum(group: usize, spread: f64) -> StratumSample {
+        let mut stratum = StratumSample::new(group, 1000, 100_000.0);
+        (0..10)
+            .for_each(|at| stratum.add(100.0, if at % 2 == 0 { 100.0 + 10.0 * spread } else { 100.0 - 10.0 * spread }));
+        stratum
+    }
+
+    #[test]
+    fn more_is_sampled_where_members_differ_more_and_cost_less() {
+        let strata = [stratum(0, 1.0), stratum(1, 2.0), stratum(2, 1.0)];
+        let offers = [1.0, 1.0, 4.0].map(|cost| Offer { most: 1000, cost });
+        let counts = allocate(&strata, &offers, 300.0);
+        // n, 2n and n/2 members, of which 10 each are sampled: n - 10 + 2n - 10 + 4 (n/2 - 10) = 300.
+        for (count, expected) in counts.iter().zip([72_i64, 144, 36]) {
+            assert!((*count as i64 - expected).abs() <= 1, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn allocation_keeps_what_is_sampled_and_takes_no_more_than_there_is() {
+        let strata = [stratum(0, 0.0), stratum(1, 2.0)];
+        let offers = [Offer { most: 10, cost: 1.0 }, Offer { most: 40, cost: 1.0 }];
+        assert_eq!(allocate(&strata, &offers, 1e9), [10, 40]);
+        // One at least, whatever it costs.
+        let dear = offers.map(|offer| Offer { cost: 1e6, ..offer });
+        assert_eq!(allocate(&strata, &dear, 1.0), [10, 11]);
+        assert_eq!(allocate(&[StratumSample::new(0, 5, 50.0)], &[Offer { most: 1, cost: 1.0 }], 1.0), [1]);
+    }
+
+    #[test]
+    fn outliers_in_one_stratum_are_probable_in_others_of_its_group() {
+        let quiet = |group| {
+            let mut quiet = StratumSample::new(group, 1000, 100_000.0);
+            quiet.add(100.0, 100.0);
+            quiet.add(100.0, 100.0);
+            quiet
+        };
+        // So many members without outliers that the spread of all strata is small.
+        let mut many = StratumSample::new(1, 100_000, 1e6);
+        (0..10_000).for_each(|_| many.add(10.0, 10.0));
+        let error = |group| stratified_total(&[stratum(0, 3.0), quiet(group), many]).unwrap().standard_error;
+        assert!(error(0) > 1.3 * error(1), "{} {}", error(0), error(1));
     }
 
     fn costs(cost: f64) -> Vec<MemberCost> {

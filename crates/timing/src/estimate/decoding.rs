@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rand::{rngs::SmallRng, seq::SliceRandom};
-use repackbench_analysis::{MemberCost, StratumSample, stratified_total};
+use repackbench_analysis::{MemberCost, stratified_total};
 use repackbench_codec::{DecodeMemo, Decoders};
 use repackbench_reader::Repository;
 use repackbench_writer::{PayloadDecoder, Progress};
@@ -64,10 +64,10 @@ impl DecodeCosts {
         random: &mut SmallRng,
         (time, progress): (Duration, &dyn Progress),
     ) -> Result<Self, BenchError> {
-        let count = encoded.iter().map(|encoded| encoded.stored.len()).min().unwrap_or(0).min(MOST_CHUNKS);
         let affordable = BYTES_FOR_A_SECOND * time.as_secs_f64() / (encoded.len() + 2) as f64;
-        let count = count.min(chunks_within(&held.chunks, affordable).max(FEWEST_CHUNKS));
-        let chunks = held.chunks.get(..count).unwrap_or_default();
+        let chosen = encoded_by_all(held, encoded, affordable);
+        let chunks: Vec<&HeldChunk> = chosen.iter().filter_map(|at| held.chunks.get(*at)).collect();
+        let count = chunks.len();
         let found: Vec<&[u8]> = chunks.iter().map(|chunk| chunk.stored.as_slice()).collect();
         let as_found = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
         let mut arms =
@@ -77,7 +77,7 @@ impl DecodeCosts {
         arms.push(Arm { decoder: memo, stored: found, times: vec![[Duration::ZERO; PASSES]; count] });
         for encoded in encoded {
             let decoder = PayloadDecoder::new(source, &encoded.encoding);
-            let stored = encoded.stored.iter().take(count).map(Vec::as_slice).collect();
+            let stored = chosen.iter().map(|at| encoded.stored_of(*at).unwrap_or_default()).collect();
             arms.push(Arm { decoder, stored, times: vec![[Duration::ZERO; PASSES]; count] });
         }
         let own_time = own_time();
@@ -95,7 +95,7 @@ impl DecodeCosts {
                 order.shuffle(random);
                 for at in &order {
                     let Some(arm) = arms.get_mut(*at) else { continue };
-                    arm.run(held, (chunks, in_a_row), pass).map_err(WorkloadError::from)?;
+                    arm.run(held, (&chunks, in_a_row), pass).map_err(WorkloadError::from)?;
                 }
             }
             arms.iter_mut().for_each(|arm| arm.decoder.give_back());
@@ -129,8 +129,7 @@ impl DecodeCosts {
 
     /// The seconds that decoding every chunk of the repository once takes under codec `codec`.
     pub(super) fn seconds(&self, population: &Population, codec: usize) -> f64 {
-        let mut strata: Vec<StratumSample> =
-            population.strata.iter().map(|of| StratumSample::new(of.chunks, of.stored as f64)).collect();
+        let mut strata = population.to_sample();
         for ((stratum, x), cost) in self.chunks.iter().zip(self.codecs.get(codec).into_iter().flatten()) {
             if let Some(stratum) = strata.get_mut(*stratum) {
                 stratum.add(*x, *cost);
@@ -140,14 +139,19 @@ impl DecodeCosts {
     }
 }
 
-/// The number of chunks at the start of `chunks` whose payloads have at most `bytes` bytes together.
-fn chunks_within(chunks: &[HeldChunk], bytes: f64) -> usize {
-    let mut sum = 0.0;
-    let is_within = |chunk: &&HeldChunk| {
-        sum += chunk.payload.len() as f64;
-        sum <= bytes
-    };
-    chunks.iter().take_while(is_within).count()
+/// The places in `held` of the first chunks that every codec has encoded, whose payloads have at most about `bytes` bytes
+/// together.
+fn encoded_by_all(held: &HeldChunks, encoded: &[Encoded], bytes: f64) -> Vec<usize> {
+    let by_all = |at: &usize| encoded.iter().all(|encoded| encoded.stored_of(*at).is_some());
+    let (mut chosen, mut sum) = (Vec::new(), 0.0);
+    for at in (0..held.chunks.len()).filter(by_all).take(MOST_CHUNKS) {
+        sum += held.chunks.get(at).map_or(0.0, |chunk| chunk.payload.len() as f64);
+        if sum > bytes && chosen.len() >= FEWEST_CHUNKS {
+            break;
+        }
+        chosen.push(at);
+    }
+    chosen
 }
 
 /// The time that reading the clock adds to a measured time: the least mean of several series of readings.
@@ -163,7 +167,7 @@ impl Arm<'_> {
     fn run(
         &mut self,
         held: &HeldChunks,
-        (chunks, order): (&[HeldChunk], &[usize]),
+        (chunks, order): (&[&HeldChunk], &[usize]),
         pass: usize,
     ) -> repackbench_writer::Result<()> {
         let mut payload = Vec::new();

@@ -8,18 +8,18 @@ use std::{
     time::Duration,
 };
 
-use repackbench_analysis::{StratumSample, stratified_total};
+use repackbench_analysis::{Offer, StratumSample, allocate, stratified_total};
 use repackbench_reader::{Repository, threads};
 use repackbench_records::Predicted;
 use repackbench_writer::{Encoding, PayloadEncoders, Progress};
 
 use super::{
     held::{HeldChunk, HeldChunks, Wanted, for_each_held},
-    population::Population,
+    population::{Population, Stratum},
 };
 use crate::{BenchError, clock::Clock, session::Session, workloads::WorkloadError};
 
-/// How often the precision is looked at: after each of this many equal parts of the sample.
+/// How often the precision is looked at: after about each of this many equal parts of the sample's bytes.
 const PARTS: usize = 48;
 
 /// The sample under one codec.
@@ -27,8 +27,8 @@ const PARTS: usize = 48;
 pub(super) struct Encoded {
     /// Its encoding.
     pub(super) encoding: Encoding,
-    /// The stored bytes of the chunks so far, in the order of the sample.
-    pub(super) stored: Vec<Vec<u8>>,
+    /// The stored bytes of the chunks so far, by their places in the sample.
+    stored: Vec<Option<Vec<u8>>>,
     /// The number of chunks so far.
     pub(super) chunks: u64,
     /// Stored bytes against those as found, by stratum.
@@ -64,6 +64,31 @@ pub(super) struct Sample<'a> {
     pub(super) progress: &'a dyn Progress,
 }
 
+/// The sampled chunks of a stratum.
+struct SampledStratum {
+    /// Their places in the sample. Chunks of the first part come first.
+    places: Vec<usize>,
+    /// How many of them belong to the first part.
+    first: usize,
+    offer: Offer,
+}
+
+impl Sample<'_> {
+    fn by_stratum(&self) -> Vec<SampledStratum> {
+        let cost = |payload: f64| Offer { most: 0, cost: payload };
+        let stratum = |of: &Stratum| SampledStratum { places: Vec::new(), first: 0, offer: cost(of.mean_payload()) };
+        let mut strata: Vec<SampledStratum> = self.population.strata.iter().map(stratum).collect();
+        let first = self.held.first();
+        for (place, chunk) in self.held.chunks.iter().enumerate() {
+            let Some(stratum) = strata.get_mut(chunk.stratum) else { continue };
+            stratum.places.push(place);
+            stratum.offer.most += 1;
+            stratum.first += usize::from(place < first);
+        }
+        strata
+    }
+}
+
 /// A codec that a part of the sample has been encoded under.
 struct Running {
     encoded: Encoded,
@@ -71,12 +96,14 @@ struct Running {
     /// For the stored bytes of one chunk.
     buffer: Vec<u8>,
     spent: Duration,
-    parts: usize,
+    /// Whether the first part is encoded.
+    has_first: bool,
 }
 
 /// Encodes the sample under each of `encodings` on several threads. Each stops where its total is precise enough, or when
 /// time is up and all have encoded the first part. Until then the codec that has had the least time goes on, so that slow
-/// codecs take none from fast ones. The last begins, since named specs and high levels come last and take longest.
+/// codecs take none from fast ones. The last begins, since named specs and high levels come last and take longest. After the
+/// first part, each goes on in the strata whose chunks differ most under it.
 ///
 /// # Errors
 /// A codec fails, or the user stops the work.
@@ -86,7 +113,8 @@ pub(super) fn encode_all(
     encodings: &[Encoding],
     thread_count: usize,
 ) -> Result<Vec<Encoded>, BenchError> {
-    let running = encodings.iter().map(|encoding| Some(Running::new(encoding, make(encoding), sample.population)));
+    let strata = sample.by_stratum();
+    let running = encodings.iter().map(|encoding| Some(Running::new(encoding, make(encoding), sample)));
     let waiting: Mutex<Vec<Option<Running>>> = Mutex::new(running.collect());
     let ended: Mutex<Vec<Option<Result<Encoded, BenchError>>>> = Mutex::new(encodings.iter().map(|_| None).collect());
     let without_first = AtomicUsize::new(encodings.len());
@@ -98,7 +126,7 @@ pub(super) fn encode_all(
     };
     threads::share(thread_count.min(encodings.len()), || {
         while let Some((at, mut running)) = take_least() {
-            let end = match running.encode_part(&sample, &without_first) {
+            let end = match running.encode_part(&sample, &strata, &without_first) {
                 Ok(true) => {
                     if let Some(slot) = waiting.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
                         *slot = Some(running);
@@ -185,43 +213,64 @@ pub(super) fn each_on_threads<I: Sync, T: Send>(
 }
 
 impl Running {
-    fn new(encoding: &Encoding, encoders: PayloadEncoders, population: &Population) -> Self {
-        let strata = || population.strata.iter().map(|of| StratumSample::new(of.chunks, of.stored as f64)).collect();
+    fn new(encoding: &Encoding, encoders: PayloadEncoders, sample: Sample<'_>) -> Self {
         let encoded = Encoded {
             encoding: encoding.clone(),
-            stored: Vec::new(),
+            stored: vec![None; sample.held.chunks.len()],
             chunks: 0,
-            sizes: strata(),
-            times: strata(),
+            sizes: sample.population.to_sample(),
+            times: sample.population.to_sample(),
             exact: None,
         };
-        Running { encoded, encoders, buffer: Vec::new(), spent: Duration::ZERO, parts: 0 }
+        Running { encoded, encoders, buffer: Vec::new(), spent: Duration::ZERO, has_first: false }
     }
 
-    /// Encodes the next part of the sample, and returns whether there is more to do. The first chunks are encoded in any
-    /// case, and others while a codec is `without_first` ones.
-    fn encode_part(&mut self, sample: &Sample<'_>, without_first: &AtomicUsize) -> Result<bool, BenchError> {
-        let (chunks, first, session) =
-            (&sample.held.chunks, sample.held.first(), Session::new(sample.clock, sample.progress));
-        let end = (chunks.len() * self.parts / PARTS).max(first);
-        for chunk in chunks.get(self.encoded.stored.len()..end).unwrap_or_default() {
-            session.go_on()?;
-            let may_end = self.parts > 0 && without_first.load(Ordering::Relaxed) == 0;
-            if may_end && session.now()? >= sample.limit.end {
-                return Ok(false);
+    /// Encodes the next part of the sample, and returns whether there is more to do. The first part is encoded in any case,
+    /// and others while a codec is `without_first` one.
+    fn encode_part(
+        &mut self,
+        sample: &Sample<'_>,
+        strata: &[SampledStratum],
+        without_first: &AtomicUsize,
+    ) -> Result<bool, BenchError> {
+        let session = Session::new(sample.clock, sample.progress);
+        let ends = self.ends_of_next_part(sample, strata);
+        let mut is_all = true;
+        for (at, (stratum, end)) in strata.iter().zip(ends).enumerate() {
+            let begin = self.encoded.sampled(at).min(end);
+            for place in stratum.places.get(begin..end).unwrap_or_default() {
+                session.go_on()?;
+                let may_end = self.has_first && without_first.load(Ordering::Relaxed) == 0;
+                if may_end && session.now()? >= sample.limit.end {
+                    return Ok(false);
+                }
+                if let Some(chunk) = sample.held.chunks.get(*place) {
+                    self.add(*place, chunk, sample)?;
+                }
             }
-            self.add(chunk, sample)?;
+            is_all &= end >= stratum.places.len();
         }
-        if self.parts == 0 {
+        if !self.has_first {
+            self.has_first = true;
             without_first.fetch_sub(1, Ordering::Relaxed);
         }
-        self.parts += 1;
         let is_precise = || self.encoded.precision().is_some_and(|precision| precision <= sample.limit.precision);
-        Ok(self.parts == 1 || self.parts <= PARTS && !is_precise())
+        Ok(!is_all && !is_precise())
+    }
+
+    /// How many of the chunks of each stratum are encoded after the next part.
+    fn ends_of_next_part(&self, sample: &Sample<'_>, strata: &[SampledStratum]) -> Vec<usize> {
+        if !self.has_first {
+            return strata.iter().map(|stratum| stratum.first).collect();
+        }
+        let offers: Vec<Offer> = strata.iter().map(|stratum| stratum.offer).collect();
+        let part = sample.held.payload_bytes() as f64 / PARTS as f64;
+        let ends = allocate(&self.encoded.sizes, &offers, part);
+        ends.into_iter().map(|end| usize::try_from(end).unwrap_or(usize::MAX)).collect()
     }
 
     /// Encodes one chunk.
-    fn add(&mut self, chunk: &HeldChunk, sample: &Sample<'_>) -> Result<(), BenchError> {
+    fn add(&mut self, place: usize, chunk: &HeldChunk, sample: &Sample<'_>) -> Result<(), BenchError> {
         self.buffer.clear();
         let start = sample.clock.read_cpu().map_err(BenchError::clock)?;
         let base = sample.held.base(chunk);
@@ -230,13 +279,13 @@ impl Running {
             .map_err(WorkloadError::from)?;
         let time = sample.clock.read_cpu().map_err(BenchError::clock)?.saturating_sub(start);
         self.spent = self.spent.saturating_add(time);
-        self.encoded.add(chunk, &self.buffer, time);
+        self.encoded.add(place, chunk, &self.buffer, time);
         Ok(())
     }
 }
 
 impl Encoded {
-    fn add(&mut self, chunk: &HeldChunk, stored: &[u8], time: Duration) {
+    fn add(&mut self, place: usize, chunk: &HeldChunk, stored: &[u8], time: Duration) {
         let found = chunk.stored.len() as f64;
         if let Some(sizes) = self.sizes.get_mut(chunk.stratum) {
             sizes.add(found, stored.len() as f64);
@@ -244,8 +293,20 @@ impl Encoded {
         if let Some(times) = self.times.get_mut(chunk.stratum) {
             times.add(found, time.as_secs_f64());
         }
-        self.stored.push(stored.to_vec());
+        if let Some(slot) = self.stored.get_mut(place) {
+            *slot = Some(stored.to_vec());
+        }
         self.chunks += 1;
+    }
+
+    /// How many chunks of stratum `at` are encoded.
+    fn sampled(&self, at: usize) -> usize {
+        self.sizes.get(at).map_or(0, |stratum| usize::try_from(stratum.sampled).unwrap_or(usize::MAX))
+    }
+
+    /// The stored bytes of the chunk at `place` in the sample, if it is encoded.
+    pub(super) fn stored_of(&self, place: usize) -> Option<&[u8]> {
+        self.stored.get(place)?.as_deref()
     }
 
     /// Frees the stored bytes. What is known of them stays.

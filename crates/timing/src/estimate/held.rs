@@ -78,6 +78,11 @@ impl HeldChunks {
         self.chunks.partition_point(|chunk| chunk.order < FIRST_PART)
     }
 
+    /// The bytes of all payloads.
+    pub(super) fn payload_bytes(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.payload.len()).sum()
+    }
+
     /// The base of a delta, if bases are held.
     pub(crate) fn base(&self, chunk: &HeldChunk) -> Option<PayloadBase<'_>> {
         self.contents.get(chunk.base.as_ref()?)

@@ -6,6 +6,7 @@ use std::{
 };
 
 use rand::{Rng, rngs::SmallRng, seq::SliceRandom};
+use repackbench_analysis::StratumSample;
 use repackbench_codec::BLOCK_LEN;
 use repackbench_reader::{Chunk, ChunkKind};
 
@@ -17,10 +18,11 @@ const FEWEST_OF_STRATUM: usize = 40;
 const FEWEST_BYTES_OF_STRATUM: f64 = 1.0 / 64.0;
 
 /// At most this many chunks of each stratum come first, before [`FIRST_PART`] in the order, so that the spread of most is known
-/// however little time there is. Those of one stratum have at most this share of the sample's bytes: under the slowest
-/// codecs, which take seconds for a megabyte, strata of longer chunks wait.
+/// however little time there is. Those of one stratum have at most this share of the sample's bytes, and at most this many:
+/// under the slowest codecs, which take seconds for a megabyte, strata of longer chunks wait.
 const FIRST_OF_STRATUM: usize = 16;
-const FIRST_BYTES: f64 = 1.0 / 512.0;
+const FIRST_BYTES: f64 = 1.0 / 40.0;
+const MOST_FIRST_BYTES: f64 = 480e3;
 pub(super) const FIRST_PART: f64 = 0.01;
 
 /// The approximate number of chunks in a sample.
@@ -35,6 +37,8 @@ const MOST_BYTES: f64 = 64e6;
 /// Chunks of one kind and about one length.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stratum {
+    /// The number of their kind.
+    group: usize,
     /// The number of chunks.
     pub(super) chunks: u64,
     /// Their stored bytes.
@@ -51,6 +55,7 @@ pub(super) struct Population {
     /// The strata, by number.
     pub(super) strata: Vec<Stratum>,
     by_class: BTreeMap<Class, usize>,
+    kinds: Vec<ChunkKind>,
     /// The number of chunks.
     chunks: u64,
     /// The stored bytes of chunks that are too long to be held in memory.
@@ -88,9 +93,20 @@ impl Population {
 
     fn stratum_for(&mut self, kind: ChunkKind, stored_len: u64) -> usize {
         *self.by_class.entry(class(kind, stored_len)).or_insert_with(|| {
-            self.strata.push(Stratum::default());
+            let known = self.kinds.iter().position(|known| *known == kind);
+            let group = known.unwrap_or_else(|| {
+                self.kinds.push(kind);
+                self.kinds.len() - 1
+            });
+            self.strata.push(Stratum { group, ..Stratum::default() });
             self.strata.len() - 1
         })
+    }
+
+    /// The strata before anything of them is measured, with their stored bytes as `x`. Strata of one kind are a group.
+    pub(super) fn to_sample(&self) -> Vec<StratumSample> {
+        let stratum = |of: &Stratum| StratumSample::new(of.group, of.chunks, of.stored as f64);
+        self.strata.iter().map(stratum).collect()
     }
 
     /// The stratum of a chunk; `None` if the repository has no chunk like it.
@@ -128,7 +144,7 @@ impl Population {
         }
         let mut sample = HashMap::new();
         for ((at, stratum), count) in self.strata.iter().enumerate().zip(counts) {
-            let affordable = most_bytes * FIRST_BYTES / stratum.mean_payload();
+            let affordable = (most_bytes * FIRST_BYTES).min(MOST_FIRST_BYTES) / stratum.mean_payload();
             let first = (affordable as usize).min(FIRST_OF_STRATUM);
             for (place, number) in stratum.drawn.iter().take(count).enumerate() {
                 let late = count.saturating_sub(first) as f64;
@@ -162,7 +178,7 @@ impl Stratum {
         }
     }
 
-    fn mean_payload(&self) -> f64 {
+    pub(super) fn mean_payload(&self) -> f64 {
         (self.payload as f64 / self.chunks.max(1) as f64).max(1.0)
     }
 }
