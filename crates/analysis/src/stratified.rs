@@ -6,10 +6,13 @@
 //! the known total of `x` (Cochran, *Sampling Techniques*, 3rd edition, sections 6.3 and 6.10). Only what `y` differs
 //! from that multiple by counts as error.
 
+mod allocation;
+
 use std::collections::HashMap;
 
 use repackbench_records::{Predicted, RatioInterval};
 
+pub use self::allocation::{Offer, allocate};
 use crate::COVERAGE;
 
 /// The 97.5 % quantile of the normal distribution.
@@ -204,61 +207,6 @@ impl Spread {
     }
 }
 
-/// What more a stratum offers to a sample.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Offer {
-    /// How many members can be sampled, those that are included.
-    pub most: u64,
-    /// What one costs, in any unit.
-    pub cost: f64,
-}
-
-/// How many members of each of `strata` the sample has after about `budget` more is spent where it narrows the interval of
-/// the total most: in proportion to the members of a stratum and their spread, and inversely to the square root of what one
-/// costs (Neyman's allocation; Cochran, section 5.5). It is at least one more member, unless all are sampled.
-pub fn allocate(strata: &[StratumSample], offers: &[Offer], budget: f64) -> Vec<u64> {
-    /// Halvings of the logarithm of a factor of up to 2^128: enough for a budget that is met within 1 %.
-    const STEPS: usize = 40;
-    let sampled = || strata.iter().map(|stratum| stratum.sampled);
-    let Some(common) = Common::of(strata) else {
-        return sampled().zip(offers).map(|(sampled, offer)| (sampled + 1).min(offer.most.max(sampled))).collect();
-    };
-    let weight = |(stratum, offer): (&StratumSample, &Offer)| {
-        stratum.members as f64 * common.spread_of(stratum) / offer.cost.max(f64::MIN_POSITIVE).sqrt()
-    };
-    let weights: Vec<f64> = strata.iter().zip(offers).map(weight).collect();
-    let counts = |factor: f64| -> Vec<u64> {
-        let wanted =
-            |((sampled, offer), weight): ((u64, &Offer), &f64)| ((factor * weight) as u64).min(offer.most).max(sampled);
-        sampled().zip(offers).zip(&weights).map(wanted).collect()
-    };
-    let spent = |counts: &[u64]| -> f64 {
-        let more = counts.iter().zip(sampled()).map(|(count, sampled)| count - sampled);
-        more.zip(offers).map(|(more, offer)| more as f64 * offer.cost).sum()
-    };
-    let heaviest = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    // Logarithms to base 2: with the lower factor nothing is sampled, and with the upper everything.
-    let (mut low, mut high) = (-heaviest.log2() - 1.0, 64.0 - heaviest.log2() + 64.0);
-    for _ in 0..STEPS {
-        let middle = f64::midpoint(low, high);
-        if spent(&counts(middle.exp2())) > budget { high = middle } else { low = middle }
-    }
-    let mut chosen = counts(low.exp2());
-    if chosen.iter().copied().eq(sampled()) {
-        let gain = |(stratum, weight): (&StratumSample, &f64)| weight / (stratum.sampled as f64).max(1.0);
-        let open = strata
-            .iter()
-            .zip(&weights)
-            .enumerate()
-            .filter(|(at, (stratum, _))| offers.get(*at).is_some_and(|offer| offer.most > stratum.sampled));
-        let best = open.max_by(|(_, one), (_, other)| gain(*one).total_cmp(&gain(*other))).map(|(at, _)| at);
-        if let Some(count) = best.and_then(|at| chosen.get_mut(at)) {
-            *count += 1;
-        }
-    }
-    chosen
-}
-
 /// The costs of one sampled member.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemberCost {
@@ -438,33 +386,11 @@ mod tests {
     }
 
     /// A stratum of 1,000 members with 10 sampled, which are 10 % more and less than their rate in turn, times `spread`.
-    fn stratum(group: usize, spread: f64) -> StratumSample {
+    pub(super) fn stratum(group: usize, spread: f64) -> StratumSample {
         let mut stratum = StratumSample::new(group, 1000, 100_000.0);
         (0..10)
             .for_each(|at| stratum.add(100.0, if at % 2 == 0 { 100.0 + 10.0 * spread } else { 100.0 - 10.0 * spread }));
         stratum
-    }
-
-    #[test]
-    fn more_is_sampled_where_members_differ_more_and_cost_less() {
-        let strata = [stratum(0, 1.0), stratum(1, 2.0), stratum(2, 1.0)];
-        let offers = [1.0, 1.0, 4.0].map(|cost| Offer { most: 1000, cost });
-        let counts = allocate(&strata, &offers, 300.0);
-        // n, 2n and n/2 members, of which 10 each are sampled: n - 10 + 2n - 10 + 4 (n/2 - 10) = 300.
-        for (count, expected) in counts.iter().zip([72_i64, 144, 36]) {
-            assert!((*count as i64 - expected).abs() <= 1, "{counts:?}");
-        }
-    }
-
-    #[test]
-    fn allocation_keeps_what_is_sampled_and_takes_no_more_than_there_is() {
-        let strata = [stratum(0, 0.0), stratum(1, 2.0)];
-        let offers = [Offer { most: 10, cost: 1.0 }, Offer { most: 40, cost: 1.0 }];
-        assert_eq!(allocate(&strata, &offers, 1e9), [10, 40]);
-        // One at least, whatever it costs.
-        let dear = offers.map(|offer| Offer { cost: 1e6, ..offer });
-        assert_eq!(allocate(&strata, &dear, 1.0), [10, 11]);
-        assert_eq!(allocate(&[StratumSample::new(0, 5, 50.0)], &[Offer { most: 1, cost: 1.0 }], 1.0), [1]);
     }
 
     #[test]
