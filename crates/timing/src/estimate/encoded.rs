@@ -15,12 +15,16 @@ use repackbench_writer::{Encoding, PayloadEncoders, Progress};
 
 use super::{
     held::{HeldChunk, HeldChunks, Wanted, for_each_held},
-    population::{Population, Stratum},
+    population::{FIRST_OF_STRATUM, Population, Stratum},
 };
 use crate::{BenchError, clock::Clock, session::Session, workloads::WorkloadError};
 
 /// How often the precision is looked at: after about each of this many equal parts of the sample's bytes.
 const PARTS: usize = 48;
+
+/// No total is precise before [`FIRST_OF_STRATUM`] chunks of each stratum are encoded, or as many as have this many payload
+/// bytes. A few chunks rarely have an outlier among them.
+const ENOUGH_BYTES: f64 = 480e3;
 
 /// The sample under one codec.
 #[derive(Debug)]
@@ -70,13 +74,19 @@ struct SampledStratum {
     places: Vec<usize>,
     /// How many of them belong to the first part.
     first: usize,
+    /// How many of them say enough about its spread.
+    enough: u64,
     offer: Offer,
 }
 
 impl Sample<'_> {
     fn by_stratum(&self) -> Vec<SampledStratum> {
-        let cost = |payload: f64| Offer { most: 0, cost: payload };
-        let stratum = |of: &Stratum| SampledStratum { places: Vec::new(), first: 0, offer: cost(of.mean_payload()) };
+        let stratum = |of: &Stratum| SampledStratum {
+            places: Vec::new(),
+            first: 0,
+            enough: ((ENOUGH_BYTES / of.mean_payload()) as u64).clamp(1, FIRST_OF_STRATUM as u64),
+            offer: Offer { most: 0, cost: of.mean_payload() },
+        };
         let mut strata: Vec<SampledStratum> = self.population.strata.iter().map(stratum).collect();
         let first = self.held.first();
         for (place, chunk) in self.held.chunks.iter().enumerate() {
@@ -85,6 +95,7 @@ impl Sample<'_> {
             stratum.offer.most += 1;
             stratum.first += usize::from(place < first);
         }
+        strata.iter_mut().for_each(|stratum| stratum.enough = stratum.enough.min(stratum.offer.most));
         strata
     }
 }
@@ -254,7 +265,10 @@ impl Running {
             self.has_first = true;
             without_first.fetch_sub(1, Ordering::Relaxed);
         }
-        let is_precise = || self.encoded.precision().is_some_and(|precision| precision <= sample.limit.precision);
+        let is_precise = || {
+            self.has_enough(strata)
+                && self.encoded.precision().is_some_and(|precision| precision <= sample.limit.precision)
+        };
         Ok(!is_all && !is_precise())
     }
 
@@ -263,10 +277,17 @@ impl Running {
         if !self.has_first {
             return strata.iter().map(|stratum| stratum.first).collect();
         }
-        let offers: Vec<Offer> = strata.iter().map(|stratum| stratum.offer).collect();
+        let has_enough = self.has_enough(strata);
+        let most = |stratum: &SampledStratum| if has_enough { stratum.offer.most } else { stratum.enough };
+        let offers: Vec<Offer> = strata.iter().map(|stratum| Offer { most: most(stratum), ..stratum.offer }).collect();
         let part = sample.held.payload_bytes() as f64 / PARTS as f64;
         let ends = allocate(&self.encoded.sizes, &offers, part);
         ends.into_iter().map(|end| usize::try_from(end).unwrap_or(usize::MAX)).collect()
+    }
+
+    /// Whether all strata have so many chunks encoded that the spread of each is known.
+    fn has_enough(&self, strata: &[SampledStratum]) -> bool {
+        self.encoded.sizes.iter().zip(strata).all(|(sample, stratum)| sample.sampled >= stratum.enough)
     }
 
     /// Encodes one chunk.

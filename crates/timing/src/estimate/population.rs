@@ -18,11 +18,10 @@ const FEWEST_OF_STRATUM: usize = 40;
 const FEWEST_BYTES_OF_STRATUM: f64 = 1.0 / 64.0;
 
 /// At most this many chunks of each stratum come first, before [`FIRST_PART`] in the order, so that the spread of most is known
-/// however little time there is. Those of one stratum have at most this share of the sample's bytes, and at most this many:
-/// under the slowest codecs, which take seconds for a megabyte, strata of longer chunks wait.
-const FIRST_OF_STRATUM: usize = 16;
-const FIRST_BYTES: f64 = 1.0 / 40.0;
-const MOST_FIRST_BYTES: f64 = 480e3;
+/// however little time there is. Those of one stratum have at most this share of the sample's bytes: under the slowest
+/// codecs, which take seconds for a megabyte, strata of longer chunks wait.
+pub(super) const FIRST_OF_STRATUM: usize = 16;
+const FIRST_BYTES: f64 = 1.0 / 512.0;
 pub(super) const FIRST_PART: f64 = 0.01;
 
 /// The approximate number of chunks in a sample.
@@ -144,7 +143,7 @@ impl Population {
         }
         let mut sample = HashMap::new();
         for ((at, stratum), count) in self.strata.iter().enumerate().zip(counts) {
-            let affordable = (most_bytes * FIRST_BYTES).min(MOST_FIRST_BYTES) / stratum.mean_payload();
+            let affordable = most_bytes * FIRST_BYTES / stratum.mean_payload();
             let first = (affordable as usize).min(FIRST_OF_STRATUM);
             for (place, number) in stratum.drawn.iter().take(count).enumerate() {
                 let late = count.saturating_sub(first) as f64;
