@@ -127,7 +127,8 @@ pub enum DeflateReader {
     Stock,
     /// zlib-rs.
     ZlibRs,
-    /// libdeflate. Stock zlib decodes prefixes and payloads in pieces.
+    /// libdeflate. Stock zlib decodes prefixes and payloads in pieces. In damaged streams libdeflate takes the two length codes
+    /// that RFC 1951 reserves for the longest one, where the others find an error.
     Libdeflate,
 }
 
