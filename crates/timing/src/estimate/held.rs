@@ -34,7 +34,7 @@ pub(crate) struct HeldChunk {
     order: f64,
 }
 
-/// The chunks of a sample, in the order in which they are measured.
+/// The chunks of a sample, by [`Drawn::order`].
 #[derive(Debug, Default)]
 pub(crate) struct HeldChunks {
     pub(crate) chunks: Vec<HeldChunk>,
@@ -53,8 +53,8 @@ pub(super) enum Wanted<'a> {
 type VisitHeld<'a> = dyn FnMut(HeldChunks) -> Result<(), BenchError> + 'a;
 
 impl HeldChunks {
-    /// Reads the chunks of `source` that are in `sample`, in the order in which they are measured. With `with_bases`, also
-    /// reads the bases of deltas.
+    /// Reads the chunks of `source` that are in `sample`, by [`Drawn::order`]. With `with_bases`, also reads the bases of
+    /// deltas.
     ///
     /// # Errors
     /// A chunk is damaged, or the user stops the work.

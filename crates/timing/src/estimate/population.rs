@@ -73,7 +73,8 @@ fn class(kind: ChunkKind, stored_len: u64) -> Class {
 pub(crate) struct Drawn {
     /// Its stratum.
     pub(super) stratum: usize,
-    /// Its place in the order in which chunks are measured: every beginning of this order is a stratified sample too.
+    /// Its place in the order in which chunks are decoded, and those of one stratum encoded: every beginning of this order is a
+    /// stratified sample too.
     pub(super) order: f64,
 }
 
