@@ -183,7 +183,8 @@ impl Decoders {
         Decoders { zlib, lz4, ..Decoders::default() }
     }
 
-    /// One for each implementation that decodes `stored`, a chunk of a pack or a revlog: they must agree.
+    /// One for each implementation that decodes `stored`, a chunk of a pack or a revlog: they must agree, but for damage that
+    /// [`DeflateReader::Libdeflate`] takes.
     pub fn all_for(stored: &[u8]) -> Vec<Self> {
         let none = Decoders::default();
         match SharedFormat::of_chunk(stored).or(SharedFormat::of_revlog_chunk(stored)) {

@@ -285,7 +285,7 @@ impl Running {
         ends.into_iter().map(|end| usize::try_from(end).unwrap_or(usize::MAX)).collect()
     }
 
-    /// Whether all strata have so many chunks encoded that the spread of each is known.
+    /// Whether enough chunks of every stratum are encoded to know its spread.
     fn has_enough(&self, strata: &[SampledStratum]) -> bool {
         self.encoded.sizes.iter().zip(strata).all(|(sample, stratum)| sample.sampled >= stratum.enough)
     }
