@@ -1,6 +1,6 @@
 //! The CPU time that the user's own git takes for a workload, and what a commit-graph changes.
 
-use std::{ffi::OsStr, rc::Rc, time::Duration};
+use std::{cell::Cell, ffi::OsStr, rc::Rc, time::Duration};
 
 use repackbench_analysis::mean_ratio;
 use repackbench_reader::{History, Repository};
@@ -12,7 +12,9 @@ use repackbench_writer::{
 
 use crate::{
     BenchError,
-    arms::stock::{Caches, Git, GitFeature, GitReader, GitRow, RowClient, StockJob, StockRunner, StockWorkload},
+    arms::stock::{
+        Caches, Git, GitFeature, GitReader, GitRow, RowClient, StockError, StockJob, StockRunner, StockWorkload,
+    },
     clock::Clock,
     decode_share::DecodeShare,
     session::Session,
@@ -31,6 +33,14 @@ pub(crate) fn is_tried_with_graph(spec: &WorkloadSpec) -> bool {
     *spec == WorkloadSpec::Traverse
 }
 
+/// Why `error` came about, without the command line, which is long.
+fn reason(error: &BenchError) -> String {
+    match error {
+        BenchError::Stock(StockError::Failed { why, .. }) => why.clone(),
+        error => error.to_string(),
+    }
+}
+
 /// The user's own git on one repository.
 pub(crate) struct OwnGit {
     git: Rc<Git>,
@@ -39,6 +49,8 @@ pub(crate) struct OwnGit {
     with_graph: RowClient,
     /// The number of stored commits.
     commits: u64,
+    /// Whether a note has said that it fails. On a source with missing objects it fails at every workload.
+    has_failed: Cell<bool>,
     /// Removed at the end.
     _folder: ScratchFolder,
 }
@@ -80,7 +92,7 @@ impl OwnGit {
             Ok(RowClient { client: Box::new(row), start: Default::default() })
         };
         let (plain, with_graph) = (row(0, Vec::new())?, row(1, vec![GitFeature::CommitGraph])?);
-        Ok(Some(OwnGit { git, plain, with_graph, commits, _folder: folder }))
+        Ok(Some(OwnGit { git, plain, with_graph, commits, has_failed: Cell::new(false), _folder: folder }))
     }
 
     /// The cost of what a replay of `spec` over `range` does, in which decoding took a share of the time. The trial with a
@@ -109,7 +121,9 @@ impl OwnGit {
         let measured = measure();
         session.go_on()?;
         Ok(measured.unwrap_or_else(|error| {
-            progress.note(&format!("your own git: {error}"));
+            if !self.has_failed.replace(true) {
+                progress.note(&format!("your own git is not timed where it fails: {}", reason(&error)));
+            }
             None
         }))
     }

@@ -169,7 +169,7 @@ impl EstimateArguments {
                 Ok(git) => Ok(DeltaRecomputer::git(self.window.applied_to(git).with_meter(meter()))),
                 Err(error) => Err(error.to_string()),
             },
-            Repository::Hg(_) => Err("hg searches again for each codec: bench --rechosen measures that".to_owned()),
+            Repository::Hg(_) => Err("hg searches again for each codec; `bench --rechosen` measures that".to_owned()),
         }
     }
 }
