@@ -4,18 +4,22 @@
 //! A tree names its entries by their ids, which no codec shrinks, and which every reader looks up. If entries named
 //! objects by their places in the pack's index, as in pack version 4, both would go. This program does the rest of a
 //! traversal on trees and commits that are in memory already, with a bit for each number, and sets it beside the
-//! traversal of variants: no format with numbers can be faster. Then it counts the bytes of ids that the pack stores.
+//! traversal of variants: no format with numbers can be faster. It also writes and walks a file beside the packs that holds
+//! the same numbers, which needs no other pack. Then it counts the bytes of ids that the pack stores.
 //!
 //! - `numbered`: trees and commits in memory, with numbers and with ids;
 //! - `walk`: the traversal of those;
+//! - `sidecar`: the file beside the packs, and the traversal of it;
 //! - `hash_bytes`: the bytes of ids in whole trees, deltas of trees, and commits.
 
 mod hash_bytes;
 mod numbered;
+mod sidecar;
 mod walk;
 
 use std::{
     env,
+    hint::black_box,
     path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
@@ -32,6 +36,7 @@ use repackbench_timing::clock::{SystemClock, measure};
 use self::{
     hash_bytes::HashBytes,
     numbered::NumberedHistory,
+    sidecar::Sidecar,
     walk::{Arm, Seen},
 };
 
@@ -68,15 +73,28 @@ fn run() -> Result<()> {
         numbered.all.len(),
         numbered.new.len(),
     );
-    print_times(&mut variants, &numbered)?;
-    HashBytes::count(subject.repository())?.print(packs_bytes(subject.path()));
+    let (sidecar, writing) = measure(&SystemClock::new(), || Sidecar::new(&numbered))?;
+    sidecar.check(&numbered)?;
+    print_times(&mut variants, &numbered, &sidecar)?;
+    let packs = packs_bytes(subject.path());
+    let lengths = sidecar.lengths();
+    let [commits, table, records] = lengths.map(|length| length as f64 / 1e6);
+    println!(
+        "\nsidecar      {:.2} MB, {:.1} % of the packs ({commits:.2} commits, {table:.2} table of trees, {records:.2} trees), \
+         written in {:.2} s of CPU time from trees in memory",
+        commits + table + records,
+        lengths.iter().sum::<usize>() as f64 / packs as f64 * 100.0,
+        (writing.user + writing.sys).as_secs_f64(),
+    );
+    HashBytes::count(subject.repository())?.print(packs);
     Ok(())
 }
 
 /// Measures the traversals in turn, and prints the medians of their CPU times.
-fn print_times(variants: &mut [(&str, GitHistory)], numbered: &NumberedHistory) -> Result<()> {
+fn print_times(variants: &mut [(&str, GitHistory)], numbered: &NumberedHistory, sidecar: &Sidecar) -> Result<()> {
     let mut names: Vec<String> = variants.iter().map(|(codec, _)| format!("traverse, {codec}")).collect();
     names.extend(Arm::ALL.iter().map(|arm| arm.name().to_owned()));
+    names.extend(["sidecar", "sidecar, ids looked up by number"].map(str::to_owned));
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); names.len()];
     let mut seen = Seen::new(numbered.objects());
     for round in 0..=repetitions()? {
@@ -95,6 +113,15 @@ fn print_times(variants: &mut [(&str, GitHistory)], numbered: &NumberedHistory) 
             took.push(sample.user + sample.sys);
             visited.push(count);
         }
+        let (count, sample) = measure(&SystemClock::new(), || sidecar.walk(&mut seen, &mut |_| ()))?;
+        took.push(sample.user + sample.sys);
+        visited.push(count);
+        let mut first_bytes = 0u64;
+        let mut look_up = |number| first_bytes += numbered.id(number).map_or(0, |id| u64::from(id.first_byte()));
+        let (count, sample) = measure(&SystemClock::new(), || sidecar.walk(&mut seen, &mut look_up))?;
+        black_box(first_bytes);
+        took.push(sample.user + sample.sys);
+        visited.push(count);
         if let Some(other) = visited.iter().find(|count| **count != visited[0]) {
             return Err(BenchError::Setup(format!("a walk visits {other} objects, and the traversal {}", visited[0])));
         }

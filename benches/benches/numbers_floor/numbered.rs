@@ -169,6 +169,13 @@ impl NumberedHistory {
         packs.find_map(|(pack, first)| Some(first + pack.position(id)?))
     }
 
+    /// The id of the object `number`.
+    pub(crate) fn id(&self, number: u32) -> Option<&oid> {
+        let at = self.firsts.partition_point(|first| *first <= number).checked_sub(1)?;
+        let (pack, first) = (self.store.packs().get(at)?, self.firsts.get(at)?);
+        (number - first < pack.entry_count()).then(|| pack.index().oid_at_index(number - first))
+    }
+
     fn expect(&self, id: &oid, subject: &Subject) -> Result<u32> {
         let unpacked = || BenchError::Setup(format!("{}: {id} is in no pack; repack it first", subject.name()));
         self.number(id).ok_or_else(unpacked)

@@ -40,15 +40,20 @@ impl Seen {
         Seen(vec![0; objects.div_ceil(64)])
     }
 
+    /// Clears all bits.
+    pub(crate) fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
     /// Sets the bit of `number`, and returns whether it was not set.
-    fn insert(&mut self, number: u32) -> bool {
+    pub(crate) fn insert(&mut self, number: u32) -> bool {
         let (word, bit) = (&mut self.0[number as usize / 64], 1 << (number % 64));
         let is_new = *word & bit == 0;
         *word |= bit;
         is_new
     }
 
-    fn contains(&self, number: u32) -> bool {
+    pub(crate) fn contains(&self, number: u32) -> bool {
         self.0[number as usize / 64] & (1 << (number % 64)) != 0
     }
 }
@@ -57,7 +62,7 @@ impl NumberedHistory {
     /// Visits commits from the newest to the oldest, then the trees and files of one after another, as the workload
     /// `traverse` does, and counts them.
     pub(crate) fn walk(&self, arm: Arm, seen: &mut Seen) -> u64 {
-        seen.0.fill(0);
+        seen.clear();
         let mut visited = self.others.len() as u64;
         self.others.iter().for_each(|number| {
             seen.insert(*number);

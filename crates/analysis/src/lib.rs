@@ -85,6 +85,6 @@ pub use statistics::{
 };
 pub use stratified::{
     CostRatio, MemberCost, Offer, StratifiedTotal, StratumSample, allocate, cost_ratio, mean_ratio, stratified_total,
-    student_quantile,
+    student_quantile, total_by_reference,
 };
 pub use verdict::{ERROR_RATE, LEAST_NOISE_FLOOR, blocks_for_verdicts, holm, noise_floor, sign_test};

@@ -103,6 +103,12 @@ pub fn student_quantile(degrees: f64) -> f64 {
 }
 
 impl StratifiedTotal {
+    /// The total with a standard error of at least `least`.
+    #[must_use]
+    pub fn with_least_error(self, least: f64) -> Self {
+        StratifiedTotal { standard_error: self.standard_error.max(least), ..self }
+    }
+
     /// Half of the length of the 95 % interval.
     pub fn half_width(&self) -> f64 {
         student_quantile(self.degrees) * self.standard_error
@@ -142,6 +148,41 @@ pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
     variance += (UNSEEN * not_sampled).powi(2);
     let degrees = if by_degrees > 0.0 { variance * variance / by_degrees } else { f64::INFINITY };
     Some(StratifiedTotal { value, standard_error: variance.sqrt(), degrees })
+}
+
+/// The totals of `y` in each of `strata`, as [`stratified_total`] estimates them.
+fn totals_by_stratum(strata: &[StratumSample]) -> Option<Vec<f64>> {
+    let common = Common::of(strata)?;
+    Some(strata.iter().map(|stratum| stratum.rate().unwrap_or(common.rate) * stratum.total_x).collect())
+}
+
+/// The total of `y` in double sampling: `reference` is a larger sample of another value of the same members, which is known
+/// where `pairs` are, each of them that value with `y`. The total of the reference stands for the sum of `x` (Cochran,
+/// chapter 12), so that only what `y` differs from a multiple of the reference by counts as error of `y`, beside the error
+/// of the reference. `None` if nothing is sampled.
+///
+/// The variance of the smaller sample is that within the whole population and not within the larger sample, so that the
+/// interval is rather too long.
+pub fn total_by_reference(
+    reference: &[StratumSample],
+    pairs: impl Iterator<Item = (usize, f64, f64)>,
+) -> Option<StratifiedTotal> {
+    let first = stratified_total(reference)?;
+    let totals = totals_by_stratum(reference)?;
+    let stratum = |(of, total): (&StratumSample, f64)| StratumSample::new(of.group, of.members, total);
+    let mut strata: Vec<StratumSample> = reference.iter().zip(totals).map(stratum).collect();
+    for (at, x, y) in pairs {
+        if let Some(stratum) = strata.get_mut(at) {
+            stratum.add(x, y);
+        }
+    }
+    let second = stratified_total(&strata)?;
+    let scale = if first.value > 0.0 { second.value / first.value } else { 0.0 };
+    let (of_first, of_second) = ((scale * first.standard_error).powi(2), second.standard_error.powi(2));
+    let variance = of_first + of_second;
+    let by_degrees = of_first * of_first / first.degrees + of_second * of_second / second.degrees;
+    let degrees = if by_degrees > 0.0 { variance * variance / by_degrees } else { f64::INFINITY };
+    Some(StratifiedTotal { value: second.value, standard_error: variance.sqrt(), degrees })
 }
 
 /// What strata say about each other.
@@ -343,6 +384,43 @@ mod tests {
         };
         let held = (0..2000).map(holds).filter(|held| *held).count();
         assert!((1850..=1960).contains(&held), "{held} of 2000");
+    }
+
+    #[test]
+    fn larger_sample_of_a_similar_value_makes_the_interval_shorter() {
+        // The reference varies like the sizes in `population`, and `y` by 2 % around a multiple of it.
+        let population = population(5, &[(500, 100.0, 0.5), (300, 1000.0, 0.9), (40, 20_000.0, 0.7)]);
+        let mut random = SmallRng::seed_from_u64(6);
+        let mut vary = |reference: f64| 0.8 * reference * random.random_range(0.965..1.035);
+        let values: Vec<Vec<f64>> =
+            population.iter().map(|members| members.iter().map(|(_, reference)| vary(*reference)).collect()).collect();
+        let total: f64 = values.iter().flatten().sum();
+        let mut random = SmallRng::seed_from_u64(7);
+        let (mut held, mut own_widths, mut widths) = (0, 0.0, 0.0);
+        for _ in 0..2000 {
+            let (mut reference, mut own, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
+            for (at, (members, values)) in population.iter().zip(&values).enumerate() {
+                let total_x = members.iter().map(|(x, _)| x).sum();
+                let mut of_reference = StratumSample::new(0, members.len() as u64, total_x);
+                let mut of_own = of_reference;
+                for (turn, member) in rand::seq::index::sample(&mut random, members.len(), 40).into_iter().enumerate() {
+                    let (x, y) = members[member];
+                    of_reference.add(x, y);
+                    if turn < 10 {
+                        of_own.add(x, values[member]);
+                        pairs.push((at, y, values[member]));
+                    }
+                }
+                reference.push(of_reference);
+                own.push(of_own);
+            }
+            let found = total_by_reference(&reference, pairs.into_iter()).unwrap();
+            held += usize::from((found.value - total).abs() <= found.half_width());
+            widths += found.half_width();
+            own_widths += stratified_total(&own).unwrap().half_width();
+        }
+        assert!((1850..=1990).contains(&held), "{held} of 2000");
+        assert!(widths < 0.6 * own_widths, "{widths} and {own_widths}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use repackbench_analysis::{Offer, StratumSample, allocate, stratified_total};
+use repackbench_analysis::{Offer, StratifiedTotal, StratumSample, allocate, stratified_total, total_by_reference};
 use repackbench_reader::{Repository, threads};
 use repackbench_records::Predicted;
 use repackbench_writer::{Encoding, PayloadEncoders, Progress};
@@ -26,6 +26,14 @@ const PARTS: usize = 48;
 /// bytes. A few chunks rarely have an outlier among them.
 const ENOUGH_BYTES: f64 = 480e3;
 
+/// The CPU time that fast codecs take before slow ones begin: those that have encoded the first part go on until then. With
+/// many chunks under a few codecs, the totals of others need few.
+const BEFORE_SLOW: Duration = Duration::from_millis(500);
+
+/// The standard error of a total beside another codec, at least, as a share of that of the own sample. A few pairs may look
+/// more alike than all chunks are: zstd:19 finds repetitions in long files that no lower level shows.
+const LEAST_OF_OWN: f64 = 1.0 / 3.0;
+
 /// The sample under one codec.
 #[derive(Debug)]
 pub(super) struct Encoded {
@@ -39,6 +47,8 @@ pub(super) struct Encoded {
     sizes: Vec<StratumSample>,
     /// Seconds of CPU time against stored bytes as found, by stratum.
     times: Vec<StratumSample>,
+    /// The stored bytes of all chunks with the least error: from the sample alone, or beside another codec that has more of it.
+    best: Option<StratifiedTotal>,
     /// The stored bytes of all chunks, if each was encoded.
     exact: Option<u64>,
 }
@@ -113,8 +123,8 @@ struct Running {
 
 /// Encodes the sample under each of `encodings` on several threads. Each stops where its total is precise enough, or when
 /// time is up and all have encoded the first part. Until then the codec that has had the least time goes on, so that slow
-/// codecs take none from fast ones. The last begins, since named specs and high levels come last and take longest. After the
-/// first part, each goes on in the strata whose chunks differ most under it.
+/// codecs take none from fast ones. After the first part, each goes on in the strata whose chunks differ most under it. Totals
+/// of codecs that end with few chunks are taken beside one that has more.
 ///
 /// # Errors
 /// A codec fails, or the user stops the work.
@@ -131,8 +141,8 @@ pub(super) fn encode_all(
     let without_first = AtomicUsize::new(encodings.len());
     let take_least = || {
         let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let least = waiting.iter_mut().enumerate().rev().filter(|(_, running)| running.is_some());
-        let (at, running) = least.min_by_key(|(_, running)| running.as_ref().map(|running| running.spent))?;
+        let some = waiting.iter_mut().enumerate().filter(|(_, running)| running.is_some());
+        let (at, running) = some.min_by_key(|(_, running)| running.as_ref().map(Running::turn))?;
         Some((at, running.take()?))
     };
     threads::share(thread_count.min(encodings.len()), || {
@@ -152,7 +162,11 @@ pub(super) fn encode_all(
             }
         }
     });
-    ended.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+    let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut encoded: Vec<Encoded> = ended.into_iter().flatten().collect::<Result<_, _>>()?;
+    let best: Vec<_> = encoded.iter().map(|one| one.best_total(&encoded, sample.held)).collect();
+    encoded.iter_mut().zip(best).for_each(|(encoded, best)| encoded.best = best);
+    Ok(encoded)
 }
 
 /// Encodes every chunk of `source` under the encodings of `encoded`, for totals without error. Chunks too long for memory,
@@ -224,6 +238,11 @@ pub(super) fn each_on_threads<I: Sync, T: Send>(
 }
 
 impl Running {
+    /// Whose turn it is: that of the least time, where a codec that has not begun counts as if it had had [`BEFORE_SLOW`].
+    fn turn(&self) -> Duration {
+        if self.has_first { self.spent } else { BEFORE_SLOW }
+    }
+
     fn new(encoding: &Encoding, encoders: PayloadEncoders, sample: Sample<'_>) -> Self {
         let encoded = Encoded {
             encoding: encoding.clone(),
@@ -231,6 +250,7 @@ impl Running {
             chunks: 0,
             sizes: sample.population.to_sample(),
             times: sample.population.to_sample(),
+            best: None,
             exact: None,
         };
         Running { encoded, encoders, buffer: Vec::new(), spent: Duration::ZERO, has_first: false }
@@ -346,7 +366,25 @@ impl Encoded {
         if let Some(exact) = self.exact {
             return Predicted::exact(exact.saturating_add(more) as f64);
         }
-        stratified_total(&self.sizes).map_or(Predicted::exact(more as f64), |total| total.plus(more as f64))
+        self.best.map_or(Predicted::exact(more as f64), |total| total.plus(more as f64))
+    }
+
+    /// The total that has the least error: of the own sample, or with one of `others` as the reference. Slow codecs have few
+    /// chunks when time is up, fast ones many, and a chunk that is unusual under one is so under most.
+    fn best_total(&self, others: &[Encoded], held: &HeldChunks) -> Option<StratifiedTotal> {
+        let own = stratified_total(&self.sizes)?;
+        let larger = others.iter().filter(|other| other.chunks > self.chunks);
+        let by_reference = larger.filter_map(|other| total_by_reference(&other.sizes, self.pairs(other, held)));
+        let totals = by_reference.map(|total| total.with_least_error(own.standard_error * LEAST_OF_OWN)).chain([own]);
+        totals.min_by(|one, other| one.standard_error.total_cmp(&other.standard_error))
+    }
+
+    /// The stored bytes under `other` and under this codec, with the stratum, of the chunks that both have encoded.
+    fn pairs(&self, other: &Encoded, held: &HeldChunks) -> impl Iterator<Item = (usize, f64, f64)> {
+        let both = self.stored.iter().zip(&other.stored).zip(&held.chunks);
+        both.filter_map(|((own, other), chunk)| {
+            Some((chunk.stratum, other.as_ref()?.len() as f64, own.as_ref()?.len() as f64))
+        })
     }
 
     /// Seconds of CPU time to encode all chunks.
