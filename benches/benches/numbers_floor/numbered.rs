@@ -92,7 +92,10 @@ pub(crate) fn entries(tree: &[u8], id_len: usize) -> impl Iterator<Item = (bool,
             let rest = tree.get(at..).filter(|rest| !rest.is_empty())?;
             let name_end = rest.iter().position(|byte| *byte == 0)?;
             let id_at = at + name_end + 1;
-            let (is_tree, is_link) = (rest.starts_with(b"40000 "), rest.starts_with(b"160000 "));
+            // Some old programs wrote modes with leading zeros.
+            let zeros = rest.iter().take_while(|byte| **byte == b'0').count();
+            let mode = rest.get(zeros..).unwrap_or_default();
+            let (is_tree, is_link) = (mode.starts_with(b"40000 "), mode.starts_with(b"160000 "));
             at = id_at + id_len;
             if !is_link {
                 return Some((is_tree, id_at));
