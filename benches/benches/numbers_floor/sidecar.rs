@@ -5,6 +5,7 @@
 //! seen the base reads the new entries alone; any other can rebuild the tree. The layout, in which `v` is a variable-length
 //! number of seven bits a byte and `z` is one with a sign (zigzag):
 //!
+//! - the places of the commits that are nobody's parents, and the numbers of objects that only tags name, of four bytes each;
 //! - each commit, from the newest on: `z` date less that of the commit before; `z` place of its tree less that of the
 //!   commit before; `v` count of parents; `v` the place of each less its own place, or 0 and then its place;
 //! - for each tree, by place: its number and the offset of its record, of four bytes each;
@@ -14,16 +15,13 @@
 //!
 //! Places of trees are in the order in which a walk over everything sees them first.
 
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, HashMap},
-};
+use std::collections::HashMap;
 
 use repackbench_benches::{BenchError, Result};
 
 use crate::{
     numbered::{NumberedHistory, TREE_BIT},
-    walk::Seen,
+    walk::{Seen, newest_first},
 };
 
 /// The most trees in a chain of bases, as in packs.
@@ -232,9 +230,9 @@ impl Sidecar {
         Sidecar { commits, commit_count: history.commits.len(), tips, others, table, records }
     }
 
-    /// The bytes of commits, of the table of trees, and of their records.
+    /// The bytes of commits and what comes before them, of the table of trees, and of their records.
     pub(crate) fn lengths(&self) -> [usize; 3] {
-        [self.commits.len(), self.table.len() * 8, self.records.len()]
+        [self.commits.len() + 4 * (self.tips.len() + self.others.len()), self.table.len() * 8, self.records.len()]
     }
 
     /// Rebuilds every tree, and compares it with that of `history`.
@@ -313,23 +311,14 @@ impl Sidecar {
             seen.insert(*number);
         });
         let (commits, parents) = self.read_commits();
-        let mut queued = vec![false; commits.len()];
-        let mut queue = BinaryHeap::new();
-        let mut order = 0usize;
-        let mut push = |queue: &mut BinaryHeap<_>, at: u32| {
-            if !std::mem::replace(&mut queued[at as usize], true) {
-                queue.push((commits[at as usize].date, Reverse(order), at));
-                order += 1;
-            }
+        let date = |at: u32| commits[at as usize].date;
+        let parents_of = |at: u32| {
+            let (start, count) = commits[at as usize].parents;
+            &parents[start as usize..][..count as usize]
         };
-        self.tips.iter().for_each(|at| push(&mut queue, *at));
-        let mut roots = Vec::with_capacity(commits.len());
-        while let Some((_, _, at)) = queue.pop() {
-            let Commit { tree, parents: (start, count), .. } = commits[at as usize];
-            visited += 1;
-            roots.push(tree);
-            parents[start as usize..][..count as usize].iter().for_each(|parent| push(&mut queue, *parent));
-        }
+        let order = newest_first(commits.len(), &self.tips, date, parents_of);
+        visited += order.len() as u64;
+        let roots = order.into_iter().map(|at| commits[at as usize].tree);
         let mut seen_trees = Seen::new(self.table.len());
         let (mut pending, mut rebuilt) = (Vec::new(), Vec::new());
         for root in roots {

@@ -58,6 +58,31 @@ impl Seen {
     }
 }
 
+/// The places of all commits that `tips` lead to, of `count`, the one with the latest date of those at hand first.
+pub(crate) fn newest_first<'a>(
+    count: usize,
+    tips: &[u32],
+    date: impl Fn(u32) -> u64,
+    parents: impl Fn(u32) -> &'a [u32],
+) -> Vec<u32> {
+    let mut queued = vec![false; count];
+    let mut queue = BinaryHeap::new();
+    let mut order = 0usize;
+    let mut push = |queue: &mut BinaryHeap<_>, at: u32| {
+        if !std::mem::replace(&mut queued[at as usize], true) {
+            queue.push((date(at), Reverse(order), at));
+            order += 1;
+        }
+    };
+    tips.iter().for_each(|at| push(&mut queue, *at));
+    let mut commits = Vec::with_capacity(count);
+    while let Some((_, _, at)) = queue.pop() {
+        commits.push(at);
+        parents(at).iter().for_each(|parent| push(&mut queue, *parent));
+    }
+    commits
+}
+
 impl NumberedHistory {
     /// Visits commits from the newest to the oldest, then the trees and files of one after another, as the workload
     /// `traverse` does, and counts them.
@@ -67,23 +92,11 @@ impl NumberedHistory {
         self.others.iter().for_each(|number| {
             seen.insert(*number);
         });
-        let mut queued = vec![false; self.commits()];
-        let mut queue = BinaryHeap::new();
-        let mut order = 0usize;
-        let mut push = |queue: &mut BinaryHeap<_>, at: u32| {
-            if !std::mem::replace(&mut queued[at as usize], true) {
-                queue.push((self.commits[at as usize].date, Reverse(order), at));
-                order += 1;
-            }
-        };
-        self.tips.iter().for_each(|at| push(&mut queue, *at));
-        let mut roots = Vec::with_capacity(self.commits());
-        while let Some((_, _, at)) = queue.pop() {
-            let commit = &self.commits[at as usize];
-            visited += 1;
-            roots.push(commit.tree);
-            self.parents[commit.parents.clone()].iter().for_each(|parent| push(&mut queue, *parent));
-        }
+        let date = |at: u32| self.commits[at as usize].date;
+        let parents = |at: u32| &self.parents[self.commits[at as usize].parents.clone()];
+        let commits = newest_first(self.commits(), &self.tips, date, parents);
+        visited += commits.len() as u64;
+        let roots = commits.into_iter().map(|at| self.commits[at as usize].tree);
         let mut pending = Vec::new();
         for root in roots {
             if seen.insert(root) {

@@ -449,6 +449,8 @@ mod tests {
         let found = stratified_total(&sampled(&population, 100, &mut SmallRng::seed_from_u64(4))).unwrap();
         assert!((found.value - total).abs() < 1e-6 && found.standard_error == 0.0, "{found:?}");
         assert_eq!(found.plus(7.0), Predicted::exact(found.value + 7.0));
+        assert_eq!(found.with_least_error(3.0).standard_error, 3.0);
+        assert_eq!(found.with_least_error(3.0).with_least_error(2.0).standard_error, 3.0);
     }
 
     #[test]
