@@ -11,6 +11,9 @@ use crate::{BenchError, Result, subject::workspace_root};
 /// The file of the stand-in for zlib.
 const STAND_IN: &str = "librepackbench_preload.so";
 
+/// The options of cargo that select it with the library of codecs that it loads.
+const STAND_IN_PACKAGES: &str = "--package repackbench-preload --package repackbench-preload-codecs";
+
 /// Builds the release binary into the target folder of this bench and returns its path.
 ///
 /// A bench that cargo did not start uses the binary that is already there.
@@ -18,7 +21,7 @@ const STAND_IN: &str = "librepackbench_preload.so";
 /// # Errors
 /// The build fails, or there is neither cargo nor a binary.
 pub fn build_program() -> Result<PathBuf> {
-    build("release", &["repackbench-cli"], &format!("repackbench{}", env::consts::EXE_SUFFIX))
+    build("release", "--package repackbench-cli", &format!("repackbench{}", env::consts::EXE_SUFFIX))
 }
 
 /// Does the same as [`build_program`] for the stand-in for zlib and the library of codecs that it loads from its
@@ -27,26 +30,29 @@ pub fn build_program() -> Result<PathBuf> {
 /// # Errors
 /// As `build_program`.
 pub fn build_stand_in() -> Result<PathBuf> {
-    build("release", &["repackbench-preload", "repackbench-preload-codecs"], STAND_IN)
+    build("release", STAND_IN_PACKAGES, STAND_IN)
 }
 
-/// Does the same as [`build_stand_in`], with the profile of the benches. If this bench was built together with the two
-/// libraries, as by `cargo xtask instructions`, little is left to build: cargo chooses the features of dependencies by
-/// the packages that it builds together.
+/// Does the same as [`build_stand_in`], with the profile of this bench, and nothing if it was built with the whole
+/// workspace: cargo chooses the features of dependencies by the packages that it builds together.
 ///
 /// # Errors
 /// As `build_program`.
 pub fn build_stand_in_for_benches() -> Result<PathBuf> {
-    build("bench", &["repackbench-benches", "repackbench-preload", "repackbench-preload-codecs"], STAND_IN)
+    let bench = env::current_exe().map_err(|e| BenchError::io("find", "this bench's executable", e))?;
+    let is_dev = bench.ancestors().nth(2).is_some_and(|folder| folder.ends_with("debug"));
+    let (profile, selection) =
+        if is_dev { ("dev", "--workspace --lib --bins --tests") } else { ("bench", STAND_IN_PACKAGES) };
+    build(profile, selection, STAND_IN)
 }
 
-fn build(profile: &str, packages: &[&str], file: &str) -> Result<PathBuf> {
+/// Builds `selection`, which are options of cargo, and returns the path of `file` among what was built.
+fn build(profile: &str, selection: &str, file: &str) -> Result<PathBuf> {
     let bench = env::current_exe().map_err(|e| BenchError::io("find", "this bench's executable", e))?;
     // TARGET/release/deps/against_stock-HASH
     let release = bench.ancestors().nth(2).unwrap_or(Path::new("."));
     let built = release.join(file);
-    let packages = packages.iter().map(|package| format!(" --package {package}")).collect::<String>();
-    let arguments = format!("build --profile {profile}{packages}");
+    let arguments = format!("build --profile {profile} {selection}");
     if let (Some(cargo), Some(target)) = (env::var_os("CARGO"), release.parent()) {
         let mut build = Command::new(cargo);
         build.args(arguments.split(' ')).args(["--quiet", "--target-dir"]).arg(target);

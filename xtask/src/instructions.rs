@@ -14,12 +14,8 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     fixtures::run(&FIXTURES.map(OsString::from))?;
     let versions_of_hg = mercurial::install()?;
     let mut bench = cargo();
-    bench.args(["bench", "--locked", "--bench", "instructions"]);
-    // The bench loads the last two. Built together, they share their dependencies.
-    bench.args(
-        ["repackbench-benches", "repackbench-preload", "repackbench-preload-codecs"]
-            .map(|name| format!("--package={name}")),
-    );
+    // With the profile and the features that tests have: nothing that they built is compiled again.
+    bench.args(["bench", "--locked", "--profile", "dev", "--workspace", "--bench", "instructions"]);
     bench.arg("--");
     bench.args(FIXTURES.map(|name| fixtures::folder(name).join("repo")));
     process::run(bench.args(arguments).envs(versions_of_hg))

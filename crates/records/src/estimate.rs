@@ -25,6 +25,12 @@ impl Predicted {
         self.interval
             .map_or(0.0, |interval| (interval.high - interval.low) / 2.0 / self.value.abs().max(f64::MIN_POSITIVE))
     }
+
+    /// Whether the interval is wider than the value, so that the value says nothing: the error of two replays can be a
+    /// multiple of it.
+    pub fn is_unknown(&self) -> bool {
+        self.interval.is_some_and(|interval| interval.high - interval.low > self.value)
+    }
 }
 
 /// What `estimate` predicts for one repository.

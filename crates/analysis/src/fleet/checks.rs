@@ -13,6 +13,8 @@ pub struct CheckedPrediction {
     pub workload: Option<String>,
     /// The predicted ratio.
     pub predicted: f64,
+    /// Whether its interval is so wide that it says nothing. Then its error is not counted.
+    pub is_unknown: bool,
     /// The measured one.
     pub measured: f64,
     /// The interval of the measured one; `None` for sizes, which are exact, and for too few runs.
@@ -26,8 +28,14 @@ impl CheckedPrediction {
     }
 
     fn new(predicted: f64, measured: f64) -> Option<Self> {
-        let checked = CheckedPrediction { codec: String::new(), workload: None, predicted, measured, interval: None };
-        (is_ratio(predicted) && is_ratio(measured)).then_some(checked)
+        (is_ratio(predicted) && is_ratio(measured)).then_some(CheckedPrediction {
+            codec: String::new(),
+            workload: None,
+            predicted,
+            is_unknown: false,
+            measured,
+            interval: None,
+        })
     }
 }
 
@@ -75,8 +83,9 @@ fn time_of(
     let mut workloads = member.state.workloads.iter();
     let predicted = workloads.find(|workload| workload.workload.name == comparison.workload.name)?;
     let measured = row.ratio?;
-    let checked = CheckedPrediction::new(predicted.ratios.get(at)?.value, measured.ratio)?;
-    Some(CheckedPrediction { interval: measured.interval, ..checked })
+    let predicted = predicted.ratios.get(at)?;
+    let checked = CheckedPrediction::new(predicted.value, measured.ratio)?;
+    Some(CheckedPrediction { is_unknown: predicted.is_unknown(), interval: measured.interval, ..checked })
 }
 
 fn size_of(
@@ -90,10 +99,10 @@ fn size_of(
     CheckedPrediction::new(predicted, measured)
 }
 
-/// The predictions of each codec and workload together, in the order of `all`.
+/// The predictions of each codec and workload together that say something, in the order of `all`.
 pub(super) fn checks(all: &[CheckedPrediction]) -> Vec<FleetCheck> {
     let mut groups: Vec<Vec<&CheckedPrediction>> = Vec::new();
-    for one in all {
+    for one in all.iter().filter(|one| !one.is_unknown) {
         let is_same = |other: &&CheckedPrediction| (&other.codec, &other.workload) == (&one.codec, &one.workload);
         match groups.iter_mut().find(|group| group.first().is_some_and(is_same)) {
             Some(group) => group.push(one),

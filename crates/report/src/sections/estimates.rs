@@ -38,7 +38,7 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
         "{name} {deltas}, {chunks}, {size} MB: predicted size, and CPU time as multiples of that of {baseline}; less is better"
     );
     let mut notes = cut_workloads(state);
-    if state.workloads.iter().flat_map(|workload| &workload.ratios).any(is_unknown) {
+    if state.workloads.iter().flat_map(|workload| &workload.ratios).any(Predicted::is_unknown) {
         notes.push("A question mark means that too few replays fitted the time.".to_owned());
     }
     notes.push(
@@ -88,15 +88,10 @@ fn cut_workloads(state: &DeltaState) -> Vec<String> {
 /// A ratio of times with its error, or with a question mark if the error says that little is known.
 fn time_cell(workload: &WorkloadPrediction, at: usize) -> String {
     match workload.ratios.get(at) {
-        Some(ratio) if is_unknown(ratio) => format!("{} ?", time_ratio(ratio.value)),
+        Some(ratio) if ratio.is_unknown() => format!("{} ?", time_ratio(ratio.value)),
         Some(ratio) => with_error(ratio, 1.0, time_ratio),
         None => "-".to_owned(),
     }
-}
-
-/// Whether the interval of a ratio is wider than the ratio: the error of two replays can be a multiple of it.
-fn is_unknown(ratio: &Predicted) -> bool {
-    ratio.interval.is_some_and(|interval| interval.high - interval.low > ratio.value)
 }
 
 /// `0.75 ±0.02`, as a multiple of `of`.

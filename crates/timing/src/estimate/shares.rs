@@ -30,7 +30,7 @@ const GRAPH_PART: f64 = 0.25;
 const CODECS_PART: f64 = 0.4;
 
 /// The rounds of replays that the number of commits is chosen for.
-const PLANNED_ROUNDS: usize = 3;
+const PLANNED_ROUNDS: usize = 5;
 
 /// The part of the time for replays under codecs in which their chunks are encoded.
 const ENCODING_PART: f64 = 0.4;

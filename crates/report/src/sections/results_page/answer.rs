@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use repackbench_analysis::{HeldOut, PageCodec, ResultsPage};
 use repackbench_records::{DeltaOrigin, FleetCodec, FleetState, Host, Readers};
 
-use super::words::{effect, listed, size_words, time_words};
+use super::{
+    measured,
+    words::{effect, listed, size_words, time_words},
+};
 use crate::{
     document::{Article, Block, Cell, Column, Table, plain_text},
     number::{counted, megabytes, multiple, or_dash, share, three_decimals, time_ratio},
@@ -193,16 +196,14 @@ fn limits(page: &ResultsPage) -> Vec<String> {
 fn errors(page: &ResultsPage) -> String {
     let held_out = || page.repositories.iter().filter(|of| !of.listed.chosen_on && !of.checked.is_empty());
     let errors = |is_time: bool| {
-        let checked = held_out().flat_map(|of| &of.checked).filter(|of| of.workload.is_some() == is_time);
-        let mut errors: Vec<f64> = checked.map(|of| of.error().abs()).collect();
-        errors.sort_by(f64::total_cmp);
-        Some((repackbench_analysis::quantile(&mut errors, 0.5)?, *errors.last()?))
+        let mut errors = measured::errors(held_out().flat_map(|of| &of.checked), is_time);
+        Some((repackbench_analysis::quantile(&mut errors, 0.5)?, repackbench_analysis::quantile(&mut errors, 1.0)?))
     };
     let words = |(median, largest)| format!("{} (at most {})", share(median), share(largest));
     match (errors(false).map(words), errors(true).map(words)) {
         (Some(size), Some(time)) => format!(
             "All figures are predicted from samples. On the {} that bench measured as well, predictions are off by a median of \
-             {size} in size and of {time} in CPU time.",
+             {size} in size and of {time} in CPU time, apart from those that a ? marks.",
             counted(held_out().count() as u64, "repository", "repositories")
         ),
         _ => "All figures are predicted from samples, and no measurement checks them.".to_owned(),
