@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
     pub(crate) stress: bool,
     /// The numbers of the stress runs to make, counted from 1; empty for all.
     pub(crate) runs: Vec<usize>,
-    /// How many tests run at once; `None` for libtest's default.
+    /// How many tests run at once; `None` for [`threads`].
     pub(crate) threads: Option<u32>,
     /// The seed of a random order; `None` for the order by name.
     pub(crate) seed: Option<u64>,
@@ -46,8 +46,15 @@ impl Arguments {
 
     /// The options that apply to the test binaries.
     pub(crate) fn surroundings(&self) -> Surroundings {
-        Surroundings { threads: self.threads, seed: self.seed, ..Surroundings::default() }
+        Surroundings { threads: self.threads.or_else(threads), seed: self.seed, ..Surroundings::default() }
     }
+}
+
+/// One test more than there are cores: some wait for a process or a disk, and others would leave a core idle. `None`, which
+/// means libtest's default, if the number of cores is unknown.
+fn threads() -> Option<u32> {
+    let cores = std::thread::available_parallelism().ok()?.get();
+    u32::try_from(cores + 1).ok()
 }
 
 fn text(word: &OsString) -> Outcome<&str> {
