@@ -1,12 +1,13 @@
 //! The parts that the benches share: the repository that they measure, its chunks in memory, variants of it, child
 //! processes and paired comparisons.
 //!
-//! Nine programs use it. Each runs with `cargo bench --package repackbench-benches --bench NAME`:
+//! Ten programs use it. Each runs with `cargo bench --package repackbench-benches --bench NAME`:
 //! - `codec`, `pack_read`, `stores`, `traverse` and `stand_in` are criterion benches, which inform about changes to one
 //!   part.
 //! - `against_stock` compares the whole program with stock git and conversion with the work of its codecs, in one run
 //!   on one machine, and prints a table with the targets. `against_stock_hg` does the same with stock hg.
 //! - `numbers_floor` measures what numbers in the place of ids could save at most: `docs/numbers.md` has its results.
+//! - `numbers_size` measures what they save: every tree, commit and tag is written with numbers, and read again.
 //! - `instructions` counts instructions under valgrind and fails if there are more than in the committed baseline.
 //!
 //! Environment variables choose what is measured:
@@ -26,6 +27,7 @@ mod payloads;
 mod program;
 mod stored;
 mod subject;
+pub mod varint;
 
 pub use child::{ChildTime, count_lines, cpu_of_this_process, stock_git, time_child};
 pub use comparison::{Comparison, median_time, table};

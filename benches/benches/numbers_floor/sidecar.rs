@@ -17,7 +17,10 @@
 
 use std::collections::HashMap;
 
-use repackbench_benches::{BenchError, Result};
+use repackbench_benches::{
+    BenchError, Result,
+    varint::{VarintReader, put, put_signed, signed, zigzag},
+};
 
 use crate::{
     numbered::{NumberedHistory, TREE_BIT},
@@ -51,48 +54,6 @@ struct Commit {
 
 /// An entry of a tree: a file by its number, or a tree by its place with [`TREE_BIT`].
 type Entry = u32;
-
-fn put(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-fn put_signed(bytes: &mut Vec<u8>, value: i64) {
-    put(bytes, zigzag(value));
-}
-
-fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)) as u64
-}
-
-fn signed(value: u64) -> i64 {
-    (value >> 1) as i64 ^ -((value & 1) as i64)
-}
-
-/// Reads numbers from their bytes.
-struct Numbers<'a>(&'a [u8]);
-
-impl Numbers<'_> {
-    fn next(&mut self) -> u64 {
-        let (mut value, mut shift) = (0, 0);
-        while let Some((byte, rest)) = self.0.split_first() {
-            self.0 = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                break;
-            }
-            shift += 7;
-        }
-        value
-    }
-
-    fn next_signed(&mut self) -> i64 {
-        signed(self.next())
-    }
-}
 
 /// Puts trees in the order of a walk, each with a base.
 struct Writer<'a> {
@@ -255,8 +216,8 @@ impl Sidecar {
         Ok(())
     }
 
-    fn record(&self, place: u32) -> Numbers<'_> {
-        Numbers(&self.records[self.table[place as usize][1] as usize..])
+    fn record(&self, place: u32) -> VarintReader<'_> {
+        VarintReader(&self.records[self.table[place as usize][1] as usize..])
     }
 
     /// Replaces `entries` by all entries of the tree at `place`.
@@ -284,7 +245,7 @@ impl Sidecar {
 
     fn read_commits(&self) -> (Vec<Commit>, Vec<u32>) {
         let (mut commits, mut parents) = (Vec::with_capacity(self.commit_count), Vec::new());
-        let mut numbers = Numbers(&self.commits);
+        let mut numbers = VarintReader(&self.commits);
         let (mut date, mut tree) = (0, 0);
         for at in 0..self.commit_count as u32 {
             date += numbers.next_signed();

@@ -103,6 +103,18 @@ fn train_on_part(
     outcomes.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
+/// Trains the dictionary `wanted` from `payloads`, which need not be those of a repository. They are all payloads that it
+/// is for, in the order of the store.
+///
+/// # Errors
+/// A codec fails.
+pub fn train_on<'a>(
+    payloads: impl Iterator<Item = &'a [u8]> + Clone,
+    wanted: &WantedDictionary,
+) -> Result<TrainingOutcome> {
+    train(wanted, &Sample::of(payloads, wanted.capacity))
+}
+
 fn train(wanted: &WantedDictionary, sample: &Sample) -> Result<TrainingOutcome> {
     let start = Instant::now();
     let result = training::train(sample, wanted)?;

@@ -31,11 +31,31 @@ fn countable(chunk: &Chunk<'_>) -> u64 {
 }
 
 impl Sample {
+    /// The sample of `payloads`, which are all of the class, for a dictionary of `capacity` bytes.
+    pub(super) fn of<'a>(payloads: impl Iterator<Item = &'a [u8]> + Clone, capacity: usize) -> Self {
+        let mut sample = Sample::default();
+        for payload in payloads.clone() {
+            sample.payloads += 1;
+            sample.payload_bytes += payload.len() as u64;
+            sample.countable_bytes += payload.len().min(MAX_SAMPLE_LEN) as u64;
+        }
+        let stride = sample.stride(capacity, 100);
+        let sampled = (1..).zip(payloads).filter(|(nth, _)| is_sampled(*nth, stride));
+        sampled.for_each(|(_, payload)| sample.samples.push(payload));
+        sample
+    }
+
     /// Every `stride`-th payload is taken for a dictionary of `capacity` bytes, if `percent` % of the largest sample are wanted.
     fn stride(&self, capacity: usize, percent: u64) -> u64 {
         let most = (capacity as u64).saturating_mul(BYTES_PER_DICTIONARY_BYTE).min(MAX_BYTES);
         self.countable_bytes.div_ceil((most.saturating_mul(percent) / 100).max(1)).max(1)
     }
+}
+
+/// Whether the `nth` payload of a class, counted from 1, is one of every `stride` that are taken: the one in the middle,
+/// so that a class with one payload less than a stride is sampled too.
+fn is_sampled(nth: u64, stride: u64) -> bool {
+    nth % stride == stride.div_ceil(2) % stride
 }
 
 /// The position in `wanted` of the dictionary that a chunk counts for.
@@ -79,9 +99,7 @@ pub(super) fn collect(
             let Some(class) = class_of(wanted, chunk) else { return false };
             let (Some(met), Some(stride)) = (met.get_mut(class), strides.get(class)) else { return false };
             *met += 1;
-            // Start in the middle of the first stride, so that a class with one payload less than a stride is sampled
-            // too.
-            *met % stride == stride.div_ceil(2) % stride
+            is_sampled(*met, *stride)
         };
         let mut take = |chunk: &Chunk<'_>, payload: &[u8]| {
             if let Some(class) = class_of(wanted, chunk).and_then(|class| classes.get_mut(class)) {
