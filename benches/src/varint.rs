@@ -30,7 +30,7 @@ pub struct VarintReader<'a>(pub &'a [u8]);
 
 impl VarintReader<'_> {
     /// The next number, or what there is of it at the end of the bytes. Bits above 64 are lost.
-    pub fn next(&mut self) -> u64 {
+    pub fn take(&mut self) -> u64 {
         let (mut value, mut shift) = (0, 0);
         while let Some((byte, rest)) = self.0.split_first() {
             self.0 = rest;
@@ -44,8 +44,8 @@ impl VarintReader<'_> {
     }
 
     /// The next number, which may be negative.
-    pub fn next_signed(&mut self) -> i64 {
-        signed(self.next())
+    pub fn take_signed(&mut self) -> i64 {
+        signed(self.take())
     }
 }
 
@@ -59,6 +59,6 @@ mod tests {
         let mut bytes = Vec::new();
         values.iter().for_each(|value| put_signed(&mut bytes, *value));
         let mut reader = VarintReader(&bytes);
-        assert!(values.iter().all(|value| reader.next_signed() == *value) && reader.0.is_empty());
+        assert!(values.iter().all(|value| reader.take_signed() == *value) && reader.0.is_empty());
     }
 }

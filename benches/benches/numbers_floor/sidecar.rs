@@ -224,8 +224,8 @@ impl Sidecar {
     fn rebuild(&self, place: u32, entries: &mut Vec<Entry>) {
         entries.clear();
         let mut record = self.record(place);
-        let distance = record.next() as u32;
-        let new: Vec<Entry> = (0..record.next()).map(|_| entry(record.next(), place)).collect();
+        let distance = record.take() as u32;
+        let new: Vec<Entry> = (0..record.take()).map(|_| entry(record.take(), place)).collect();
         if distance == 0 {
             entries.extend(new);
             return;
@@ -233,10 +233,10 @@ impl Sidecar {
         let mut of_base = Vec::new();
         self.rebuild(place - distance, &mut of_base);
         let (mut new, mut at) = (new.into_iter(), 0);
-        for _ in 0..record.next() {
-            entries.extend(new.by_ref().take(record.next() as usize));
-            at += record.next() as usize;
-            let end = at + record.next() as usize;
+        for _ in 0..record.take() {
+            entries.extend(new.by_ref().take(record.take() as usize));
+            at += record.take() as usize;
+            let end = at + record.take() as usize;
             entries.extend_from_slice(&of_base[at..end]);
             at = end;
         }
@@ -248,12 +248,12 @@ impl Sidecar {
         let mut numbers = VarintReader(&self.commits);
         let (mut date, mut tree) = (0, 0);
         for at in 0..self.commit_count as u32 {
-            date += numbers.next_signed();
-            tree += numbers.next_signed();
-            let (start, count) = (parents.len() as u32, numbers.next() as u32);
+            date += numbers.take_signed();
+            tree += numbers.take_signed();
+            let (start, count) = (parents.len() as u32, numbers.take() as u32);
             for _ in 0..count {
-                let parent = match numbers.next() as u32 {
-                    0 => numbers.next() as u32,
+                let parent = match numbers.take() as u32 {
+                    0 => numbers.take() as u32,
                     distance => at + distance,
                 };
                 parents.push(parent);
@@ -290,7 +290,7 @@ impl Sidecar {
                 visited += 1;
                 visit(self.table[place as usize][0]);
                 let mut record = self.record(place);
-                let distance = record.next() as u32;
+                let distance = record.take() as u32;
                 let takes_new = distance == 0 || seen_trees.contains(place - distance);
                 let mut see = |entry: Entry| {
                     if entry & TREE_BIT != 0 {
@@ -304,7 +304,7 @@ impl Sidecar {
                     }
                 };
                 if takes_new {
-                    (0..record.next()).for_each(|_| see(entry(record.next(), place)));
+                    (0..record.take()).for_each(|_| see(entry(record.take(), place)));
                 } else {
                     self.rebuild(place, &mut rebuilt);
                     rebuilt.iter().for_each(|entry| see(*entry));

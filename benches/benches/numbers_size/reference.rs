@@ -119,7 +119,7 @@ impl PackNumbers {
             Form::Found | Form::Id => 0,
             Form::PackDistance => {
                 let mut reader = VarintReader(bytes);
-                let number = reader.next();
+                let number = reader.take();
                 *bytes = reader.0;
                 number
             }

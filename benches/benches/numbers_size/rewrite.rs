@@ -174,7 +174,7 @@ fn write_whole(layout: Layout, written: &Written, object: &ParsedObject, payload
         match piece {
             Piece::Reference(_) if layout == Layout::Differences => {
                 let mut reader = VarintReader(bytes);
-                match reader.next() {
+                match reader.take() {
                     0 => references.push(0),
                     number => {
                         let value = signed(number - 1);
@@ -213,7 +213,7 @@ pub(crate) fn read_whole(layout: Layout, form: Form, (pack, payload): (&Numbered
         let (reference, rest) = references.split_at(after);
         references = rest;
         if layout == Layout::Differences && !is_escape {
-            before += signed(VarintReader(reference).next() - 1);
+            before += signed(VarintReader(reference).take() - 1);
             put(bytes, zigzag(before) + 1);
         } else {
             bytes.extend_from_slice(reference);
