@@ -14,7 +14,7 @@ use repackbench_reader::{
 
 use crate::{
     chunks::{Arm, Chunks, Layout},
-    delta::{Written, steps, write},
+    delta::{Step, Written, steps, write},
     object::{ParsedObject, Piece, expand},
     pack::{NumberedPack, Visited},
     reference::Form,
@@ -84,40 +84,48 @@ impl<'a> Rewriter<'a> {
     fn visit(&mut self, visited: Visited<'_>, payloads: &mut Payloads) -> Result<()> {
         let Some(kind) = self.pack.kind(visited.place) else { return Ok(()) };
         self.parse(kind.object, visited);
-        let [bases @ .., rewritten] = &self.chain[..=visited.depth] else { return Ok(()) };
-        let changes = bases.last().map(|base| {
-            let by_entry = if kind.object == ObjectKind::Tree { 2 } else { 1 };
-            [1, by_entry].map(|unit| steps(&base.object, &rewritten.object, unit))
+        let changes = self.chain[..=visited.depth].last_chunk().map(|[base, result]| {
+            let entry = if kind.object == ObjectKind::Tree { 2 } else { 1 };
+            [1, entry].map(|unit| steps(&base.object, &result.object, unit))
         });
-        for (at, form) in self.forms.iter().enumerate() {
-            let written = &rewritten.written[at];
-            for arm in self.arms.iter().filter(|arm| arm.kind == kind && arm.form == *form) {
-                let mut is_right = true;
-                match bases.last().zip(changes.as_ref()) {
-                    Some((base, [by_piece, by_entry])) => {
-                        let steps = if arm.layout == Layout::ByEntry { by_entry } else { by_piece };
-                        let base = &base.written[at];
-                        write(steps, base, written, &mut self.payload);
-                        if self.checks {
-                            let applied = delta::apply(&base.bytes, &self.payload, &mut self.content);
-                            is_right = applied.is_ok() && self.content == written.bytes;
-                        }
-                    }
-                    None => {
-                        write_whole(arm.layout, written, &rewritten.object, &mut self.payload);
-                        if self.checks {
-                            read_whole(arm.layout, *form, (self.pack, &self.payload), &mut self.content);
-                            is_right = self.content == written.bytes;
-                        }
-                    }
-                }
-                if !is_right {
-                    return Err(BenchError::Setup(format!("{}: {arm:?} differs", self.pack.name(visited.place))));
-                }
-                payloads.entry(*arm).or_default().push(self.first + visited.place, &self.payload);
+        for at in 0..self.arms.len() {
+            let arm = self.arms[at];
+            if arm.kind != kind {
+                continue;
             }
+            let is_right = match &changes {
+                Some([by_piece, by_entry]) => {
+                    let steps = if arm.layout == Layout::ByEntry { by_entry } else { by_piece };
+                    self.write_delta(arm, visited.depth, steps)
+                }
+                None => self.write_whole(arm),
+            };
+            if !is_right {
+                return Err(BenchError::Setup(format!("{}: {arm:?} differs", self.pack.name(visited.place))));
+            }
+            payloads.entry(arm).or_default().push(self.first + visited.place, &self.payload);
         }
         if self.checks { self.check(kind.object, visited) } else { Ok(()) }
+    }
+
+    /// Replaces the payload by the delta of the object at `depth` of the chain. Returns whether it leads back to that.
+    fn write_delta(&mut self, arm: Arm, depth: usize, steps: &[Step]) -> bool {
+        let form = self.forms.iter().position(|form| *form == arm.form).unwrap_or_default();
+        let [base, written] = [depth - 1, depth].map(|depth| &self.chain[depth].written[form]);
+        write(steps, base, written, &mut self.payload);
+        !self.checks
+            || delta::apply(&base.bytes, &self.payload, &mut self.content).is_ok() && self.content == written.bytes
+    }
+
+    /// Replaces the payload by the whole object of the chain. Returns whether it leads back to that.
+    fn write_whole(&mut self, arm: Arm) -> bool {
+        let form = self.forms.iter().position(|form| *form == arm.form).unwrap_or_default();
+        let Rewritten { object, written } = &self.chain[0];
+        write_whole(arm.layout, &written[form], object, &mut self.payload);
+        if self.checks {
+            read_whole(arm.layout, arm.form, (self.pack, &self.payload), &mut self.content);
+        }
+        !self.checks || self.content == written[form].bytes
     }
 
     /// Puts the object that was come to on the chain, in all forms.
