@@ -71,6 +71,13 @@ impl Chunks {
         self.bytes.extend_from_slice(payload);
     }
 
+    /// Adds the payloads of `other`.
+    pub(crate) fn append(&mut self, other: Chunks) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.slots.extend(other.slots.into_iter().map(|slot| Slot { start: start + slot.start, ..slot }));
+    }
+
     /// Sorts the payloads by the numbers of their objects.
     pub(crate) fn sort(&mut self) {
         self.slots.sort_unstable_by_key(|slot| slot.object);

@@ -16,7 +16,7 @@ use gix_hash::{ObjectId, oid};
 use memchr::memchr;
 use repackbench_reader::{ObjectKind, git::pack::PackFile};
 
-use crate::reference::{Form, PackNumbers, Reference};
+use crate::reference::{Form, LookUp, PackNumbers, Reference};
 
 /// The first byte of an object that is kept as it is.
 const VERBATIM: u8 = 0;
@@ -41,15 +41,16 @@ pub(crate) struct ParsedObject {
 
 impl ParsedObject {
     /// Replaces this object by the one of `kind` with `content`.
-    pub(crate) fn parse(&mut self, kind: ObjectKind, content: &[u8], file: &PackFile, numbers: &PackNumbers) {
+    pub(crate) fn parse(&mut self, kind: ObjectKind, content: &[u8], ids: &mut LookUp<'_>) {
         self.content.clear();
         self.content.extend_from_slice(content);
         self.pieces.clear();
-        let refer = |id: &oid| Piece::Reference(numbers.reference(file, id));
+        let id_len = ids.id_len();
+        let refer = |id: &oid| Piece::Reference(ids.reference(id));
         let is_parsed = match kind {
-            ObjectKind::Tree => self.parse_tree(numbers.id_len(), refer),
-            ObjectKind::Commit => self.parse_commit(numbers.id_len(), refer),
-            _ => self.parse_tag(numbers.id_len(), refer),
+            ObjectKind::Tree => self.parse_tree(id_len, refer),
+            ObjectKind::Commit => self.parse_commit(id_len, refer),
+            _ => self.parse_tag(id_len, refer),
         };
         if is_parsed.is_none() {
             self.pieces.clear();
@@ -57,7 +58,7 @@ impl ParsedObject {
         }
     }
 
-    fn parse_tree(&mut self, id_len: usize, refer: impl Fn(&oid) -> Piece) -> Option<()> {
+    fn parse_tree(&mut self, id_len: usize, mut refer: impl FnMut(&oid) -> Piece) -> Option<()> {
         let mut at = 0;
         while let Some(rest) = self.content.get(at..).filter(|rest| !rest.is_empty()) {
             let text_len = memchr(0, rest)? + 1;
@@ -72,7 +73,7 @@ impl ParsedObject {
         Some(())
     }
 
-    fn parse_commit(&mut self, id_len: usize, refer: impl Fn(&oid) -> Piece) -> Option<()> {
+    fn parse_commit(&mut self, id_len: usize, mut refer: impl FnMut(&oid) -> Piece) -> Option<()> {
         let (tree, mut at) = named(&self.content, 0, "tree ", id_len)?;
         self.pieces.extend([Piece::Head(0), refer(&tree)]);
         while let Some((parent, end)) = named(&self.content, at, "parent ", id_len) {
@@ -87,7 +88,7 @@ impl ParsedObject {
         Some(())
     }
 
-    fn parse_tag(&mut self, id_len: usize, refer: impl Fn(&oid) -> Piece) -> Option<()> {
+    fn parse_tag(&mut self, id_len: usize, mut refer: impl FnMut(&oid) -> Piece) -> Option<()> {
         let (object, at) = named(&self.content, 0, "object ", id_len)?;
         self.pieces.extend([Piece::Head(1), refer(&object)]);
         self.push_lines(at);

@@ -69,6 +69,11 @@ impl NumberedPack {
         self.table.len()
     }
 
+    /// The places of all objects.
+    pub(crate) fn places(&self) -> std::ops::Range<u32> {
+        0..self.len() as u32
+    }
+
     /// The kind of the chunk at `place`.
     pub(crate) fn kind(&self, place: u32) -> Option<ChunkKind> {
         let object = self.forest.kind(place as usize)?;
@@ -93,19 +98,20 @@ impl NumberedPack {
         Ok(self.table.entry(&self.file, place as usize)?.decode(&self.file, decoder, payload)?)
     }
 
-    /// Visits all commits, trees and tags, each after its base. `payload_of` replaces a buffer by the payload of a
+    /// Visits the commits, trees and tags whose chains begin at `origins`, each after its base. `payload_of` replaces a buffer by the payload of a
     /// chunk, and deltas are applied to what it returns.
     ///
     /// # Errors
     /// A delta is damaged, or one of the two functions fails.
     pub(crate) fn walk(
         &self,
+        origins: impl Iterator<Item = u32>,
         payload_of: &mut dyn FnMut(u32, &mut Vec<u8>) -> Result<()>,
         visit: &mut dyn FnMut(Visited<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut contents: Vec<Vec<u8>> = vec![Vec::new()];
         let (mut pending, mut payload) = (Vec::new(), Vec::new());
-        for origin in 0..self.len() as u32 {
+        for origin in origins {
             if self.kind(origin).is_none_or(|kind| kind.is_delta || kind.object == ObjectKind::Blob) {
                 continue;
             }

@@ -61,6 +61,45 @@ pub(crate) struct PackNumbers {
     id_len: usize,
 }
 
+/// How many references are remembered: more than most chains of deltas have different ones.
+const REMEMBERED: usize = 1 << 16;
+
+/// Looks up ids in the index of a pack. Along a chain most are the same, and are looked up once.
+#[derive(Debug)]
+pub(crate) struct LookUp<'a> {
+    file: &'a PackFile,
+    numbers: &'a PackNumbers,
+    /// The last reference of each two first bytes.
+    remembered: Vec<Option<Reference>>,
+}
+
+impl<'a> LookUp<'a> {
+    pub(crate) fn new(file: &'a PackFile, numbers: &'a PackNumbers) -> Self {
+        LookUp { file, numbers, remembered: vec![None; REMEMBERED] }
+    }
+
+    /// The length of an id in bytes.
+    pub(crate) fn id_len(&self) -> usize {
+        self.numbers.id_len
+    }
+
+    /// The reference to the object `id`.
+    pub(crate) fn reference(&mut self, id: &oid) -> Reference {
+        let bytes = id.as_bytes();
+        let slot = bytes.iter().take(2).fold(0, |slot, byte| slot << 8 | usize::from(*byte));
+        if let Some(Some(reference)) =
+            self.remembered.get(slot).filter(|slot| slot.is_some_and(|known| *known.id == *id))
+        {
+            return *reference;
+        }
+        let pack_place = |at: u32| self.numbers.pack_places.get(at as usize).copied();
+        let places = self.file.position(id).and_then(|at| Some((at, pack_place(at)?)));
+        let reference = Reference { id: id.to_owned(), places };
+        self.remembered[slot] = Some(reference);
+        reference
+    }
+}
+
 impl PackNumbers {
     pub(crate) fn new(file: &PackFile, table: &EntryTable) -> Self {
         let index_places = table.index_positions().to_vec();
@@ -78,12 +117,6 @@ impl PackNumbers {
     /// The length of an id in bytes.
     pub(crate) fn id_len(&self) -> usize {
         self.id_len
-    }
-
-    /// The reference to the object `id`.
-    pub(crate) fn reference(&self, file: &PackFile, id: &oid) -> Reference {
-        let places = file.position(id).and_then(|at| Some((at, *self.pack_places.get(at as usize)?)));
-        Reference { id: id.to_owned(), places }
     }
 
     /// Appends `reference` in `form`. The chain begins at place `origin` of the pack.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use repackbench_benches::{
-    BenchError, Result,
+    BenchError, Result, cores,
     varint::{VarintReader, put, signed, zigzag},
 };
-use repackbench_codec::{ChunkDecoder, Decoders};
+use repackbench_codec::{ChunkDecoder, Decoders, Dictionaries};
 use repackbench_reader::{
     ChunkKind, ObjectKind,
     git::{GitRepository, delta, hash::object_id},
+    threads,
 };
 
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
     delta::{Step, Written, steps, write},
     object::{ParsedObject, Piece, expand},
     pack::{NumberedPack, Visited},
-    reference::Form,
+    reference::{Form, LookUp},
 };
 
 /// Payloads by what they are and how they are written.
@@ -32,8 +33,9 @@ struct Rewritten {
 
 /// Writes the objects of one pack.
 #[derive(Debug)]
-pub(crate) struct Rewriter<'a> {
+struct Rewriter<'a> {
     pack: &'a NumberedPack,
+    ids: LookUp<'a>,
     /// The number of the pack's first object among those of all packs.
     first: u32,
     arms: Vec<Arm>,
@@ -48,12 +50,13 @@ pub(crate) struct Rewriter<'a> {
 
 impl<'a> Rewriter<'a> {
     /// Writes what is in `arms`. `checks` expands every chunk again.
-    pub(crate) fn new(pack: &'a NumberedPack, first: u32, arms: &[Arm], checks: bool) -> Self {
+    fn new(pack: &'a NumberedPack, first: u32, arms: &[Arm], checks: bool) -> Self {
         let mut forms: Vec<Form> = arms.iter().map(|arm| arm.form).collect();
         forms.sort_unstable();
         forms.dedup();
         Rewriter {
             pack,
+            ids: LookUp::new(&pack.file, &pack.numbers),
             first,
             arms: arms.to_vec(),
             forms,
@@ -65,20 +68,17 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Writes all objects and adds their chunks to `payloads`.
+    /// Writes the objects whose chains begin at `origins`. Returns their chunks, and the number of references to objects
+    /// outside of the pack and of all.
     ///
     /// # Errors
     /// An object is damaged, or a chunk does not lead back to its object.
-    pub(crate) fn run(&mut self, repository: &GitRepository, payloads: &mut Payloads) -> Result<()> {
-        let mut decoder = repository.decoder(Decoders::default())?;
-        let pack = self.pack;
+    fn run(mut self, dictionaries: &Dictionaries, origins: impl Iterator<Item = u32>) -> Result<(Payloads, [u64; 2])> {
+        let mut decoder = ChunkDecoder::new(Decoders::default()).with_dictionaries(dictionaries);
+        let (pack, mut payloads) = (self.pack, Payloads::new());
         let mut decode = |place, payload: &mut Vec<u8>| pack.payload(place, &mut decoder, payload);
-        pack.walk(&mut decode, &mut |visited| self.visit(visited, payloads))
-    }
-
-    /// The number of references to objects outside of the pack, and of all.
-    pub(crate) fn escapes(&self) -> [u64; 2] {
-        self.escapes
+        pack.walk(origins, &mut decode, &mut |visited| self.visit(visited, &mut payloads))?;
+        Ok((payloads, self.escapes))
     }
 
     fn visit(&mut self, visited: Visited<'_>, payloads: &mut Payloads) -> Result<()> {
@@ -130,10 +130,10 @@ impl<'a> Rewriter<'a> {
 
     /// Puts the object that was come to on the chain, in all forms.
     fn parse(&mut self, kind: ObjectKind, visited: Visited<'_>) {
-        let (file, numbers) = (&self.pack.file, &self.pack.numbers);
+        let numbers = &self.pack.numbers;
         self.chain.resize_with(self.chain.len().max(visited.depth + 1), Rewritten::default);
         let rewritten = &mut self.chain[visited.depth];
-        rewritten.object.parse(kind, visited.content, file, numbers);
+        rewritten.object.parse(kind, visited.content, &mut self.ids);
         rewritten.written.resize_with(self.forms.len(), Written::default);
         for (form, written) in self.forms.iter().zip(&mut rewritten.written) {
             rewritten.object.write(*form, visited.origin, numbers, &mut written.bytes, &mut written.ends);
@@ -238,7 +238,7 @@ pub(crate) fn found_payloads(repository: &GitRepository, packs: &[NumberedPack])
     let mut payloads = Payloads::new();
     let (mut payload, mut first) = (Vec::new(), 0);
     for pack in packs {
-        for place in 0..pack.len() as u32 {
+        for place in pack.places() {
             let Some(kind) = pack.kind(place) else { continue };
             pack.payload(place, &mut decoder, &mut payload)?;
             payloads.entry(Arm::found(kind)).or_default().push(first + place, &payload);
@@ -248,7 +248,8 @@ pub(crate) fn found_payloads(repository: &GitRepository, packs: &[NumberedPack])
     Ok(payloads)
 }
 
-/// The payloads of `packs` in all of `arms`, and the number of references out of their pack and of all.
+/// The payloads of `packs` in all of `arms`, and the number of references out of their pack and of all. `checks` expands
+/// every chunk again, on all cores. Otherwise this thread does the work, to be timed.
 ///
 /// # Errors
 /// An object is damaged, or a chunk does not lead back to its object.
@@ -258,11 +259,19 @@ pub(crate) fn rewritten_payloads(
     arms: &[Arm],
     checks: bool,
 ) -> Result<(Payloads, [u64; 2])> {
+    let threads = if checks { cores() } else { 1 };
+    let dictionaries = repository.dictionaries()?;
+    let parts: Vec<usize> = (0..threads).collect();
     let (mut payloads, mut escapes, mut first) = (Payloads::new(), [0; 2], 0);
     for pack in packs {
-        let mut rewriter = Rewriter::new(pack, first, arms, checks);
-        rewriter.run(repository, &mut payloads)?;
-        escapes.iter_mut().zip(rewriter.escapes()).for_each(|(sum, count)| *sum += count);
+        let rewrite = |part: &usize| {
+            let rewriter = Rewriter::new(pack, first, arms, checks);
+            rewriter.run(&dictionaries, pack.places().skip(*part).step_by(threads))
+        };
+        for (written, [out, all]) in threads::map(threads, &parts, rewrite)? {
+            written.into_iter().for_each(|(arm, chunks)| payloads.entry(arm).or_default().append(chunks));
+            escapes = [escapes[0] + out, escapes[1] + all];
+        }
         first += pack.len() as u32;
     }
     payloads.values_mut().for_each(Chunks::sort);

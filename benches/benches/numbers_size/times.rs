@@ -62,7 +62,7 @@ impl<'a> Encoding<'a> {
                 read_whole(arm.layout, arm.form, (pack, &chunk), payload);
                 Ok(())
             };
-            pack.walk(&mut payload_of, &mut |visited| {
+            pack.walk(pack.places(), &mut payload_of, &mut |visited| {
                 // All of a chain has the form of its whole object.
                 let kind = pack.kind(visited.origin).ok_or_else(|| damaged(visited.place))?;
                 let form = forms.get(&kind).copied().unwrap_or(Form::Found);
@@ -123,7 +123,7 @@ fn read_only(repository: &GitRepository, packs: &[NumberedPack]) -> Result<()> {
     let mut decoder = repository.decoder(Decoders::default())?;
     for pack in packs {
         let mut payload_of = |place, payload: &mut Vec<u8>| pack.payload(place, &mut decoder, payload);
-        pack.walk(&mut payload_of, &mut |_| Ok(()))?;
+        pack.walk(pack.places(), &mut payload_of, &mut |_| Ok(()))?;
     }
     Ok(())
 }
