@@ -98,8 +98,8 @@ impl NumberedPack {
         Ok(self.table.entry(&self.file, place as usize)?.decode(&self.file, decoder, payload)?)
     }
 
-    /// Visits the commits, trees and tags whose chains begin at `origins`, each after its base. `payload_of` replaces a buffer by the payload of a
-    /// chunk, and deltas are applied to what it returns.
+    /// Visits the commits, trees and tags whose chains begin at `origins`, each after its base. `payload_of` replaces a
+    /// buffer by the payload of a chunk, and deltas are applied to what it returns.
     ///
     /// # Errors
     /// A delta is damaged, or one of the two functions fails.
