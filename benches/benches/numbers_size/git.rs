@@ -22,8 +22,8 @@ pub(crate) fn borrow(subject: &Subject, target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes a copy of the repository at `target` with one pack of all reachable objects, whose deltas git searches for anew
-/// as `git repack -adF` does. Missing objects are left out, which `git repack` cannot do.
+/// Makes a copy of the repository at `target` with one pack of all reachable objects, whose deltas git searches for
+/// anew as `git repack -adF` does. Missing objects are left out, which `git repack` cannot do.
 ///
 /// # Errors
 /// Git fails.
@@ -36,8 +36,8 @@ pub(crate) fn repack(subject: &Subject, target: &Path) -> Result<()> {
     fs::remove_file(&alternates).map_err(|e| BenchError::io("remove", &alternates, e))
 }
 
-/// Makes a repository at `target` that has nothing but the newest commits of `clone` and what came with them, in `count`
-/// packs that build on each other.
+/// Makes a repository at `target` that has nothing but the newest commits of `clone` and what came with them, in
+/// `count` packs that build on each other.
 ///
 /// # Errors
 /// Git fails.

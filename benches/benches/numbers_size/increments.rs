@@ -1,4 +1,4 @@
-//! Packs of the newest commits: most of what they name is in earlier packs, and has no number.
+//! Packs of the newest commits: much of what they name is in earlier packs, and has no number.
 
 use std::collections::BTreeMap;
 

@@ -1,13 +1,13 @@
 //! Asks how much smaller packs are if trees, commits and tags name objects of their own pack by number: `cargo bench
 //! --package repackbench-benches --bench numbers_size -- [REPOSITORY] [--rechosen] [--increments]`.
 //!
-//! Every commit, tree and tag is written with numbers in the place of ids, and deltas are made anew between the numbered
-//! forms, against the same bases. Every chunk is expanded again and compared with the object, and that with its id.
-//! Nothing is estimated: heads of entries and dictionaries are counted. Chunks keep the checksum that they have under
-//! each codec, here of the numbered payload: Adler-32 under `zlib`, four bytes of XXH64 under the others.
+//! Every commit, tree and tag is written with numbers in the place of ids, and deltas are made anew between the
+//! numbered forms, against the same bases. Every chunk is expanded again and compared with the object, and that with
+//! its id. Nothing is estimated: heads of entries and dictionaries are counted. Chunks keep the checksum that they have
+//! under each codec, here of the numbered payload: Adler-32 under `zlib`, four bytes of XXH64 under the others.
 //!
-//! `--rechosen` lets git search for deltas anew, in a copy. `--increments` measures instead what is left in packs of the
-//! newest commits, which name most objects by an escape.
+//! `--rechosen` lets git search for deltas anew, in a copy. `--increments` measures instead what is left in packs of
+//! the newest commits, whose objects name many of other packs.
 //!
 //! - `reference`: the forms of references;
 //! - `object`: commits, trees and tags with them;

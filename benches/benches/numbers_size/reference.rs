@@ -7,8 +7,9 @@
 //! | [`Form::PackPlace`] | one more than the place in the pack, in as many bytes |
 //! | [`Form::PackDistance`] | a varint: one more than the zigzag of the place in the pack less that of the origin |
 //!
-//! The origin is the whole object at the end of the chain of deltas, so that a number stays the same along the chain and
-//! deltas can copy it. In all forms but the first, zero is an escape: the id of an object outside of the pack follows.
+//! The origin is the whole object at the end of the chain of deltas, so that a number stays the same along the chain
+//! and deltas can copy it. In all forms but the first, zero is an escape: the id of an object outside of the pack
+//! follows.
 
 use gix_hash::{ObjectId, oid};
 use repackbench_benches::varint::{VarintReader, put, signed, zigzag};

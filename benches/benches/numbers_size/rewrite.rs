@@ -68,8 +68,8 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Writes the objects whose chains begin at `origins`. Returns their chunks, and the number of references to objects
-    /// outside of the pack and of all.
+    /// Writes the objects whose chains begin at `origins`. Returns their chunks, and the number of references to
+    /// objects outside of the pack and of all.
     ///
     /// # Errors
     /// An object is damaged, or a chunk does not lead back to its object.
@@ -248,8 +248,8 @@ pub(crate) fn found_payloads(repository: &GitRepository, packs: &[NumberedPack])
     Ok(payloads)
 }
 
-/// The payloads of `packs` in all of `arms`, and the number of references out of their pack and of all. `checks` expands
-/// every chunk again, on all cores. Otherwise this thread does the work, to be timed.
+/// The payloads of `packs` in all of `arms`, and the number of references out of their pack and of all. `checks`
+/// expands every chunk again, on all cores. Otherwise this thread does the work, to be timed.
 ///
 /// # Errors
 /// An object is damaged, or a chunk does not lead back to its object.

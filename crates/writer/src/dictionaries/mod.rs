@@ -103,8 +103,8 @@ fn train_on_part(
     outcomes.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
-/// Trains the dictionary `wanted` from `payloads`, which need not be those of a repository. They are all payloads that it
-/// is for, in the order of the store.
+/// Trains the dictionary `wanted` from `payloads`, which need not be those of a repository. They are all payloads that
+/// it is for, in the order of the store.
 ///
 /// # Errors
 /// A codec fails.

@@ -45,15 +45,16 @@ impl Sample {
         sample
     }
 
-    /// Every `stride`-th payload is taken for a dictionary of `capacity` bytes, if `percent` % of the largest sample are wanted.
+    /// Every `stride`-th payload is taken for a dictionary of `capacity` bytes, if `percent` % of the largest sample
+    /// are wanted.
     fn stride(&self, capacity: usize, percent: u64) -> u64 {
         let most = (capacity as u64).saturating_mul(BYTES_PER_DICTIONARY_BYTE).min(MAX_BYTES);
         self.countable_bytes.div_ceil((most.saturating_mul(percent) / 100).max(1)).max(1)
     }
 }
 
-/// Whether the `nth` payload of a class, counted from 1, is one of every `stride` that are taken: the one in the middle,
-/// so that a class with one payload less than a stride is sampled too.
+/// Whether the `nth` payload of a class, counted from 1, is one of every `stride` that are taken: the one in the
+/// middle, so that a class with one payload less than a stride is sampled too.
 fn is_sampled(nth: u64, stride: u64) -> bool {
     nth % stride == stride.div_ceil(2) % stride
 }
