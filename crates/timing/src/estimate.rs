@@ -79,6 +79,9 @@ const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.22, replays_end: 0.43 };
 /// single commit says nothing.
 const LEAST_FOR_REPLAYS: f64 = 0.1;
 
+/// The part of an even share of the replays' time that each workload has at least, however long those before it took.
+const LEAST_OF_EVEN: f64 = 0.5;
+
 /// The part of the session's time that is left for the state after a search for deltas. A search that takes longer than
 /// predicted is stopped then.
 const LEAST_FOR_SECOND: f64 = 0.2;
@@ -350,12 +353,14 @@ impl Job<'_> {
     fn shares(&self, replays: &Replays<'_>, end: Duration) -> Result<Vec<WorkloadShare>, BenchError> {
         let session = Session::new(self.clock, self.progress);
         let mut shares: Vec<WorkloadShare> = Vec::new();
+        let workloads = u32::try_from(self.plan.workloads.len()).unwrap_or(u32::MAX).max(1);
+        let least = end.saturating_sub(session.now()?).mul_f64(LEAST_OF_EVEN) / workloads;
         for (number, spec) in self.plan.workloads.iter().enumerate() {
             let label = spec.build(&self.plan.range, None).label();
             self.step(&format!("replaying {}", label.name));
             let now = session.now()?;
             let left = u32::try_from(self.plan.workloads.len() - number).unwrap_or(u32::MAX);
-            let part_end = now.saturating_add(end.saturating_sub(now) / left);
+            let part_end = now.saturating_add((end.saturating_sub(now) / left).max(least));
             shares.push(replays.measure(spec, &self.plan.range, part_end)?);
         }
         Ok(shares)

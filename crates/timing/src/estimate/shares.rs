@@ -224,11 +224,11 @@ impl Replays<'_> {
             Ok(newest.limit)
         };
         let of = |commits| HistoryRange { commits, ..range.clone() };
-        // Two recordings, and the rounds: as found, remembered, and under codecs.
-        let few = newest(CODECS_PART * (1.0 - ENCODING_PART), PLANNED_ROUNDS * (2 + self.in_place.codecs()) + 2)?;
+        // Two recordings, the trials, and the rounds: as found, remembered, and under codecs.
+        let few = newest(CODECS_PART * (1.0 - ENCODING_PART), PLANNED_ROUNDS * (2 + self.in_place.codecs()) + 6)?;
         let Some(fewest) = few else { return Ok((of(few), None)) };
         // Two recordings, the trials, the user's own git, and the rounds: as found and remembered.
-        let many = newest(1.0 - CODECS_PART, PLANNED_ROUNDS * 2 + 4)?;
+        let many = newest(1.0 - CODECS_PART, PLANNED_ROUNDS * 2 + 8)?;
         Ok((of(few), Some(of(many)).filter(|_| many.is_none_or(|many| many > fewest))))
     }
 
