@@ -18,5 +18,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     bench.args(["bench", "--locked", "--profile", "dev", "--workspace", "--bench", "instructions"]);
     bench.arg("--");
     bench.args(FIXTURES.map(|name| fixtures::folder(name).join("repo")));
+    // Incremental compilation splits crates into other units, between which less is inlined.
+    bench.env("CARGO_INCREMENTAL", "0");
     process::run(bench.args(arguments).envs(versions_of_hg))
 }

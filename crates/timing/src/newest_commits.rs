@@ -69,8 +69,8 @@ impl CommitTrials {
             };
             let limit = Some(next).filter(|commits| *commits < self.stored);
             let (mut took, counts) = trial(limit)?;
-            // The first one reads files and touches memory that later ones find warm, and any may be disturbed. A line through
-            // one that took too long would be too steep or too flat by far.
+            // The first one reads files and touches memory that later ones find warm, and any may be disturbed. A line
+            // through one that took too long would be too steep or too flat by far.
             if took < fits.mul_f64(LONGEST) {
                 took = took.min(trial(limit)?.0);
             }

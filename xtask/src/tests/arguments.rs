@@ -50,8 +50,8 @@ impl Arguments {
     }
 }
 
-/// One test more than there are cores: some wait for a process or a disk, and others would leave a core idle. `None`, which
-/// means libtest's default, if the number of cores is unknown.
+/// One test more than there are cores: while one waits for a process or a disk, no core should be idle. `None`, which means
+/// libtest's default, if the number of cores is unknown.
 fn threads() -> Option<u32> {
     let cores = std::thread::available_parallelism().ok()?.get();
     u32::try_from(cores + 1).ok()
