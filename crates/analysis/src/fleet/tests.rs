@@ -1,5 +1,6 @@
 use repackbench_records::{
-    ChunkForm, FleetRecord, ObjectKind, ObjectSizes, Readers, RepositoryClass, Role, SCHEMA_VERSION, SpecText,
+    ChunkForm, FleetRecord, ObjectKind, ObjectSizes, RatioInterval, Readers, RepositoryClass, Role, SCHEMA_VERSION,
+    SpecText,
     fixtures::{record, repository_estimate},
 };
 
@@ -147,9 +148,9 @@ fn classes_are_by_size_and_by_what_bytes_hold() {
     near(of_two.size_mean, 1.0);
 }
 
-#[test]
-fn predictions_are_compared_with_measurements() {
-    let mut all = lines(&[estimate("sample", "1", 1000, (0.5, 0.6))]);
+/// `estimate` and ten runs of `traverse` under each of its codecs.
+fn with_runs(estimate: RepositoryEstimate) -> Vec<ResultLine> {
+    let mut all = lines(&[estimate]);
     for block in 0..10 {
         for (role, row, name, time, bytes) in [
             (Role::Baseline, 1, "zlib:6", 100_000_000, 1000),
@@ -163,6 +164,25 @@ fn predictions_are_compared_with_measurements() {
             all.push(ResultLine::Run(Box::new(run)));
         }
     }
+    all
+}
+
+#[test]
+fn predictions_that_say_nothing_are_not_compared() {
+    let mut estimate = estimate("sample", "1", 1000, (0.5, 0.6));
+    let mut checks_with_width = |width: f64| {
+        let ratio = &mut estimate.as_found.workloads[0].ratios[1];
+        ratio.interval = Some(RatioInterval { low: 0.6 - width / 2.0, high: 0.6 + width / 2.0, coverage: 0.95 });
+        let checks = summarize_fleet(with_runs(estimate.clone()), false).checks;
+        checks.into_iter().map(|check| check.workload).collect::<Vec<_>>()
+    };
+    assert_eq!(checks_with_width(0.59), [Some("traverse".to_owned()), None]);
+    assert_eq!(checks_with_width(0.61), [None], "an interval that is wider than the ratio");
+}
+
+#[test]
+fn predictions_are_compared_with_measurements() {
+    let all = with_runs(estimate("sample", "1", 1000, (0.5, 0.6)));
     let checks = summarize_fleet(all, false).checks;
     let [time, size] = checks.as_slice() else { panic!("{checks:?}") };
     assert_eq!(
