@@ -9,7 +9,7 @@
 //! missed target does not change the exit code, because a busy machine can cause one. A command that fails does.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
     time::Duration,
@@ -17,7 +17,7 @@ use std::{
 
 use repackbench_benches::{
     BenchError, ChildTime, Comparison, Result, StoredChunks, Subject, build_program, cores, count_lines,
-    cpu_of_this_process, median_time, repetitions, spec, stock_git, table, time_child,
+    cpu_of_this_process, exit_code, median_time, path_argument, repetitions, spec, stock_git, table, time_child,
 };
 use repackbench_codec::{CodecSpec, ZlibReader};
 use repackbench_reader::{
@@ -40,17 +40,11 @@ const START_UP_TARGET: Duration = Duration::from_millis(50);
 const NEEDLE: &str = "foo";
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("against_stock: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code("against_stock", run())
 }
 
 fn run() -> Result<()> {
-    let path = env::args_os().skip(1).find(|argument| !argument.to_string_lossy().starts_with('-')).map(PathBuf::from);
+    let path = path_argument();
     let bench = Bench::set_up(path)?;
     bench.print_circumstances()?;
     let mut comparisons = bench.compare_conversion()?;

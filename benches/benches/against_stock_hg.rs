@@ -15,8 +15,8 @@ use std::{
 };
 
 use repackbench_benches::{
-    BenchError, Comparison, Result, StoredChunks, build_program, cores, count_lines, cpu_of_this_process, median_time,
-    repetitions, spec, table, time_child,
+    BenchError, Comparison, Result, StoredChunks, build_program, cores, count_lines, cpu_of_this_process, exit_code,
+    median_time, path_argument, repetitions, spec, table, time_child,
 };
 use repackbench_reader::Repository;
 use repackbench_writer::{ConvertJob, JobControl, Layout, convert};
@@ -35,17 +35,11 @@ const CONVERT_TO: &str = "zstd:3";
 const LOG: &str = "reverse(::tip)";
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("against_stock_hg: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code("against_stock_hg", run())
 }
 
 fn run() -> Result<()> {
-    let path = env::args_os().skip(1).find(|argument| !argument.to_string_lossy().starts_with('-')).map(PathBuf::from);
+    let path = path_argument();
     let Some(path) = path else {
         return Err(BenchError::Setup("name a Mercurial repository of 20 MB or more to measure".into()));
     };

@@ -1,6 +1,6 @@
 //! The error type of the benches.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, process::ExitCode};
 
 use repackbench_codec::CodecError;
 use repackbench_reader::ReaderError;
@@ -63,6 +63,17 @@ pub enum BenchError {
 
 /// A result with the error type of the benches.
 pub type Result<T> = std::result::Result<T, BenchError>;
+
+/// What the program of the bench `name` ends with. An error is printed.
+pub fn exit_code(name: &str, result: Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
 impl BenchError {
     /// A failed operating-system call on `path`.

@@ -31,9 +31,9 @@ pub mod varint;
 
 pub use child::{ChildTime, count_lines, cpu_of_this_process, stock_git, time_child};
 pub use comparison::{Comparison, median_time, table};
-pub use error::{BenchError, Result};
+pub use error::{BenchError, Result, exit_code};
 pub use harness::run_criterion;
 pub use payloads::{PayloadSample, SizeClass};
 pub use program::{build_program, build_stand_in, build_stand_in_for_benches};
 pub use stored::{CodecWork, Container, StoredChunks};
-pub use subject::{Subject, cores, is_short_run, repetitions, spec};
+pub use subject::{Subject, cores, is_short_run, path_argument, repetitions, spec};

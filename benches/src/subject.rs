@@ -12,6 +12,11 @@ use tempfile::TempDir;
 
 use crate::{BenchError, Result, child::time_child, stock_git};
 
+/// The first argument of the program that is no option: the path of a repository.
+pub fn path_argument() -> Option<PathBuf> {
+    env::args_os().skip(1).find(|argument| !argument.to_string_lossy().starts_with('-')).map(PathBuf::from)
+}
+
 /// The repository that is measured, and a scratch folder for variants and clones of it. Dropping this value removes the
 /// folder.
 ///

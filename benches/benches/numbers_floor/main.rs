@@ -17,15 +17,9 @@ mod numbered;
 mod sidecar;
 mod walk;
 
-use std::{
-    env,
-    hint::black_box,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    time::Duration,
-};
+use std::{hint::black_box, path::Path, process::ExitCode, time::Duration};
 
-use repackbench_benches::{BenchError, Result, Subject, median_time, repetitions, spec};
+use repackbench_benches::{BenchError, Result, Subject, exit_code, median_time, path_argument, repetitions, spec};
 use repackbench_codec::Decoders;
 use repackbench_reader::{
     History,
@@ -44,17 +38,11 @@ use self::{
 const CODECS: [&str; 2] = ["zlib:6", "store"];
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("numbers_floor: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code("numbers_floor", run())
 }
 
 fn run() -> Result<()> {
-    let path = env::args_os().skip(1).find(|argument| !argument.to_string_lossy().starts_with('-')).map(PathBuf::from);
+    let path = path_argument();
     let subject = Subject::open(path)?;
     println!("repository   {}", subject.name());
     let mut variants = Vec::new();

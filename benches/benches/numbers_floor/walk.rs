@@ -58,7 +58,8 @@ impl Seen {
     }
 }
 
-/// The places of all commits that `tips` lead to, of `count`, the one with the latest date of those at hand first.
+/// The places of all commits that can be reached from `tips`, newest first: a commit follows once one of its children
+/// has been listed. `count` is the number of commits.
 pub(crate) fn newest_first<'a>(
     count: usize,
     tips: &[u32],

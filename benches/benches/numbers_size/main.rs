@@ -32,9 +32,9 @@ mod sizes;
 mod tables;
 mod times;
 
-use std::{env, path::PathBuf, process::ExitCode};
+use std::{env, process::ExitCode};
 
-use repackbench_benches::{Result, Subject};
+use repackbench_benches::{Result, Subject, exit_code, path_argument};
 use repackbench_reader::git::GitRepository;
 
 use self::{
@@ -45,18 +45,12 @@ use self::{
 };
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("numbers_size: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code("numbers_size", run())
 }
 
 fn run() -> Result<()> {
     let is_given = |option: &str| env::args_os().any(|argument| argument == option);
-    let path = env::args_os().skip(1).find(|argument| !argument.to_string_lossy().starts_with('-')).map(PathBuf::from);
+    let path = path_argument();
     let subject = Subject::open(path)?;
     if is_given("--increments") {
         return increments::print(&subject);
