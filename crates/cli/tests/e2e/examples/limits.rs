@@ -8,16 +8,29 @@ pub(super) struct Limit {
     pub(super) option: &'static str,
     /// Empty if the option takes no value.
     pub(super) value: &'static str,
-    /// Whether an example that has the option keeps its value.
-    pub(super) unless_given: bool,
+    when: When,
+}
+
+/// Which examples of the subcommand get the option.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    Always,
+    /// Those that have it keep their value.
+    UnlessGiven,
+    /// Those that have it get this value.
+    IfGiven,
 }
 
 const fn always(command: &'static str, option: &'static str, value: &'static str) -> Limit {
-    Limit { command, option, value, unless_given: false }
+    Limit { command, option, value, when: When::Always }
 }
 
 const fn unless_given(command: &'static str, option: &'static str, value: &'static str) -> Limit {
-    Limit { command, option, value, unless_given: true }
+    Limit { command, option, value, when: When::UnlessGiven }
+}
+
+const fn if_given(command: &'static str, option: &'static str, value: &'static str) -> Limit {
+    Limit { command, option, value, when: When::IfGiven }
 }
 
 /// Measurements end when they are precise or after the blocks that an example names. Here each is made once: the
@@ -36,7 +49,8 @@ pub(super) const LIMITS: &[Limit] = &[
     always("repackbench experiment", "--time", "1s"),
     // Other tests use the caches of the machine too.
     unless_given("repackbench experiment", "--keep-caches", ""),
-    unless_given("repackbench estimate", "--time", "1s"),
+    always("repackbench estimate", "--time", "1s"),
+    if_given("repackbench fleet", "--time", "1s"),
     // Other tests run every workload.
     unless_given("repackbench bench", "--workload", "diff:raw"),
     unless_given("repackbench alternatives", "--workload", "diff:raw"),
@@ -104,7 +118,11 @@ impl Limit {
     /// Whether the limit applies to an example.
     pub(super) fn concerns(&self, command: &str) -> bool {
         let Some(end) = self.end_of_subcommand(command) else { return false };
-        !(self.unless_given && self.is_given(&command[end..]))
+        match self.when {
+            When::Always => true,
+            When::UnlessGiven => !self.is_given(&command[end..]),
+            When::IfGiven => self.is_given(&command[end..]),
+        }
     }
 
     /// The command with the option: its value is replaced, or the option is added before all others.
@@ -147,4 +165,7 @@ fn limit_replaces_the_value_or_comes_first() {
     let limit = unless_given("repackbench experiment", "--keep-caches", "");
     assert_eq!(limit.apply("repackbench experiment all"), "repackbench experiment --keep-caches all");
     assert_eq!(limit.apply("repackbench experiment all --keep-caches"), "repackbench experiment all --keep-caches");
+    let limit = if_given("repackbench fleet", "--time", "1s");
+    assert_eq!(limit.apply("repackbench fleet forge --time 10s"), "repackbench fleet forge --time 1s");
+    assert_eq!(limit.apply("repackbench fleet summarize x"), "repackbench fleet summarize x");
 }
