@@ -7,9 +7,12 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_records::Readers;
 use repackbench_timing::record_names::readers_of;
-use repackbench_writer::Layout;
+use repackbench_writer::{Layout, StoreKind};
 
 use super::shell_line;
+
+/// The codec of the way back.
+const DEFAULT_CODEC: &str = "zlib:6";
 
 /// A repository that was written.
 pub(crate) struct Converted<'a> {
@@ -45,16 +48,28 @@ impl Converted<'_> {
         }
     }
 
-    /// The way back to what stock programs read.
-    fn way_back(&self) -> String {
+    /// The way back to what stock programs read; `None` if they read this, as git's and hg's own zlib.
+    fn way_back(&self) -> Option<String> {
         match self.reader() {
-            Readers::Repackbench => format!("use {}, which is unchanged", self.source_path.display()),
-            _ => command(&["convert".into(), "--codec".into(), "zlib:6".into(), self.path.into()]),
+            Readers::Repackbench => Some(format!("use {}, which is unchanged", self.source_path.display())),
+            _ if self.is_default() => None,
+            _ => Some(command(&["convert".into(), "--codec".into(), DEFAULT_CODEC.into(), self.path.into()])),
         }
     }
 
+    /// A comparison with the source, or measurements of a codec that is not the baseline.
     fn next(&self) -> String {
-        command(&[&["bench".into(), self.source_path.into()], &self.options[..]].concat())
+        let words: &[OsString] = if self.is_default() {
+            &["verify".into(), self.source_path.into(), self.path.into()]
+        } else {
+            &[&["bench".into(), self.source_path.into()], &self.options[..]].concat()
+        };
+        command(words)
+    }
+
+    /// Whether this is what a conversion back writes.
+    fn is_default(&self) -> bool {
+        self.codec.canonical() == DEFAULT_CODEC && self.layout.store == StoreKind::AsFound
     }
 }
 
@@ -62,7 +77,9 @@ impl fmt::Display for Converted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "wrote    {}", self.path.display())?;
         writeln!(f, "read by  {}", self.readers())?;
-        writeln!(f, "back     {}", self.way_back())?;
+        if let Some(way_back) = self.way_back() {
+            writeln!(f, "back     {way_back}")?;
+        }
         write!(f, "next     {}", self.next())
     }
 }

@@ -35,17 +35,22 @@ fn repository_may_be_the_current_folder() {
 fn end_names_readers_the_way_back_and_what_is_next() {
     let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let out = scratch.join("variant");
-    for (spec, readers, back) in [
-        ("zlib:9", "git, as it is", "repackbench convert --codec zlib:6 OUT"),
-        ("zstd:5,dict=8k", "your git, by: repackbench exec OUT -- git log", "repackbench convert --codec zlib:6 OUT"),
-        ("best-size", "repackbench alone; git has no means for it", "use SOURCE, which is unchanged"),
+    let convert_back = "back     repackbench convert --codec zlib:6 OUT\n";
+    let (stock, exec) = ("git, as it is", "your git, by: repackbench exec OUT -- git log");
+    for (spec, readers, back, next) in [
+        ("zlib:6", stock, "", "verify SOURCE OUT"),
+        ("zlib:9", stock, convert_back, "bench SOURCE --codec zlib:9"),
+        ("zstd:5,dict=8k", exec, convert_back, "bench SOURCE --codec 'zstd:5,dict=8k'"),
+        (
+            "best-size",
+            "repackbench alone; git has no means for it",
+            "back     use SOURCE, which is unchanged\n",
+            "bench SOURCE --codec best-size",
+        ),
     ] {
         let outcome = program::run(command().args(["convert", "--codec", spec]).arg(&source).arg("-o").arg(&out));
         let named = |line: &str| line.replace("OUT", text(&out)).replace("SOURCE", text(&source));
-        let expected = format!(
-            "wrote    OUT\nread by  {readers}\nback     {back}\nnext     repackbench bench SOURCE --codec {}\n",
-            if spec.contains('=') { format!("'{spec}'") } else { spec.to_owned() }
-        );
+        let expected = format!("wrote    OUT\nread by  {readers}\n{back}next     repackbench {next}\n");
         assert!(outcome.exits(exit::OK).stderr.ends_with(&named(&expected)), "{spec}");
         fs::remove_dir_all(&out).expect("the variant");
     }
