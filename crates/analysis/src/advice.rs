@@ -3,7 +3,7 @@
 mod bench;
 mod estimate;
 
-use repackbench_records::{Readers, SpecText};
+use repackbench_records::{ChunkSizes, Readers, SpecText};
 
 pub use self::{
     bench::{BenchAdvice, advise_on_bench},
@@ -23,9 +23,13 @@ const SIZE_TOLERANCE: f64 = SIZE_THRESHOLD;
 /// How much larger a codec that stock programs read may be to count as one that needs no new format.
 const STOCK_TOLERANCE: f64 = 0.01;
 
-/// CPU seconds that git's search for deltas takes for each object, since each is compared with ten others. This is rough:
-/// the searches of the 25 Git repositories on the page of results took 0.26 to 4.7 times as long.
-const SEARCH_FOR_AN_OBJECT: f64 = 250e-6;
+/// CPU seconds that git's search for deltas takes for each object, since each is compared with ten others. Fitted, with
+/// [`SEARCH_FOR_A_BYTE`], to the searches of the 24 Git repositories on the page of results where one was made. It is rough:
+/// half of them took less than 0.71 or more than 1.4 times as long, and the worst 3.2 times.
+const SEARCH_FOR_AN_OBJECT: f64 = 80e-6;
+
+/// CPU seconds that the search takes for each byte of the payloads.
+const SEARCH_FOR_A_BYTE: f64 = 171e-9;
 
 /// The window of git's search for deltas by default.
 const DEFAULT_WINDOW: f64 = 10.0;
@@ -34,11 +38,10 @@ const DEFAULT_WINDOW: f64 = 10.0;
 /// long as one of 10 on fd's repository.
 const WINDOW_EXPONENT: f64 = 0.6;
 
-/// The CPU time in seconds that `git repack -adF` is predicted to take for this many objects, with `--window` if there
-/// is one.
-pub fn predicted_search_seconds(objects: u64, window: Option<u32>) -> f64 {
+/// The CPU time in seconds that `git repack -adF` is predicted to take for these chunks, with `--window` if there is one.
+pub fn predicted_search_seconds(chunks: &ChunkSizes, window: Option<u32>) -> f64 {
     let effort = window.map_or(1.0, |window| (f64::from(window) / DEFAULT_WINDOW).powf(WINDOW_EXPONENT));
-    SEARCH_FOR_AN_OBJECT * effort * objects as f64
+    effort * (SEARCH_FOR_AN_OBJECT * chunks.entries as f64 + SEARCH_FOR_A_BYTE * chunks.payload_bytes as f64)
 }
 
 /// A ratio with the ends of its interval, which are the ratio itself if it is exact.

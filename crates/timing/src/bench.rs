@@ -105,8 +105,8 @@ pub fn bench(
     let mut as_found = rows::as_found(source, plan)?;
     // Before variants are made: a misspelt revision or decoder should not cost the time that they take.
     rows::check_decoders(source, plan, &as_found)?;
-    let objects = as_found.first().map(|row| row.size.objects.sum().entries);
-    let plan = &plan.fitted_to(source, objects.unwrap_or_default());
+    let chunks = as_found.first().map(|row| row.size.objects.sum());
+    let plan = &plan.fitted_to(source, &chunks.unwrap_or_default());
     let repository = state(source, name, plan, as_found.first_mut())?;
     let clients = plan.stock.as_ref().map(|stock| StockClients::new(stock, source, cache)).transpose()?;
     let commits = as_found.first().map(|row| row.size.objects.commits());

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use repackbench_analysis::predicted_search_seconds;
+use repackbench_records::ChunkSizes;
 
 /// Which part of a session's time a search may take that nobody asked for.
 const SHARE: u32 = 3;
 
-/// The predicted elapsed time of `git repack -adF` on this many objects, with `--window` if there is one.
-pub(crate) fn predicted_time(objects: u64, window: Option<u32>, threads: usize) -> Duration {
-    Duration::from_secs_f64(predicted_search_seconds(objects, window) / threads.max(1) as f64)
+/// The predicted elapsed time of `git repack -adF` on these chunks, with `--window` if there is one.
+pub(crate) fn predicted_time(chunks: &ChunkSizes, window: Option<u32>, threads: usize) -> Duration {
+    Duration::from_secs_f64(predicted_search_seconds(chunks, window) / threads.max(1) as f64)
 }
 
 /// Whether a search that takes `predicted` fits a session of `time`.

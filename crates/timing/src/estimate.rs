@@ -30,7 +30,8 @@ use rand::{SeedableRng, rngs::SmallRng};
 use repackbench_codec::{Algorithm, CodecSpec, Decoders, DictionarySource};
 use repackbench_reader::{ReaderError, Repository, git::pack::PackFile};
 use repackbench_records::{
-    DeltaState, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction, SpecText,
+    ChunkSizes, DeltaState, ObjectSizes, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction,
+    SpecText,
 };
 use repackbench_writer::{
     DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, WriterError,
@@ -195,12 +196,13 @@ impl Job<'_> {
         cache: &Cache,
         (began, end): (Duration, Duration),
     ) -> Result<(DeltaState, u64, Rechosen), BenchError> {
-        let parts = |chunks: u64| match &self.plan.recomputer {
+        let parts = |chunks: &ChunkSizes| match &self.plan.recomputer {
             Ok(recomputer) if self.has_time_for(self.search_time(chunks, recomputer.window(source))) => FIRST_OF_TWO,
             _ => LAST,
         };
         let (as_found, missing_objects) = self.state(source, cache, (began, end), &parts)?;
-        let rechosen = self.rechosen(source, as_found.chunks, cache, end)?;
+        let chunks = as_found.objects.as_ref().map(ObjectSizes::sum).unwrap_or_default();
+        let rechosen = self.rechosen(source, &chunks, cache, end)?;
         Ok((as_found, missing_objects, rechosen))
     }
 
@@ -208,8 +210,8 @@ impl Job<'_> {
         delta_search::fits(search, self.plan.time)
     }
 
-    fn search_time(&self, objects: u64, window: Option<u32>) -> Duration {
-        delta_search::predicted_time(objects, window, self.plan.threads)
+    fn search_time(&self, chunks: &ChunkSizes, window: Option<u32>) -> Duration {
+        delta_search::predicted_time(chunks, window, self.plan.threads)
     }
 
     fn step(&self, name: &str) {
@@ -223,26 +225,25 @@ impl Job<'_> {
         repository: &Repository,
         cache: &Cache,
         (began, end): (Duration, Duration),
-        parts: &dyn Fn(u64) -> Parts,
+        parts: &dyn Fn(&ChunkSizes) -> Parts,
     ) -> Result<(DeltaState, u64), BenchError> {
         let mut random = SmallRng::seed_from_u64(self.plan.seed);
         self.step("reading the framing of all chunks");
         let mut population = Population::default();
         let examined = examine_each(repository, "", &mut |chunk| population.add(chunk, &mut random));
         let (size, _) = examined.map_err(WorkloadError::from)?;
-        let parts = parts(size.objects.sum().entries);
-        let part_ends = |part: f64| began.saturating_add(end.saturating_sub(began).mul_f64(part));
+        let parts = parts(&size.objects.sum());
+        let time = end.saturating_sub(began);
+        let part_ends = |part: f64| began.saturating_add(time.mul_f64(part));
         let specs = self.specs(repository);
         let with_bases = specs.iter().any(CodecSpec::uses_bases);
         self.step("reading a sample of chunks");
-        let held =
-            HeldChunks::read(repository, &population.sample(&mut random, self.plan.time), with_bases, self.progress)?;
+        let held = HeldChunks::read(repository, &population.sample(&mut random, time), with_bases, self.progress)?;
         let mut encoded = self.encode(repository, &population, &held, &specs, part_ends(parts.encoding_ends))?;
         self.step("decoding the sample");
         let recorded = repository.recorded_spec();
         let decoders = recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec);
-        let costs =
-            DecodeCosts::measure(repository, decoders, &held, &encoded, &mut random, (self.plan.time, self.progress))?;
+        let costs = DecodeCosts::measure(repository, decoders, &held, &encoded, &mut random, (time, self.progress))?;
         let memory = context_memory::measure(repository, &held, encoded.iter().map(|encoded| &encoded.encoding))?;
         // The replays remember payloads in turn, and nothing needs those of the sample any more.
         drop(held);
@@ -269,7 +270,7 @@ impl Job<'_> {
             own_git: self.own_git((repository, size.objects.commits()), cache)?,
         };
         let now = Session::new(self.clock, self.progress).now()?;
-        let least = now.saturating_add(self.plan.time.mul_f64(LEAST_FOR_REPLAYS));
+        let least = now.saturating_add(time.mul_f64(LEAST_FOR_REPLAYS));
         let shares = self.shares(&replays, part_ends(parts.replays_end).max(least))?;
         let sum = size.objects.sum();
         let other_bytes = size.total_bytes.saturating_sub(sum.stored_bytes);
@@ -366,11 +367,11 @@ impl Job<'_> {
         Ok(shares)
     }
 
-    /// Searches for the deltas of all `objects` anew if that fits, and predicts for the result until `end`.
+    /// Searches for the deltas of `chunks`, which are all, anew if that fits, and predicts for the result until `end`.
     fn rechosen(
         &self,
         source: &Repository,
-        objects: u64,
+        chunks: &ChunkSizes,
         cache: &Cache,
         end: Duration,
     ) -> Result<Rechosen, BenchError> {
@@ -380,7 +381,7 @@ impl Job<'_> {
             (_, Err(why)) => return left_out(why),
             _ => return left_out("only git searches once for all codecs"),
         };
-        let predicted = self.search_time(objects, window);
+        let predicted = self.search_time(chunks, window);
         let too_long = |stopped_after_seconds| Rechosen::TooLong {
             predicted_seconds: predicted.as_secs_f64(),
             stopped_after_seconds,

@@ -90,7 +90,7 @@ impl SizeArguments {
 
     /// Says what a search for deltas would take.
     fn note_search(&self, size: &SizeRecord) {
-        let seconds = predicted_search_seconds(size.objects.sum().entries, None);
+        let seconds = predicted_search_seconds(&size.objects.sum(), None);
         if !self.effort.quiet() && seconds >= SHORT_SEARCH {
             let name = &size.label;
             print_note(format!(

@@ -7,7 +7,7 @@ use std::{ffi::OsString, time::Duration};
 use repackbench_analysis::blocks_for_verdicts;
 use repackbench_codec::{CodecSpec, DecoderChoice};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
-use repackbench_records::Record;
+use repackbench_records::{ChunkSizes, Record};
 use repackbench_writer::{DeltaRecomputer, Layout, StoreKind};
 
 use crate::{
@@ -162,10 +162,10 @@ impl BenchPlan {
         Ok(())
     }
 
-    /// The plan for a source of this many objects, without a search for deltas that would take too long.
-    pub(super) fn fitted_to(&self, source: &Repository, objects: u64) -> BenchPlan {
+    /// The plan for a source of these chunks, without a search for deltas that would take too long.
+    pub(super) fn fitted_to(&self, source: &Repository, chunks: &ChunkSizes) -> BenchPlan {
         let window = self.recomputer.as_ref().and_then(|recomputer| recomputer.window(source));
-        let takes = delta_search::predicted_time(objects, window, self.threads);
+        let takes = delta_search::predicted_time(chunks, window, self.threads);
         let fits = !self.searches_if_fits || self.time.is_none_or(|time| delta_search::fits(takes, time));
         BenchPlan { recomputer: self.recomputer.clone().filter(|_| fits), ..self.clone() }
     }
