@@ -121,7 +121,10 @@ fn anew<'a>(git: &'a HeldOut, codec: &FleetCodec) -> Option<&'a FleetCodec> {
 
 fn no_new_format(git: &HeldOut) -> Option<String> {
     let best = git.best(|codec| codec.readers == Readers::Stock)?;
-    Some(format!("No new format: {}. Every git reads it.", is(git, best)))
+    Some(format!(
+        "No new format: {}. Every git reads it; the CPU time is that of a git with this library.",
+        is(git, best)
+    ))
 }
 
 fn plain_codec(git: &HeldOut) -> Option<String> {
@@ -129,7 +132,7 @@ fn plain_codec(git: &HeldOut) -> Option<String> {
     let best = git.best(is_in)?;
     let smallest = git.smallest(is_in).filter(|smallest| smallest.codec != best.codec);
     let smallest = smallest.map(|of| format!(" The smallest: {}.", is(git, of))).unwrap_or_default();
-    Some(format!("Another codec, and nothing else: {}.{smallest}", is(git, best)))
+    Some(format!("Another codec, without dictionaries: {}.{smallest}", is(git, best)))
 }
 
 fn with_dictionaries(git: &HeldOut) -> Option<String> {

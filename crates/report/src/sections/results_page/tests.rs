@@ -76,7 +76,7 @@ fn first_screen_has_the_figures_of_held_out_repositories() {
         "makes 2 repositories 40 % smaller (all bytes together: 22 % smaller). Only zstd:9,dict=112k (50 % smaller) saves",
         "- No new format: libdeflate:6 is 1.0 % smaller (1.0 %) at 30 % less CPU time (30 %); after a new search for deltas \
          1.0 % smaller",
-        "- Another codec, and nothing else: zstd:9 is of the same size (62 % larger) at 50 % less CPU time (50 %); after a \
+        "- Another codec, without dictionaries: zstd:9 is of the same size (62 % larger) at 50 % less CPU time (50 %); after a \
          new search for deltas of the same size (81 % larger) at",
         "- Dictionaries trained on the repository: zstd:9,dict=112k is 50 % smaller (19 %)",
         "decoding takes 50 % to 50 % of the CPU time of a replay (medians, by workload)",
