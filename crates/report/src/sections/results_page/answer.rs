@@ -159,7 +159,9 @@ fn decoding(git: &HeldOut) -> Option<String> {
 
 fn mercurial(hg: &HeldOut) -> Option<String> {
     let state = hg.summary.states.first()?;
-    let best = hg.best(|_| true)?;
+    let best = hg.best(|codec| codec.readers == Readers::Stock)?;
+    let smallest = hg.smallest(|codec| codec.readers != Readers::Stock);
+    let smallest = smallest.map(|of| format!(" The smallest that hg does not read: {}.", is(hg, of)));
     let repositories = counted(state.repositories as u64, "converted repository", "converted repositories");
     let by_default = state.codecs.iter().find(|codec| codec.codec == HG_DEFAULT && codec.codec != best.codec);
     let by_default = by_default.map(|default| {
@@ -169,10 +171,11 @@ fn mercurial(hg: &HeldOut) -> Option<String> {
         format!(" Compared with {HG_DEFAULT}, which hg itself writes since 5.8, that is {size}{at}.")
     });
     Some(format!(
-        "Mercurial: in {repositories}, {} MB, {}.{}",
+        "Mercurial: in {repositories}, {} MB, {}, and hg reads it.{}{}",
         megabytes(state.bytes_as_found),
         is(hg, best),
-        by_default.unwrap_or_default()
+        by_default.unwrap_or_default(),
+        smallest.unwrap_or_default()
     ))
 }
 

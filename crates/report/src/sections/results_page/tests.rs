@@ -1,6 +1,6 @@
 use repackbench_analysis::{ResultsPage, results_page as findings};
 use repackbench_records::{
-    ContentKind, Host, ListedRepository, Readers, Rechosen, RepositoryEstimate, ResultLine,
+    ContentKind, Host, ListedRepository, Readers, Rechosen, RepositoryEstimate, ResultLine, Vcs,
     fixtures::{EstimatedCodec, delta_state, repository_estimate},
 };
 
@@ -60,6 +60,28 @@ fn small_page() -> ResultsPage {
         estimate("o/b", 3_000_000, (2.0, 0.5), 0.9),
         estimate("o/chosen", 90_000_000, (0.001, 0.001), 0.01),
     ])
+}
+
+/// What hg reads comes before what only other programs read, however much smaller that is.
+#[test]
+fn mercurial_has_a_sentence_for_each_kind_of_reader() {
+    let codecs = [
+        ("zlib:6", Readers::Stock, 1.0, 1.0),
+        ("zstd:3", Readers::Stock, 1.02, 0.9),
+        ("zstd:19", Readers::Stock, 0.918, 0.9),
+        ("best-size", Readers::Repackbench, 0.5, 0.8),
+    ];
+    let mut estimate = estimate("o/hg", 1_000_000, (1.0, 1.0), 1.0);
+    estimate.repository.vcs = Some(Vcs::Mercurial);
+    estimate.as_found = delta_state(1_000_000, &codecs);
+    let git = self::estimate("o/a", 1_000_000, (0.5, 0.5), 0.4);
+    let list = [listed("o/a", ContentKind::Source, false), listed("o/hg", ContentKind::ConvertedMercurial, false)];
+    let lines = [git, estimate].map(|of| ResultLine::Estimate(Box::new(of))).into();
+    let text = text(&findings(&list, lines), "README.md");
+    let expected = "- Mercurial: in 1 converted repository, 1.00 MB, zstd:19 is 8.2 % smaller (8.2 %) at 10 % less CPU time (10 %), and \
+                    hg reads it. Compared with zstd:3, which hg itself writes since 5.8, that is 10 % smaller with the \
+                    same CPU time. The smallest that hg does not read: best-size is 50 % smaller (50 %)";
+    assert!(text.contains(expected), "{expected}\n{text}");
 }
 
 /// Geometric means of 0.5 and 2.0, and of 0.4 and 0.9; totals of 1 and 3 MB.
