@@ -76,7 +76,7 @@ const LAST: Parts = Parts { encoding_ends: 0.45, replays_end: 0.97 };
 /// The parts of a state that a search for deltas and another state follow.
 const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.22, replays_end: 0.43 };
 
-/// The part of the session's time that the replays of a state have at least, however late they begin. A ratio from a
+/// The part of a state's time that its replays have at least, however late they begin. A ratio from a
 /// single commit says nothing.
 const LEAST_FOR_REPLAYS: f64 = 0.1;
 

@@ -101,6 +101,14 @@ fn split_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((text.get(..end)?, text.get(end + 1..)?))
 }
 
+/// The directories of a manifest, each without its trailing slash, and the nodes of their manifests. They end at a damaged
+/// line.
+pub(super) fn directories(text: &[u8]) -> impl Iterator<Item = (&[u8], ObjectId)> {
+    let mut lines = Lines::new(text);
+    let lines = std::iter::from_fn(move || lines.next().ok().flatten());
+    lines.filter(|line| line.mode.is_none()).map(|line| (line.path, line.node))
+}
+
 fn parse(line: &[u8]) -> Option<Line<'_>> {
     let nul = memchr::memchr(0, line)?;
     let path = line.get(..nul)?;

@@ -142,7 +142,7 @@ fn commands() {
 
 #[test]
 fn experiments() {
-    play(EXPERIMENTS, &Scene { git: &["linux", "jj", "git"], hg: &["cargo", "ripgrep"], before: "" });
+    play(EXPERIMENTS, &Scene { git: &["linux", "jj", "git"], hg: &["cargo", "ripgrep", "hyperfine"], before: "" });
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use super::{Verified, next_job, text_check::TextCheck};
+use super::{Verified, next_job, references::References, text_check::TextCheck};
 use crate::{
     ReaderError, Result,
     hg::{
@@ -17,11 +17,12 @@ use crate::{
 };
 
 /// Reads every revision of `repository` on `threads` threads, and stops when one is damaged or its text does not have its
-/// node. `go_on` is called before each revision; if it returns false, the others are skipped. `on_revlog` is called after
+/// node. Then looks for the manifests that changesets and manifests name, but not in a narrow clone, which lacks some. `go_on` is called before each revision; if it returns false, the others are skipped. `on_revlog` is called after
 /// each revlog.
 ///
 /// # Errors
-/// A file cannot be read, or a revision is damaged: the first one of the first such revlog.
+/// A file cannot be read, or a revision is damaged: the first one of the first such revlog. Or one names a manifest that is
+/// not stored.
 pub fn check_revisions(
     repository: &HgRepository,
     threads: usize,
@@ -32,14 +33,21 @@ pub fn check_revisions(
     let jobs: Vec<&RevlogFiles> = repository.revlogs().iter().collect();
     // Revlogs before a damaged one are read to their end, so that the same input gives the same error.
     let (next, damaged) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-    let found: Mutex<(Verified, Option<(usize, ReaderError)>)> = Mutex::default();
+    let found: Mutex<(Verified, References, Option<(usize, ReaderError)>)> = Mutex::default();
     threads::share(threads, || {
         let mut turn = TurnTaker::default();
         let mut check = TextCheck::new(&dictionaries, 1, &turn);
-        let mut verified = Verified::default();
+        let (mut verified, mut references) = (Verified::default(), References::default());
         while let Some((number, files)) = next_job(&next, &jobs) {
             let go_on = || number < damaged.load(Ordering::Relaxed) && go_on();
-            let checked = check_revlog(repository, files, &mut check, &mut turn, &go_on, &mut verified);
+            let mut seen = |revision: usize, text: &[u8], is_hashed: bool| {
+                verified.revisions += 1;
+                verified.unhashed += u64::from(!is_hashed);
+                if is_hashed {
+                    references.add(files, (number, revision), text);
+                }
+            };
+            let checked = check_revlog(repository, files, &mut check, &mut turn, &go_on, &mut seen);
             turn.finish([check.forget()]);
             check.give_room(&turn);
             match checked {
@@ -47,31 +55,38 @@ pub fn check_revisions(
                 Ok(false) => break,
                 Err(error) => {
                     damaged.fetch_min(number, Ordering::Relaxed);
-                    let (_, first) = &mut *found.lock().unwrap_or_else(PoisonError::into_inner);
+                    let (.., first) = &mut *found.lock().unwrap_or_else(PoisonError::into_inner);
                     if first.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
                         *first = Some((number, error));
                     }
                 }
             }
         }
-        let (sum, _) = &mut *found.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sum, all, _) = &mut *found.lock().unwrap_or_else(PoisonError::into_inner);
         sum.revisions += verified.revisions;
         sum.unhashed += verified.unhashed;
+        all.merge(references);
     });
     match found.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        (verified, None) => Ok(verified),
-        (_, Some((_, error))) => Err(error),
+        (verified, references, None) => {
+            if !repository.requirements().contains("narrowhg-experimental") {
+                references.check(repository)?;
+            }
+            Ok(verified)
+        }
+        (.., Some((_, error))) => Err(error),
     }
 }
 
-/// Whether all of the revlog was read: `go_on` may have stopped it.
+/// Whether all of the revlog was read: `go_on` may have stopped it. `seen` gets each revision with its text, and whether that
+/// has its node.
 fn check_revlog(
     repository: &HgRepository,
     files: &RevlogFiles,
     check: &mut TextCheck,
     turn: &mut TurnTaker,
     go_on: &dyn Fn() -> bool,
-    verified: &mut Verified,
+    seen: &mut dyn FnMut(usize, &[u8], bool),
 ) -> Result<bool> {
     let revlog = Revlog::open(files)?;
     let has_lfs = repository.requirements().contains("lfs");
@@ -85,8 +100,7 @@ fn check_revlog(
             return Err(revlog.corrupt(revision, "a revision that is stored here", found));
         }
         check.read(&revlog, revision, turn).map_err(|damage| damage.error)?;
-        verified.revisions += 1;
-        verified.unhashed += u64::from(!entry.is_hashed());
+        seen(revision, check.text(), entry.is_hashed());
     }
     Ok(true)
 }

@@ -1,6 +1,7 @@
 //! Comparing two repositories: reads every revision of both and recomputes its node.
 
 mod check;
+mod references;
 mod side_files;
 mod text_check;
 

@@ -118,6 +118,21 @@ fn flags_do_not_hide_a_wrong_text() {
     }
 }
 
+/// An empty revlog has no damaged revision, but others name those that it lost.
+#[test]
+fn lost_manifests_are_missed() {
+    let check: &[&str] = &["convert", "--quiet", "--check", "--codec", "zlib:6", "-o", "variant"];
+    for (emptied, naming) in [("00manifest.i", "00changelog"), ("meta/part1/00manifest.i", "00manifest")] {
+        let scratch = Scratch::new();
+        let repo = Fixture::hg_copy("treemanifest", &scratch).repo();
+        let index = repo.join(".hg/store").join(emptied);
+        assert!(fs::metadata(&index).expect("the index").len() > 0);
+        fs::write(&index, "").expect("an empty index");
+        let words = [naming, "revision", "expected the node of a stored manifest", "lacks"];
+        are_refused(&[check], &repo, emptied, &words);
+    }
+}
+
 #[test]
 fn wrong_offsets() {
     for (revision, by) in [(1, -1_i64), (4, -3), (4, -50_000)] {

@@ -1,0 +1,79 @@
+//! What texts name: the manifests of changesets, and the directories' manifests of manifests. A revlog that lost its last
+//! revisions, or all, has no damaged revision; only those that name the lost ones show it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gix_hash::ObjectId;
+
+use crate::{
+    ObjectKind, Result,
+    hg::{
+        HgRepository, changeset, manifest,
+        revlog::{NodeMap, Revlog, RevlogFiles},
+    },
+};
+
+/// The revision that names another: the number of its revlog, and its own.
+type NamedBy = (usize, usize);
+
+/// The manifests that texts name, by directory with a trailing slash, which is empty for the root. Each has the first
+/// revision that names it.
+#[derive(Debug, Default)]
+pub(super) struct References(BTreeMap<Vec<u8>, HashMap<ObjectId, NamedBy>>);
+
+impl References {
+    /// Adds what `text` names, the revision `by` of `files`.
+    pub(super) fn add(&mut self, files: &RevlogFiles, by: NamedBy, text: &[u8]) {
+        match files.kind {
+            ObjectKind::Changelog => {
+                if let Some(node) = changeset::manifest(text) {
+                    self.insert(Vec::new(), node, by);
+                }
+            }
+            ObjectKind::Manifest => {
+                for (directory, node) in manifest::directories(text) {
+                    self.insert([&files.path, directory, b"/"].concat(), node, by);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn insert(&mut self, directory: Vec<u8>, node: ObjectId, by: NamedBy) {
+        // An empty manifest has the null node, and is not stored.
+        if !node.is_null() {
+            let first = self.0.entry(directory).or_default().entry(node).or_insert(by);
+            *first = by.min(*first);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: References) {
+        for (directory, nodes) in other.0 {
+            for (node, by) in nodes {
+                self.insert(directory.clone(), node, by);
+            }
+        }
+    }
+
+    /// Looks for every named manifest in its revlog.
+    ///
+    /// # Errors
+    /// A revlog cannot be opened, or lacks a manifest: the error is that of the first revision that names one.
+    pub(super) fn check(&self, repository: &HgRepository) -> Result<()> {
+        let manifests = repository.revlogs().iter().filter(|files| files.kind == ObjectKind::Manifest);
+        let mut missing: Option<(NamedBy, ObjectId, &RevlogFiles)> = None;
+        for files in manifests {
+            let Some(named) = self.0.get(&files.path) else { continue };
+            let stored = NodeMap::new(&Revlog::open(files)?);
+            let lacking = named.iter().filter(|(node, _)| stored.get(node).is_none());
+            let first = lacking.map(|(node, by)| (*by, *node)).min();
+            if let Some((by, node)) = first.filter(|(by, _)| missing.is_none_or(|(earlier, ..)| *by < earlier)) {
+                missing = Some((by, node, files));
+            }
+        }
+        let Some(((number, revision), node, files)) = missing else { return Ok(()) };
+        let Some(naming) = repository.revlogs().get(number) else { return Ok(()) };
+        let found = format!("{node}, which the {} lacks", files.name());
+        Err(Revlog::open(naming)?.corrupt(revision, "the node of a stored manifest", found))
+    }
+}
