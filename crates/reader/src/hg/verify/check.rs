@@ -16,6 +16,15 @@ use crate::{
     threads,
 };
 
+/// What all threads found.
+#[derive(Default)]
+struct Found {
+    verified: Verified,
+    references: References,
+    /// The number of the first damaged revlog, and the error of its first damaged revision.
+    first: Option<(usize, ReaderError)>,
+}
+
 /// Reads every revision of `repository` on `threads` threads, and stops when one is damaged or its text does not have its
 /// node. Then looks for the manifests that changesets and manifests name, but not in a narrow clone, which lacks some. `go_on` is called before each revision; if it returns false, the others are skipped. `on_revlog` is called after
 /// each revlog.
@@ -33,7 +42,7 @@ pub fn check_revisions(
     let jobs: Vec<&RevlogFiles> = repository.revlogs().iter().collect();
     // Revlogs before a damaged one are read to their end, so that the same input gives the same error.
     let (next, damaged) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-    let found: Mutex<(Verified, References, Option<(usize, ReaderError)>)> = Mutex::default();
+    let found: Mutex<Found> = Mutex::default();
     threads::share(threads, || {
         let mut turn = TurnTaker::default();
         let mut check = TextCheck::new(&dictionaries, 1, &turn);
@@ -55,27 +64,26 @@ pub fn check_revisions(
                 Ok(false) => break,
                 Err(error) => {
                     damaged.fetch_min(number, Ordering::Relaxed);
-                    let (.., first) = &mut *found.lock().unwrap_or_else(PoisonError::into_inner);
-                    if first.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
-                        *first = Some((number, error));
+                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    if found.first.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
+                        found.first = Some((number, error));
                     }
                 }
             }
         }
-        let (sum, all, _) = &mut *found.lock().unwrap_or_else(PoisonError::into_inner);
-        sum.revisions += verified.revisions;
-        sum.unhashed += verified.unhashed;
-        all.merge(references);
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.verified.revisions += verified.revisions;
+        found.verified.unhashed += verified.unhashed;
+        found.references.merge(references);
     });
-    match found.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        (verified, references, None) => {
-            if !repository.requirements().contains("narrowhg-experimental") {
-                references.check(repository)?;
-            }
-            Ok(verified)
-        }
-        (.., Some((_, error))) => Err(error),
+    let Found { verified, references, first } = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, error)) = first {
+        return Err(error);
     }
+    if !repository.requirements().contains("narrowhg-experimental") {
+        references.check(repository)?;
+    }
+    Ok(verified)
 }
 
 /// Whether all of the revlog was read: `go_on` may have stopped it. `seen` gets each revision with its text, and whether that
