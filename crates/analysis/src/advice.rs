@@ -24,8 +24,8 @@ const SIZE_TOLERANCE: f64 = SIZE_THRESHOLD;
 const STOCK_TOLERANCE: f64 = 0.01;
 
 /// CPU seconds that git's search for deltas takes for each object, since each is compared with ten others. Fitted, with
-/// [`SEARCH_FOR_A_BYTE`], to the searches of the 24 Git repositories on the page of results where one was made. It is rough:
-/// half of them took less than 0.71 or more than 1.4 times as long, and the worst 3.2 times.
+/// [`SEARCH_FOR_A_BYTE`], to searches of the Git repositories on the page of results. It is rough: half of the 24 searches
+/// there are within a factor of 1.4, and the worst took 3.0 times as long.
 const SEARCH_FOR_AN_OBJECT: f64 = 80e-6;
 
 /// CPU seconds that the search takes for each byte of the payloads.

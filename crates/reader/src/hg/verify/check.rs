@@ -46,7 +46,7 @@ pub fn check_revisions(
     threads::share(threads, || {
         let mut turn = TurnTaker::default();
         let mut check = TextCheck::new(&dictionaries, 1, &turn);
-        let (mut verified, mut references) = (Verified::default(), References::default());
+        let (mut verified, mut references) = (Verified::default(), References::of(repository));
         while let Some((number, files)) = next_job(&next, &jobs) {
             let go_on = || number < damaged.load(Ordering::Relaxed) && go_on();
             let mut seen = |revision: usize, text: &[u8], is_hashed: bool| {

@@ -16,12 +16,21 @@ use crate::{
 /// The revision that names another: the number of its revlog, and its own.
 type NamedBy = (usize, usize);
 
-/// The manifests that texts name, by directory with a trailing slash, which is empty for the root. Each has the first
-/// revision that names it.
+/// The manifests that texts name.
 #[derive(Debug, Default)]
-pub(super) struct References(BTreeMap<Vec<u8>, HashMap<ObjectId, NamedBy>>);
+pub(super) struct References {
+    /// By directory with a trailing slash, which is empty for the root. Each has the first revision that names it.
+    named: BTreeMap<Vec<u8>, HashMap<ObjectId, NamedBy>>,
+    /// Whether manifests name others. Where they do not, their lines need not be read.
+    has_directories: bool,
+}
 
 impl References {
+    /// None yet, for a repository with or without manifests of directories.
+    pub(super) fn of(repository: &HgRepository) -> Self {
+        References { has_directories: repository.requirements().contains("treemanifest"), ..References::default() }
+    }
+
     /// Adds what `text` names, the revision `by` of `files`.
     pub(super) fn add(&mut self, files: &RevlogFiles, by: NamedBy, text: &[u8]) {
         match files.kind {
@@ -30,7 +39,7 @@ impl References {
                     self.insert(Vec::new(), node, by);
                 }
             }
-            ObjectKind::Manifest => {
+            ObjectKind::Manifest if self.has_directories => {
                 for (directory, node) in manifest::directories(text) {
                     self.insert([&files.path, directory, b"/"].concat(), node, by);
                 }
@@ -42,13 +51,13 @@ impl References {
     fn insert(&mut self, directory: Vec<u8>, node: ObjectId, by: NamedBy) {
         // An empty manifest has the null node, and is not stored.
         if !node.is_null() {
-            let first = self.0.entry(directory).or_default().entry(node).or_insert(by);
+            let first = self.named.entry(directory).or_default().entry(node).or_insert(by);
             *first = by.min(*first);
         }
     }
 
     pub(super) fn merge(&mut self, other: References) {
-        for (directory, nodes) in other.0 {
+        for (directory, nodes) in other.named {
             for (node, by) in nodes {
                 self.insert(directory.clone(), node, by);
             }
@@ -63,7 +72,7 @@ impl References {
         let manifests = repository.revlogs().iter().filter(|files| files.kind == ObjectKind::Manifest);
         let mut missing: Option<(NamedBy, ObjectId, &RevlogFiles)> = None;
         for files in manifests {
-            let Some(named) = self.0.get(&files.path) else { continue };
+            let Some(named) = self.named.get(&files.path) else { continue };
             let stored = NodeMap::new(&Revlog::open(files)?);
             let lacking = named.iter().filter(|(node, _)| stored.get(node).is_none());
             let first = lacking.map(|(node, by)| (*by, *node)).min();
