@@ -115,7 +115,9 @@ fn because_of_change(source: &GitRepository, error: WriterError) -> WriterError 
         return ReaderError::Changed { path: gone.pack.clone() }.into();
     }
     match error {
-        WriterError::Reader(ReaderError::Io { path, source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+        WriterError::Reader(ReaderError::Io { path, source, .. }) | WriterError::Io { path, source, .. }
+            if source.kind() == io::ErrorKind::NotFound =>
+        {
             ReaderError::Changed { path }.into()
         }
         error => error,
@@ -430,17 +432,14 @@ impl Replacement<'_> {
             if folders.insert(old.parent().map(Path::to_owned)) {
                 create_folder(&kept)?;
             }
-            // git may have packed it meanwhile.
-            let Ok(found) = fs::metadata(old) else { continue };
-            keep_copy(old, &kept.join(name))?;
-            self.replaced.bytes_before += found.len();
-            self.replaced.bytes_after += inspect(new)?.len();
-            take_times_and_mode(new, &found)?;
-            rename(new, old)?;
-            self.replaced.loose_objects += 1;
+            if let Some([before, after]) = unless_gone(old, replace_loose(old, new, &kept.join(name)))? {
+                self.replaced.bytes_before += before;
+                self.replaced.bytes_after += after;
+                self.replaced.loose_objects += 1;
+            }
         }
         for folder in folders.into_iter().flatten() {
-            sync(&folder)?;
+            unless_gone(&folder, sync(&folder))?;
         }
         Ok(())
     }
@@ -472,6 +471,24 @@ fn put_in(new: &Path, old: &NewPack, folder: &Path, backup: &Backup) -> Result<(
     Ok(())
 }
 
+/// Replaces the loose object `old` by `new`, and keeps it as `kept`. Returns the bytes of both.
+fn replace_loose(old: &Path, new: &Path, kept: &Path) -> Result<[u64; 2]> {
+    let (found, after) = (inspect(old)?, inspect(new)?.len());
+    keep_copy(old, kept)?;
+    take_times_and_mode(new, &found)?;
+    rename(new, old)?;
+    Ok([found.len(), after])
+}
+
+/// What became of a step on the file or folder at `path`; `None` if it failed since git has packed the loose objects
+/// there meanwhile, and removed them.
+fn unless_gone<T>(path: &Path, outcome: Result<T>) -> Result<Option<T>> {
+    match outcome {
+        Err(_) if !path.exists() => Ok(None),
+        outcome => outcome.map(Some),
+    }
+}
+
 /// Gives a new file the times and the mode of the old one. git expires unreachable objects by these times, and searches
 /// packs in their order.
 fn take_times_and_mode(new: &Path, old: &fs::Metadata) -> Result<()> {
@@ -494,7 +511,11 @@ fn keep_copy(old: &Path, kept: &Path) -> Result<()> {
 }
 
 fn inspect(path: &Path) -> Result<fs::Metadata> {
-    fs::metadata(path).map_err(|e| ReaderError::io("inspect", path, e).into())
+    fs::metadata(path).map_err(|error| match error.kind() {
+        // git takes no lock for `repack`.
+        io::ErrorKind::NotFound => ReaderError::Changed { path: path.to_owned() }.into(),
+        _ => ReaderError::io("inspect", path, error).into(),
+    })
 }
 
 /// The bytes of a pack and its index.
