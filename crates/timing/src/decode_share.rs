@@ -1,6 +1,8 @@
 //! The share of a workload's CPU time that decoding takes where it happens: what a replay saves that has every payload
 //! remembered. In the same rounds, what a replay takes that has the chunks of another codec in their places.
 
+use std::time::Duration;
+
 use repackbench_analysis::median;
 use repackbench_codec::{DecodeMemo, StandIns};
 
@@ -111,7 +113,7 @@ pub(crate) fn measure(
     let parts = made.iter().map(|codec| codec.as_ref().map_or(0.0, |codec| codec.part)).collect();
     let mut codecs: Vec<Option<StandIns>> = made.into_iter().map(|codec| codec.map(|codec| codec.stand_ins)).collect();
     let mut measured = Rounds { rounds: Vec::new(), is_cut, parts };
-    let mut replays = Replays { replay, memo, repeats: repeats(took) };
+    let mut replays = Replays { replay, memo, repeats: repeats(took.cpu) };
     loop {
         let count = measured.rounds.len();
         let mut round = Round {
@@ -135,11 +137,22 @@ pub(crate) fn measure(
     }
 }
 
-/// How often a replay that takes this long is repeated, see [`LONG_ENOUGH`].
-fn repeats(took: Took) -> u32 {
+/// How often a replay that takes so many seconds is repeated, see [`LONG_ENOUGH`].
+fn repeats(seconds: f64) -> u32 {
     // Saturates: a replay that took no time.
-    let repeats = (LONG_ENOUGH / took.cpu.max(f64::MIN_POSITIVE)).ceil() as u32;
+    let repeats = (LONG_ENOUGH / seconds.max(f64::MIN_POSITIVE)).round() as u32;
     repeats.clamp(1, MOST_REPEATS)
+}
+
+/// The shortest time of a replay that is not repeated.
+pub(crate) fn least_useful() -> Duration {
+    Duration::from_secs_f64(LONG_ENOUGH)
+}
+
+/// What a replay that takes `once` takes with its repetitions.
+pub(crate) fn with_repetitions(once: Duration) -> Duration {
+    let repeats = repeats(once.as_secs_f64());
+    once * if repeats > 1 { repeats + 1 } else { 1 }
 }
 
 /// Replays of one workload.
@@ -286,7 +299,9 @@ mod tests {
     #[test]
     fn short_replays_are_repeated() {
         let took = |cpu| Took { cpu, elapsed: cpu };
-        assert_eq!([0.0, 0.001, 0.009, 0.02, 5.0].map(|cpu| repeats(took(cpu))), [20, 20, 3, 1, 1]);
+        assert_eq!([0.0, 0.001, 0.009, 0.02, 5.0].map(repeats), [20, 20, 2, 1, 1]);
+        let taken = [1, 9, 20, 50].map(|once| with_repetitions(Duration::from_millis(once)));
+        assert_eq!(taken, [21, 27, 20, 50].map(Duration::from_millis));
         let mut left = vec![3.0, 2.0, 4.0];
         let mut replay = || Ok(took(left.remove(0)));
         assert_eq!(repeated(2, &mut replay).unwrap(), took(3.0), "the first one warms up");

@@ -259,6 +259,7 @@ impl Job<'_> {
                 standing_for: &standing_for,
                 payload_bytes: size.objects.sum().payload_bytes,
                 threads: self.plan.threads,
+                clock: self.clock,
                 progress: self.progress,
             },
             random: RefCell::new(random),

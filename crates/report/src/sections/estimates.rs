@@ -39,7 +39,10 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
     );
     let mut notes = cut_workloads(state);
     if state.workloads.iter().flat_map(|workload| &workload.ratios).any(Predicted::is_unknown) {
-        notes.push("A question mark means that too few replays fitted the time.".to_owned());
+        notes.push(
+            "A question mark stands for an interval that is too wide: too few replays or encodings fitted the time."
+                .to_owned(),
+        );
     }
     notes.push(
         "Speed and memory (of contexts and dictionaries, to encode and decode) are those of one thread.".to_owned(),
@@ -265,7 +268,7 @@ mod tests {
         let row = |spec| text.lines().find(|line| line.starts_with(spec)).unwrap_or_default();
         assert!(row("libdeflate:9").contains(" 0.80 ? "), "{text}");
         assert!(row("zstd:9").contains(" 0.60 ±0.20 "), "{text}");
-        assert!(text.contains("\nA question mark means that too few replays fitted the time.\n"), "{text}");
+        assert!(text.contains("\nA question mark stands for an interval that is too wide: too few replays or encodings fitted the time.\n"), "{text}");
     }
 
     #[test]

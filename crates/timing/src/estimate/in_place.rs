@@ -4,15 +4,15 @@
 //! how much dearer decoding is between look-ups and deltas than in a loop. That is a property of the decoder, so one codec
 //! of each decoder is replayed: time for more of them is better spent on more commits.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
-use rand::{Rng, rngs::SmallRng};
+use rand::{rngs::SmallRng, seq::SliceRandom as _};
 use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, DecodeMemo, StandInChunks};
 use repackbench_reader::{AccessTrace, FileRole, Repository};
 use repackbench_writer::{PayloadDecoder, PayloadEncoders, Progress};
 
 use super::encoded::{Encoded, MakeEncoders, each_on_threads};
-use crate::{BenchError, decode_share::CodecStandIns, workloads::WorkloadError};
+use crate::{BenchError, clock::Clock, decode_share::CodecStandIns, session::Session, workloads::WorkloadError};
 
 /// What makes stand-ins for the chunks of one repository.
 #[derive(Clone, Copy)]
@@ -25,6 +25,7 @@ pub(super) struct InPlace<'a> {
     /// The payload bytes of all chunks, which [`Encoded::seconds`] are for.
     pub(super) payload_bytes: u64,
     pub(super) threads: usize,
+    pub(super) clock: &'a (dyn Clock + Sync),
     pub(super) progress: &'a dyn Progress,
 }
 
@@ -33,8 +34,6 @@ struct Payload<'a> {
     kind: ChunkKind,
     is_loose: bool,
     bytes: &'a [u8],
-    /// Its random place from 0 to 1. A part of the payloads is those before that part.
-    place: f64,
 }
 
 impl InPlace<'_> {
@@ -56,21 +55,25 @@ impl InPlace<'_> {
         let all: Vec<Payload<'_>> = kinds
             .into_iter()
             .zip(&payloads)
-            .map(|((kind, is_loose), bytes)| Payload { kind, is_loose, bytes, place: random.random_range(0.0..1.0) })
+            .map(|((kind, is_loose), bytes)| Payload { kind, is_loose, bytes })
             .collect();
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.shuffle(random);
         let replayed: Vec<(usize, &Encoded)> = self.replayed().collect();
         let bytes: usize = payloads.iter().map(|payload| payload.len()).sum();
         let seconds: Vec<f64> = replayed.iter().map(|(_, encoded)| self.seconds_for(encoded, bytes)).collect();
-        let parts = parts_within(&seconds, time.as_secs_f64() * self.threads as f64);
-        let work: Vec<(&Encoded, f64)> = replayed.iter().map(|(_, encoded)| *encoded).zip(parts).collect();
-        let (make, progress) = (self.make, self.progress);
-        let made = each_on_threads(&work, self.threads, |(encoded, part)| {
-            encode(make(&encoded.encoding), (&all, *part), progress)
+        let limits = limits_within(&seconds, time.as_secs_f64(), self.threads);
+        let work: Vec<(&Encoded, f64)> = replayed.iter().map(|(_, encoded)| *encoded).zip(limits).collect();
+        let (make, clock, progress) = (self.make, self.clock, self.progress);
+        let made = each_on_threads(&work, self.threads, |(encoded, limit)| {
+            encode(make(&encoded.encoding), (&all, &order), *limit, Session::new(clock, progress))
         })?;
         let mut codecs: Vec<Option<CodecStandIns>> = self.encoded.iter().map(|_| None).collect();
-        for (((at, encoded), chunks), (_, part)) in replayed.iter().zip(made).zip(work) {
+        for ((at, encoded), made) in replayed.iter().zip(made) {
+            let part = decoded_part(memo, &all, &made);
+            let mut chunks = StandInChunks::default();
+            made.chunks().for_each(|chunk| chunks.push(chunk));
             let stand_ins = PayloadDecoder::new(self.source, &encoded.encoding).into_stand_ins(chunks);
-            let part = decoded_part(memo, &all, part);
             if let Some(codec) = codecs.get_mut(*at).filter(|_| part > 0.0) {
                 *codec = Some(CodecStandIns { stand_ins, part });
             }
@@ -95,29 +98,67 @@ impl InPlace<'_> {
     }
 }
 
-/// The part of each of several tasks that is done where all get the same time, and what one does not need is for the others.
-/// `seconds` has the time of each as a whole.
-fn parts_within(seconds: &[f64], mut available: f64) -> Vec<f64> {
-    let mut parts = vec![0.0; seconds.len()];
+/// The chunks that were made, one after the other in any order.
+struct Made {
+    stored: Vec<u8>,
+    /// For each payload.
+    ranges: Vec<Option<Range<usize>>>,
+}
+
+impl Made {
+    /// For each payload its chunk, if it was made.
+    fn chunks(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        self.ranges.iter().map(|range| self.stored.get(range.clone()?))
+    }
+}
+
+/// The chunks of `payloads`, made in `order` for at most `limit` seconds.
+fn encode(
+    mut encoders: PayloadEncoders,
+    (payloads, order): (&[Payload<'_>], &[usize]),
+    limit: f64,
+    session: Session<'_>,
+) -> Result<Made, BenchError> {
+    let mut made = Made { stored: Vec::new(), ranges: vec![None; payloads.len()] };
+    let end = session.now()?.saturating_add(Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX));
+    for at in order {
+        session.go_on()?;
+        if session.now()? >= end {
+            break;
+        }
+        let start = made.stored.len();
+        if let (Some(Payload { kind, is_loose, bytes }), Some(range)) = (payloads.get(*at), made.ranges.get_mut(*at)) {
+            encoders.encode(*kind, *is_loose, bytes, None, &mut made.stored).map_err(WorkloadError::from)?;
+            *range = Some(start..made.stored.len());
+        }
+    }
+    Ok(made)
+}
+
+/// The most seconds that each of several tasks may take on `threads` in `time` seconds, where all get the same, and what one
+/// does not need is for the others. `seconds` has what each needs by a prediction, which may be wrong: a task that needs
+/// little may take more than that.
+fn limits_within(seconds: &[f64], time: f64, threads: usize) -> Vec<f64> {
+    let mut available = time * threads as f64;
+    let mut limits = vec![0.0; seconds.len()];
     let mut shortest_first: Vec<(usize, f64)> = seconds.iter().copied().enumerate().collect();
     shortest_first.sort_by(|(_, a), (_, b)| a.total_cmp(b));
     for (done, (at, seconds)) in shortest_first.iter().enumerate() {
         let fair = available / (shortest_first.len() - done) as f64;
-        let taken = seconds.min(fair);
-        available -= taken;
-        if let Some(part) = parts.get_mut(*at) {
-            *part = if *seconds > 0.0 { taken / seconds } else { 1.0 };
+        available -= seconds.min(fair);
+        if let Some(limit) = limits.get_mut(*at) {
+            *limit = fair.min(time);
         }
     }
-    parts
+    limits
 }
 
-/// The part of the decoded bytes that payloads before `part` have.
-fn decoded_part(memo: &DecodeMemo, payloads: &[Payload<'_>], part: f64) -> f64 {
+/// The part of the decoded bytes for which there are chunks.
+fn decoded_part(memo: &DecodeMemo, payloads: &[Payload<'_>], made: &Made) -> f64 {
     let (mut all, mut chosen) = (0, 0);
-    for payload in memo.order().filter_map(|at| payloads.get(at)) {
+    for (payload, range) in memo.order().filter_map(|at| payloads.get(at).zip(made.ranges.get(at))) {
         all += payload.bytes.len();
-        chosen += if payload.place < part { payload.bytes.len() } else { 0 };
+        chosen += if range.is_some() { payload.bytes.len() } else { 0 };
     }
     if all == 0 { 0.0 } else { chosen as f64 / all as f64 }
 }
@@ -144,27 +185,6 @@ pub(super) fn stand_for(specs: &[CodecSpec], kinds: &[ChunkKind]) -> Vec<Option<
 /// What decodes the chunks of each kind: the algorithm, and whether it has a dictionary.
 fn decoders_of(spec: &CodecSpec, kinds: &[ChunkKind]) -> Vec<(Algorithm, bool)> {
     kinds.iter().map(|kind| (spec.choice(*kind).algorithm(), spec.choice(*kind).dictionary().is_some())).collect()
-}
-
-/// The chunk of each payload before `part`.
-fn encode(
-    mut encoders: PayloadEncoders,
-    (payloads, part): (&[Payload<'_>], f64),
-    progress: &dyn Progress,
-) -> Result<StandInChunks, BenchError> {
-    let (mut chunks, mut stored) = (StandInChunks::default(), Vec::new());
-    for Payload { kind, is_loose, bytes, place } in payloads {
-        if progress.is_cancelled() {
-            return Err(BenchError::Interrupted);
-        }
-        stored.clear();
-        let is_chosen = *place < part;
-        if is_chosen {
-            encoders.encode(*kind, *is_loose, bytes, None, &mut stored).map_err(WorkloadError::from)?;
-        }
-        chunks.push(is_chosen.then_some(stored.as_slice()));
-    }
-    Ok(chunks)
 }
 
 /// The kind of each of `payloads`, and whether it belongs to a loose object, from a recording of the same replay. The recording
@@ -204,10 +224,11 @@ mod tests {
     }
 
     #[test]
-    fn slow_codecs_get_a_part_of_the_payloads() {
-        assert_eq!(parts_within(&[1.0, 2.0, 0.0], 10.0), [1.0, 1.0, 1.0]);
-        assert_eq!(parts_within(&[20.0, 1.0, 10.0], 11.0), [0.25, 1.0, 0.5]);
-        assert!(parts_within(&[], 1.0).is_empty());
+    fn codecs_get_the_same_time_and_what_others_leave() {
+        assert_eq!(limits_within(&[1.0, 2.0, 0.0], 9.0, 1), [4.5, 8.0, 3.0]);
+        assert_eq!(limits_within(&[20.0, 1.0, 10.0], 11.0, 1), [5.0, 11.0 / 3.0, 5.0]);
+        assert_eq!(limits_within(&[20.0, 1.0], 2.0, 2), [2.0, 2.0], "a task has one thread");
+        assert!(limits_within(&[], 1.0, 2).is_empty());
     }
 
     #[test]

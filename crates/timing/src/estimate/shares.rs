@@ -17,7 +17,7 @@ use crate::{
     BenchError,
     clock::{Clock, measure},
     decode_share::{self, DecodeShare, Rounds, Took},
-    newest_commits::CommitTrials,
+    newest_commits::{CommitTrials, NewestCommits},
     own_git::{OwnGit, is_tried_with_graph},
     session::Session,
     workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadError, WorkloadSpec, record_accesses},
@@ -28,6 +28,9 @@ const GRAPH_PART: f64 = 0.25;
 
 /// The part of a workload's time for replays under codecs, if they read fewer commits than others.
 const CODECS_PART: f64 = 0.4;
+
+/// The most of it, where even the fewest commits take long.
+const MOST_CODECS_PART: f64 = 0.75;
 
 /// The rounds of replays that the number of commits is chosen for.
 const PLANNED_ROUNDS: usize = 5;
@@ -109,33 +112,37 @@ impl Replays<'_> {
         let available = if self.tries_graph(spec) { all.mul_f64(1.0 - GRAPH_PART) } else { all };
         let replays_end = end.saturating_sub(all.saturating_sub(available));
         let mut history = self.source.history(self.decoders).map_err(WorkloadError::from)?;
-        let typed = range.commits;
-        let (few, many) = self.ranges(spec, range, history.as_mut(), available)?;
-        let under_codecs = match many {
-            Some(_) => replays_end.saturating_sub(available.mul_f64(1.0 - CODECS_PART)),
-            None => replays_end,
-        };
-        let encoding = under_codecs.saturating_sub(session.now()?).mul_f64(ENCODING_PART);
-        let mut replayed = self.replayed(spec, &few, history.as_mut(), Some(encoding), under_codecs)?;
+        let mut newest = Newest { replays: self, spec, range, trials: CommitTrials::new(self.commits) };
+        let few = newest.under_codecs(history.as_mut(), available)?;
+        let now = session.now()?;
+        let left = replays_end.saturating_sub(now);
+        let under_codecs = few.as_ref().map_or(left, |few| few.time(left));
+        let mut read = few.as_ref().map_or_else(|| range.clone(), |few| newest.of(Some(few.commits)));
+        let encoding = Some(under_codecs.mul_f64(ENCODING_PART));
+        let mut replayed = self.replayed(spec, &read, history.as_mut(), encoding, now.saturating_add(under_codecs))?;
         let rounds = std::mem::take(&mut replayed.rounds);
         let mut decoding = rounds.share();
-        let range = many.unwrap_or_else(|| few.clone());
-        if range.commits != few.commits {
-            replayed = self.replayed(spec, &range, history.as_mut(), None, replays_end)?;
-            decoding = replayed.rounds.share();
+        if let Some(few) = few {
+            let left = replays_end.saturating_sub(session.now()?);
+            let many = newest.as_found(history.as_mut(), left)?;
+            if many.is_none_or(|many| many > few.commits) {
+                read = newest.of(many);
+                replayed = self.replayed(spec, &read, history.as_mut(), None, replays_end)?;
+                decoding = replayed.rounds.share();
+            }
         }
         if decoding.is_cut {
-            let name = spec.build(&range, None).label().name;
+            let name = spec.build(&read, None).label().name;
             self.progress.note(&format!("{name}: decodes too much to remember, so its times change more than is said"));
         }
         let own_git = match &self.own_git {
-            Some(git) => git.cost((spec, &range, &decoding), history.as_mut(), (self.clock, self.progress), end)?,
+            Some(git) => git.cost((spec, &read, &decoding), history.as_mut(), (self.clock, self.progress), end)?,
             None => None,
         };
         Ok(WorkloadShare {
-            label: spec.build(&range, None).label(),
+            label: spec.build(&read, None).label(),
             commits: spec.reads_commits().then(|| commits_in(&replayed.counts)),
-            is_cut: typed.is_none() && range.commits.is_some(),
+            is_cut: range.commits.is_none() && read.commits.is_some(),
             decoding,
             rounds,
             own_git,
@@ -200,38 +207,6 @@ impl Replays<'_> {
         }
     }
 
-    /// The newest commits of `range` that replays under codecs fit `available` for, and if those are not all, the newest
-    /// commits for replays as found: more of them, since there are fewer replays.
-    fn ranges(
-        &self,
-        spec: &WorkloadSpec,
-        range: &HistoryRange,
-        history: &mut dyn History,
-        available: Duration,
-    ) -> Result<(HistoryRange, Option<HistoryRange>), BenchError> {
-        if range.commits.is_some() || !spec.reads_commits() {
-            return Ok((range.clone(), None));
-        }
-        let place = VariantPlace::of(self.source, self.decoders);
-        let mut trials = CommitTrials::new(self.commits);
-        let mut newest = |time: f64, replays: usize| -> Result<Option<u64>, BenchError> {
-            let fits = available.mul_f64(time) / u32::try_from(replays).unwrap_or(u32::MAX);
-            let newest = trials.newest_that_fit(fits, |commits| {
-                let mut workload = spec.build(&HistoryRange { commits, ..range.clone() }, None);
-                let Replay { wall, counts, .. } = self.replay(workload.as_mut(), history, &place)?;
-                Ok::<_, BenchError>((wall, counts))
-            })?;
-            Ok(newest.limit)
-        };
-        let of = |commits| HistoryRange { commits, ..range.clone() };
-        // Two recordings, the trials, and the rounds: as found, remembered, and under codecs.
-        let few = newest(CODECS_PART * (1.0 - ENCODING_PART), PLANNED_ROUNDS * (2 + self.in_place.codecs()) + 6)?;
-        let Some(fewest) = few else { return Ok((of(few), None)) };
-        // Two recordings, the trials, the user's own git, and the rounds: as found and remembered.
-        let many = newest(1.0 - CODECS_PART, PLANNED_ROUNDS * 2 + 8)?;
-        Ok((of(few), Some(of(many)).filter(|_| many.is_none_or(|many| many > fewest))))
-    }
-
     fn replay(
         &self,
         workload: &mut dyn Workload,
@@ -250,4 +225,68 @@ impl Replays<'_> {
         result?;
         Ok(Replay { wall: sample.wall, took: Took::of(&sample), counts: counter.counts() })
     }
+}
+
+/// How many of the newest commits a workload reads.
+struct Newest<'a> {
+    replays: &'a Replays<'a>,
+    spec: &'a WorkloadSpec,
+    range: &'a HistoryRange,
+    trials: CommitTrials,
+}
+
+/// The newest commits for replays under codecs.
+struct Few {
+    commits: u64,
+    /// What the replays take with those codecs.
+    rounds: Duration,
+}
+
+impl Few {
+    /// The time for these replays and for encoding, of all that is left.
+    fn time(&self, left: Duration) -> Duration {
+        self.rounds.div_f64(1.0 - ENCODING_PART).clamp(left.mul_f64(CODECS_PART), left.mul_f64(MOST_CODECS_PART))
+    }
+}
+
+impl Newest<'_> {
+    /// The newest commits that replays under codecs fit `available` for; `None` if those are all.
+    fn under_codecs(&mut self, history: &mut dyn History, available: Duration) -> Result<Option<Few>, BenchError> {
+        if self.range.commits.is_some() || !self.spec.reads_commits() {
+            return Ok(None);
+        }
+        // As found, remembered, and under codecs.
+        let in_rounds = PLANNED_ROUNDS * (2 + self.replays.in_place.codecs());
+        // And two recordings, and the trials.
+        let fits = available.mul_f64(CODECS_PART * (1.0 - ENCODING_PART)) / u32_of(in_rounds + 6);
+        let newest = self.that_fit(history, fits.max(decode_share::least_useful()))?;
+        let rounds = decode_share::with_repetitions(newest.took) * u32_of(in_rounds);
+        Ok(newest.limit.map(|commits| Few { commits, rounds }))
+    }
+
+    /// The newest commits that replays as found fit `available` for: more than under codecs, since there are fewer replays.
+    /// `None` for all.
+    fn as_found(&mut self, history: &mut dyn History, available: Duration) -> Result<Option<u64>, BenchError> {
+        // Two recordings, the trials, the user's own git, and the rounds: as found and remembered.
+        let fits = available / u32_of(PLANNED_ROUNDS * 2 + 8);
+        Ok(self.that_fit(history, fits)?.limit)
+    }
+
+    fn that_fit(&mut self, history: &mut dyn History, fits: Duration) -> Result<NewestCommits, BenchError> {
+        let Newest { replays, spec, range, trials } = self;
+        let place = VariantPlace::of(replays.source, replays.decoders);
+        trials.newest_that_fit(fits, |commits| {
+            let mut workload = spec.build(&HistoryRange { commits, ..range.clone() }, None);
+            let Replay { wall, counts, .. } = replays.replay(workload.as_mut(), history, &place)?;
+            Ok((wall, counts))
+        })
+    }
+
+    fn of(&self, commits: Option<u64>) -> HistoryRange {
+        HistoryRange { commits, ..self.range.clone() }
+    }
+}
+
+fn u32_of(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
