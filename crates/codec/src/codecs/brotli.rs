@@ -37,6 +37,12 @@ const BODY: &str = "brotli body";
 /// memory as they fill.
 const WINDOW_BITS: std::ops::RangeInclusive<u32> = 10..=22;
 
+/// The levels at which the library of C has tables of their own for windows of 64 KiB or less. The port has none, and clears
+/// 32 MiB of others for each stream instead, where longer windows take 1 to 8 MiB. (So it does at level 8, but there both take
+/// about as long.) A window of 18 bits takes fewer bits to write down than one of 17.
+const WITHOUT_SHORT_WINDOWS: std::ops::RangeInclusive<u32> = 5..=7;
+const SHORTEST_OF_THESE: u32 = 18;
+
 /// The difference between a power of two and the length of its window, in bytes.
 const WINDOW_GAP: u64 = 16;
 
@@ -82,11 +88,12 @@ fn no_context() -> CodecError {
     CodecError::Implementation { codec: BODY, message: "no context could be set up".to_owned() }
 }
 
-/// The shortest window that covers the payload.
-fn window_bits(payload_len: u64) -> u32 {
+/// The shortest window that covers the payload and suits the level.
+fn window_bits(level: u32, payload_len: u64) -> u32 {
     let covered = payload_len.saturating_add(WINDOW_GAP);
     let bits = u64::BITS - covered.saturating_sub(1).leading_zeros();
-    bits.clamp(*WINDOW_BITS.start(), *WINDOW_BITS.end())
+    let shortest = if WITHOUT_SHORT_WINDOWS.contains(&level) { SHORTEST_OF_THESE } else { *WINDOW_BITS.start() };
+    bits.clamp(shortest, *WINDOW_BITS.end())
 }
 
 impl Deflater for Compressing {
@@ -94,7 +101,7 @@ impl Deflater for Compressing {
         let mut state = Box::new(BrotliEncoderStateStruct::new(StandardAlloc::default()));
         let size_hint = u32::try_from(payload_len).unwrap_or(u32::MAX);
         let set = state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_QUALITY, self.level)
-            && state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_LGWIN, window_bits(payload_len))
+            && state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_LGWIN, window_bits(self.level, payload_len))
             && state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_SIZE_HINT, size_hint);
         if !set {
             return Err(no_context());
@@ -177,6 +184,11 @@ mod tests {
     #[test]
     fn window_is_the_shortest_that_covers_the_payload() {
         let lengths = [0, 1008, 1009, 2032, 2033, (1 << 22) - 16, (1 << 22) - 15, u64::MAX];
-        assert_eq!(lengths.map(window_bits), [10, 10, 11, 11, 12, 22, 22, 22]);
+        for level in [0, 4, 8, 9, 11] {
+            assert_eq!(lengths.map(|len| window_bits(level, len)), [10, 10, 11, 11, 12, 22, 22, 22]);
+        }
+        for level in 5..=7 {
+            assert_eq!(lengths.map(|len| window_bits(level, len)), [18, 18, 18, 18, 18, 22, 22, 22]);
+        }
     }
 }
