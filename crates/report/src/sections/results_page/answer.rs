@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     document::{Article, Block, Cell, Column, Table, plain_text},
-    number::{counted, megabytes, multiple, or_dash, share, three_decimals, time_ratio},
+    number::{counted, exact_share, megabytes, multiple, or_dash, share, three_decimals, time_ratio},
 };
 
 /// The answer, its limits, and a row for each codec.
@@ -233,7 +233,7 @@ fn newest_commits(page: &ResultsPage) -> Option<String> {
          the numbers.",
         counted(parts.len() as u64, "workload", "workloads"),
         share(repackbench_analysis::quantile(&mut parts, 0.5)?),
-        share(least),
+        exact_share(least),
     ))
 }
 
