@@ -111,6 +111,9 @@ pub use training::{MAX_SAMPLE_LEN, MIN_DICTIONARY_LEN, TrainingSamples, dictiona
 /// The version of the container that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = 1;
 
+/// The version of the format of Git variants whose objects name others by number. It is the newest.
+pub const NUMBERS_FORMAT_VERSION: u32 = 2;
+
 /// The longest payload that is encoded in one call, in bytes. Longer payloads are streamed or cut into blocks of this
 /// length.
 pub const BLOCK_LEN: usize = 64 << 20;

@@ -142,6 +142,32 @@ fn options_for_bases_and_dictionaries_are_parsed() {
 }
 
 #[test]
+fn numbers_apply_to_all_parts() {
+    let numbered = spec("zstd:9,dict=112k,ids=number");
+    assert_eq!(numbered.canonical(), "zstd:9,dict=112k,ids=number");
+    assert_eq!((numbered.uses_numbers(), numbered.format_version()), (true, 2));
+    assert_eq!((spec("zstd:9").uses_numbers(), spec("zstd:9").format_version()), (false, 1));
+    let by_kind = spec("zlib:6,tree=store,ids=number");
+    assert_eq!(by_kind.canonical(), "zlib:6,ids=number,tree=store");
+    assert_eq!((spec(&by_kind.canonical()), by_kind.file_stem()), (by_kind, "zlib-6-ids-number-tree-store".to_owned()));
+    assert_ne!(spec("zlib:6,ids=number"), spec("zlib:6"));
+    assert!(!spec("zlib:6,ids=number").is_read_by_git() && !spec("zlib:6,ids=number").is_uniform());
+    assert_eq!(numbered.for_loose_objects().canonical(), "zstd:9,dict=112k");
+    assert_eq!(listed("zlib:1..3,ids=number"), ["zlib:1,ids=number", "zlib:2,ids=number", "zlib:3,ids=number"]);
+    for (typed, message) in [
+        ("zlib:6,ids", "option ids: expected number"),
+        ("zlib:6,ids=id", "option ids: expected number"),
+        ("zlib:6,ids=number,ids=number", "option ids: expected it once"),
+        ("zlib:6,ids=number,tree=store,ids=number", "option ids: expected it once"),
+        ("zstd:9,patch,ids=number", "patch cannot be combined with ids=number"),
+        ("zstd:9,ids=number,delta=zstd:3,prefix", "prefix cannot be combined with ids=number"),
+        ("balanced,ids=number", "write zstd:9,dict=112k instead"),
+    ] {
+        assert!(refusal(typed).contains(message), "{typed}: {}", refusal(typed));
+    }
+}
+
+#[test]
 fn names_stand_for_specs() {
     for (name, meaning) in named_specs() {
         assert_eq!(spec(name), spec(meaning));
@@ -242,7 +268,7 @@ fn messages_say_what_is_valid() {
         refusal("zstd:5,chksum=no"),
         "unknown option \"chksum\" (did you mean checksum?); \
          zstd takes checksum= (yes or no), dict= (a size such as 112k, or file), frame= (magicless or standard), \
-         loose= (a level), max-chain= (a number of deltas), patch, prefix, store-if-larger= (yes or no), \
+         ids= (number), loose= (a level), max-chain= (a number of deltas), patch, prefix, store-if-larger= (yes or no), \
          window= (a binary logarithm from 10 to 27)"
     );
     assert_eq!(
@@ -253,19 +279,22 @@ fn messages_say_what_is_valid() {
     assert_eq!(refusal("zstd,frame=standard,dict=1k"), "dict= cannot be combined with frame=standard");
     assert_eq!(refusal("zstd,tree=store,tree=zstd"), "kind tree: expected it once, found it twice");
     assert_eq!(refusal("zstd,window=30"), "option window: expected a binary logarithm from 10 to 27, found \"30\"");
-    assert_eq!(refusal("store,dict=1k"), "store does not take option dict; it takes checksum= (yes or no)");
+    assert_eq!(
+        refusal("store,dict=1k"),
+        "store does not take option dict; it takes checksum= (yes or no), ids= (number)"
+    );
     assert_eq!(
         refusal("zlib,"),
-        "unknown option \"\"; zlib takes dict= (a size such as 112k, or file), loose= (a level)"
+        "unknown option \"\"; zlib takes dict= (a size such as 112k, or file), ids= (number), loose= (a level)"
     );
     assert_eq!(
         refusal("zlib,checksum=no"),
-        "zlib does not take option checksum; it takes dict= (a size such as 112k, or file), loose= (a level)"
+        "zlib does not take option checksum; it takes dict= (a size such as 112k, or file), ids= (number), loose= (a level)"
     );
     assert_eq!(
         refusal("lz4,frame=standard"),
         "lz4 does not take option frame; it takes checksum= (yes or no), dict= (a size such as 112k, or file), \
-         loose= (a level), store-if-larger= (yes or no)"
+         ids= (number), loose= (a level), store-if-larger= (yes or no)"
     );
     assert_eq!(refusal("zstd,checksum=maybe"), "option checksum: expected yes or no, found \"maybe\"");
     assert_eq!(refusal("zstd,checksum"), "option checksum: expected yes or no, found \"\"");
@@ -291,7 +320,8 @@ fn valid_spec() -> impl Strategy<Value = String> {
             Some(loose) => format!("{codec}:{level},loose={loose}"),
             None => format!("{codec}:{level}"),
         });
-    let options = prop::sample::subsequence(vec!["checksum=no", "frame=standard", "loose=-2"], 0..=3).prop_shuffle();
+    let options = prop::sample::subsequence(vec!["checksum=no", "frame=standard", "ids=number", "loose=-2"], 0..=4)
+        .prop_shuffle();
     let zstd =
         (-7..=22, options).prop_filter("zstd has no level 0", |(level, _)| *level != 0).prop_map(|(level, options)| {
             std::iter::once(format!("zstd:{level}"))

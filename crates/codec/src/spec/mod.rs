@@ -8,6 +8,7 @@
 //! option  = "checksum=" ("yes" / "no")          ; codecs with a tag byte
 //!         / "dict=" (size / "file")              ; zstd, lz4, lz4hc, zlib, deflate
 //!         / "frame=" ("magicless" / "standard")  ; zstd
+//!         / "ids=number"                         ; all, for Git: objects name others by number
 //!         / "loose=" level                       ; codecs with levels
 //!         / "max-chain=" number                  ; zstd with prefix or patch
 //!         / "patch"                              ; zstd
@@ -17,7 +18,7 @@
 //! ```
 //!
 //! A part without a kind is the default for all kinds without a part of their own. Without such a part the default is
-//! the baseline. `delta` stands for the deltas of every kind. An argument for several specs, [`CodecSpecs`], also takes
+//! the baseline. `delta` stands for the deltas of every kind. `ids=` applies to all parts. An argument for several specs, [`CodecSpecs`], also takes
 //! lists and ranges of levels.
 
 mod choice;
@@ -43,6 +44,7 @@ use crate::codec::Codec;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::kind::{ChunkKind, ObjectKind};
+use crate::{FORMAT_VERSION, NUMBERS_FORMAT_VERSION};
 
 /// The maximum length in bytes of the part of a file name that stands for a spec. A longer one is cut and ends in a
 /// hash of the spec.
@@ -105,6 +107,8 @@ struct Meaning {
     /// The parts that differ from the default.
     kinds: BTreeMap<SpecKind, CodecChoice>,
     max_chain: Option<u32>,
+    /// Whether objects name others of their pack by number.
+    numbers: bool,
 }
 
 impl CodecSpec {
@@ -115,7 +119,7 @@ impl CodecSpec {
 
     /// The spec whose only part is `choice`, in its canonical spelling.
     pub(crate) fn of_choice(choice: CodecChoice) -> Self {
-        let meaning = Meaning::new(choice, [], None);
+        let meaning = Meaning::new(choice, [], None, false);
         CodecSpec { typed: meaning.canonical(), meaning, own_dictionary: None }
     }
 
@@ -157,7 +161,7 @@ impl CodecSpec {
 
     /// Whether payloads of all kinds are encoded in the same way.
     pub fn is_uniform(&self) -> bool {
-        self.meaning.kinds.is_empty() && !self.uses_dictionaries()
+        self.meaning.kinds.is_empty() && !self.uses_dictionaries() && !self.uses_numbers()
     }
 
     /// The codec of the default part.
@@ -170,9 +174,11 @@ impl CodecSpec {
         self.meaning.default.level()
     }
 
-    /// Whether stock git reads all chunks: RFC 1950 streams without a preset dictionary.
+    /// Whether stock git reads all chunks: RFC 1950 streams without a preset dictionary, of objects that name others by
+    /// id.
     pub fn is_read_by_git(&self) -> bool {
-        self.choices().all(|choice| choice.algorithm().is_zlib_family() && choice.dictionary().is_none())
+        let is_read = |choice: &CodecChoice| choice.algorithm().is_zlib_family() && choice.dictionary().is_none();
+        self.choices().all(is_read) && !self.uses_numbers()
     }
 
     /// Whether stock hg reads all chunks of a revlog.
@@ -194,6 +200,16 @@ impl CodecSpec {
     /// Whether some deltas are compressed with their base's content, which writers and readers then need.
     pub fn uses_bases(&self) -> bool {
         self.choices().any(CodecChoice::uses_base)
+    }
+
+    /// Whether the commits, trees and tags of a pack name other objects of it by number (`ids=number`).
+    pub fn uses_numbers(&self) -> bool {
+        self.meaning.numbers
+    }
+
+    /// The version of the format of a Git variant under this spec: the lowest that describes it.
+    pub fn format_version(&self) -> u32 {
+        if self.uses_numbers() { NUMBERS_FORMAT_VERSION } else { FORMAT_VERSION }
     }
 
     /// The maximum length of a chain, in deltas, at whose end a payload may be compressed with its base's content;
@@ -218,7 +234,7 @@ impl CodecSpec {
     pub fn with_own_dictionary(&self, dictionary: Dictionary, digits: &str) -> CodecSpec {
         let asks = |choice: &CodecChoice| matches!(choice.dictionary(), Some(DictionarySource::File { .. }));
         let some_ask = self.choices().any(asks);
-        let spec = self.map(self.meaning.max_chain, |choice| match some_ask && !asks(choice) {
+        let spec = self.map(&self.meaning, |choice| match some_ask && !asks(choice) {
             true => choice.clone(),
             false => choice.with_dictionary_file(digits),
         });
@@ -242,21 +258,23 @@ impl CodecSpec {
     ///
     /// It has the same codecs and options at the level of `loose=N`, if that was typed. Otherwise the baseline `zlib:6`
     /// writes loose objects at level 1, as git does by default, and every other spec at its own level. Loose objects
-    /// have no base.
+    /// have no base, and no pack whose objects have numbers.
     #[must_use]
     pub fn for_loose_objects(&self) -> CodecSpec {
-        self.map(None, CodecChoice::for_loose_objects)
+        let of_all = Meaning { max_chain: None, numbers: false, ..self.meaning.clone() };
+        self.map(&of_all, CodecChoice::for_loose_objects)
     }
 
     /// The spec without the options that have no effect in revlogs, whose container is Mercurial's.
     #[must_use]
     pub fn for_revlogs(&self) -> CodecSpec {
-        self.map(self.meaning.max_chain, CodecChoice::for_revlogs)
+        self.map(&self.meaning, CodecChoice::for_revlogs)
     }
 
-    fn map(&self, max_chain: Option<u32>, change: impl Fn(&CodecChoice) -> CodecChoice) -> CodecSpec {
+    /// The spec with changed parts, and with those options for all parts that `of_all` has.
+    fn map(&self, of_all: &Meaning, change: impl Fn(&CodecChoice) -> CodecChoice) -> CodecSpec {
         let kinds = self.meaning.kinds.iter().map(|(kind, choice)| (*kind, change(choice)));
-        let meaning = Meaning::new(change(&self.meaning.default), kinds, max_chain);
+        let meaning = Meaning::new(change(&self.meaning.default), kinds, of_all.max_chain, of_all.numbers);
         if meaning == self.meaning {
             return self.clone();
         }
@@ -288,6 +306,7 @@ impl Meaning {
         default: CodecChoice,
         kinds: impl IntoIterator<Item = (SpecKind, CodecChoice)>,
         max_chain: Option<u32>,
+        numbers: bool,
     ) -> Self {
         let mut kinds: BTreeMap<SpecKind, CodecChoice> = kinds.into_iter().collect();
         // `delta` has precedence over the kinds, so a part for it that equals the default has an effect if there are
@@ -302,7 +321,7 @@ impl Meaning {
         }
         let max_chain =
             max_chain.filter(|_| std::iter::once(&default).chain(kinds.values()).any(CodecChoice::uses_base));
-        Meaning { default, kinds, max_chain }
+        Meaning { default, kinds, max_chain, numbers }
     }
 
     fn canonical(&self) -> String {
@@ -313,6 +332,9 @@ impl Meaning {
             choice.canonical() + &limit.map(|limit| format!(",max-chain={limit}")).unwrap_or_default()
         };
         let mut text = part(&self.default);
+        if self.numbers {
+            text.push_str(",ids=number");
+        }
         for (kind, choice) in &self.kinds {
             text.push_str(&format!(",{}={}", kind.name(), part(choice)));
         }

@@ -8,6 +8,7 @@ pub(super) enum OptionName {
     Checksum,
     Dict,
     Frame,
+    Ids,
     Loose,
     MaxChain,
     Patch,
@@ -17,10 +18,11 @@ pub(super) enum OptionName {
 }
 
 impl OptionName {
-    pub(super) const ALL: [OptionName; 9] = [
+    pub(super) const ALL: [OptionName; 10] = [
         OptionName::Checksum,
         OptionName::Dict,
         OptionName::Frame,
+        OptionName::Ids,
         OptionName::Loose,
         OptionName::MaxChain,
         OptionName::Patch,
@@ -34,6 +36,7 @@ impl OptionName {
             OptionName::Checksum => "checksum",
             OptionName::Dict => "dict",
             OptionName::Frame => "frame",
+            OptionName::Ids => "ids",
             OptionName::Loose => "loose",
             OptionName::MaxChain => "max-chain",
             OptionName::Patch => "patch",
@@ -49,6 +52,7 @@ impl OptionName {
             OptionName::Checksum | OptionName::StoreIfLarger => "yes or no",
             OptionName::Dict => "a size such as 112k, or file",
             OptionName::Frame => "magicless or standard",
+            OptionName::Ids => "number",
             OptionName::Loose => "a level",
             OptionName::MaxChain => "a number of deltas",
             OptionName::Patch | OptionName::Prefix => "",
@@ -64,6 +68,7 @@ impl OptionName {
             OptionName::Frame | OptionName::MaxChain | OptionName::Patch | OptionName::Prefix | OptionName::Window => {
                 algorithm == Algorithm::Zstd
             }
+            OptionName::Ids => true,
             OptionName::Loose => algorithm.levels().is_some(),
         }
     }

@@ -22,10 +22,31 @@ struct SpecPart {
     seen: Vec<OptionName>,
 }
 
+/// The options that apply to all parts of a spec, whichever part they follow.
+#[derive(Default)]
+struct OptionsOfAll {
+    max_chain: Option<u32>,
+    numbers: bool,
+}
+
+impl OptionsOfAll {
+    /// Checks that no part needs bases where objects are numbered.
+    fn check_conflicts(&self, parts: &[SpecPart]) -> Result<(), SpecErrorKind> {
+        for SpecPart { choice, .. } in parts.iter().filter(|_| self.numbers) {
+            for (is_typed, option) in [(choice.prefix, "prefix"), (choice.patch, "patch")] {
+                if is_typed {
+                    return Err(SpecErrorKind::Conflict { first: option, second: "ids=number" });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Parses a spec that is not the name of one.
 pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
     let mut parts: Vec<SpecPart> = Vec::new();
-    let mut max_chain = None;
+    let mut of_all = OptionsOfAll::default();
     let mut at = 0;
     for token in typed.split(',') {
         let kind = token.split_once('=').and_then(|(name, codec)| Some((SpecKind::from_name(name)?, codec)));
@@ -34,7 +55,7 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
             (Some((kind, _)), _) if is_repeated => Err(SpecErrorKind::RepeatedKind { kind: kind.name() }),
             (Some((kind, codec)), _) => SpecPart::new(Some(kind), codec).map(|part| parts.push(part)),
             (None, None) => SpecPart::new(None, token).map(|part| parts.push(part)),
-            (None, Some(part)) => part.option(token, &mut max_chain),
+            (None, Some(part)) => part.option(token, &mut of_all),
         };
         // An error in the codec of a part is after the name of the kind.
         let is_codec = matches!(
@@ -52,6 +73,7 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
             let value = token.rfind([':', '=']).map_or(0, |separator| separator + 1);
             skipped = skipped.max(value);
         }
+        let result = result.and_then(|()| of_all.check_conflicts(&parts));
         result.map_err(|kind| SpecError::new(kind, typed, at + skipped))?;
         at += token.len() + 1;
     }
@@ -65,7 +87,7 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
             None => default = choice,
         }
     }
-    Ok(Meaning::new(default, kinds, max_chain))
+    Ok(Meaning::new(default, kinds, of_all.max_chain, of_all.numbers))
 }
 
 /// Rejects a codec where an option is expected, as in `zstd:5,zstd:9`.
@@ -119,7 +141,7 @@ impl SpecPart {
     }
 
     /// Takes an option.
-    fn option(&mut self, token: &str, max_chain: &mut Option<u32>) -> Result<(), SpecErrorKind> {
+    fn option(&mut self, token: &str, of_all: &mut OptionsOfAll) -> Result<(), SpecErrorKind> {
         let (name, value) = match token.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (token, None),
@@ -153,6 +175,11 @@ impl SpecPart {
             OptionName::Frame => {
                 self.choice.standard_frame = choice(typed, ["magicless", "standard"]).ok_or_else(bad)?;
             }
+            OptionName::Ids if typed != "number" => return Err(bad()),
+            OptionName::Ids if of_all.numbers => {
+                return Err(SpecErrorKind::RepeatedOption { option: option.name() });
+            }
+            OptionName::Ids => of_all.numbers = true,
             OptionName::Loose => {
                 let levels = algorithm.levels().ok_or_else(bad)?;
                 self.loose = Some(parse_level(typed, algorithm, &levels)?);
@@ -164,7 +191,7 @@ impl SpecPart {
             OptionName::Dict => self.choice.dictionary = Some(dictionary(typed, algorithm)?),
             OptionName::MaxChain => {
                 let limit: u32 = number(typed).ok_or_else(bad)?;
-                if max_chain.replace(limit).is_some() {
+                if of_all.max_chain.replace(limit).is_some() {
                     return Err(SpecErrorKind::RepeatedOption { option: option.name() });
                 }
             }
