@@ -33,6 +33,14 @@ impl<'a> ChunkPlace<'a> {
         ChunkPlace(entry.map_or(BasePlace::Alone, BasePlace::Entry))
     }
 
+    /// Its place among the entries of a pack; `None` if it is in no pack.
+    pub fn in_pack(&self) -> Option<EntryPlace<'a>> {
+        match self.0 {
+            BasePlace::Entry(entry) => Some(entry),
+            BasePlace::Alone | BasePlace::Revision(_) => None,
+        }
+    }
+
     /// The chunk's base; `None` if the chunk is no delta, or if no hash guards the delta's result.
     pub fn links(&self) -> Result<Option<DeltaLinks>> {
         match self.0 {

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`repository`] | layout, configuration, refs |
-//! | [`pack`], [`delta`], [`loose`], [`btree`] | the formats of stored objects |
+//! | [`pack`], [`delta`], [`numbered`], [`loose`], [`btree`] | the formats of stored objects |
 //! | [`object_store`] | random access to the objects of all of them |
 //! | [`history`] | revisions and content: [`History`](crate::History) |
 //! | [`store`] | chunks in file order: [`Store`](crate::Store) |
@@ -16,6 +16,7 @@ pub mod hash;
 pub mod history;
 pub mod incomplete;
 pub mod loose;
+pub mod numbered;
 pub mod object_store;
 mod object_walk;
 pub mod pack;

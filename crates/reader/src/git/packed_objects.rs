@@ -25,6 +25,8 @@ pub struct PackedObjects {
     cache: DeltaBaseCache<ObjectKind>,
     chain: Vec<Link>,
     delta_payload: Vec<u8>,
+    /// Buffer for an object whose references are numbers.
+    numbered: Vec<u8>,
 }
 
 /// A delta on the way from an object to its base.
@@ -51,6 +53,7 @@ impl PackedObjects {
             cache: DeltaBaseCache::new(memory::DEFAULT_CACHE_LIMIT),
             chain: Vec::new(),
             delta_payload: Vec::new(),
+            numbered: Vec::new(),
         }
     }
 
@@ -81,25 +84,51 @@ impl PackedObjects {
     /// The entry, or one that it is based on, is damaged.
     pub fn read(&mut self, pack: &PackFile, pack_at: usize, offset: u64, content: &mut Vec<u8>) -> Result<ObjectKind> {
         let key = (pack_at, offset);
-        if let Some(kind) = self.copy_cached(key, content) {
-            return Ok(kind);
+        let kind = match self.copy_cached(key, content) {
+            Some(kind) => kind,
+            None => {
+                let kind = self.decode(pack, pack_at, offset, content)?;
+                self.cache_copy(key, kind, content);
+                kind
+            }
+        };
+        if pack.is_numbered(kind) {
+            self.expand(pack, offset, kind, content)?;
         }
-        let kind = self.decode(pack, pack_at, offset, content)?;
-        self.cache_copy(key, kind, content);
         Ok(kind)
+    }
+
+    /// Replaces the numbered object in `content`, which was read from `offset`, by what it stands for. The cache holds
+    /// it as it was, since deltas are based on that.
+    #[cold]
+    fn expand(&mut self, pack: &PackFile, offset: u64, kind: ObjectKind, content: &mut Vec<u8>) -> Result<()> {
+        std::mem::swap(content, &mut self.numbered);
+        let expanded = pack.expand(offset, kind, &self.numbered, content);
+        if self.numbered.capacity() > CACHED_LIMIT {
+            self.numbered = Vec::new();
+        }
+        expanded
     }
 
     /// The same for a caller that does not change the content: it is not copied into the cache or out of it.
     pub fn read_shared(&mut self, pack: &PackFile, pack_at: usize, offset: u64) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
         let key = (pack_at, offset);
-        if let Some(found) = self.cached(key) {
-            return Ok(found);
+        let (kind, content) = match self.cached(key) {
+            Some(found) => found,
+            None => {
+                let mut content = Vec::new();
+                let kind = self.decode(pack, pack_at, offset, &mut content)?;
+                let content = Arc::new(content);
+                self.cache_shared(key, kind, &content);
+                (kind, content)
+            }
+        };
+        if !pack.is_numbered(kind) {
+            return Ok((kind, content));
         }
-        let mut content = Vec::new();
-        let kind = self.decode(pack, pack_at, offset, &mut content)?;
-        let content = Arc::new(content);
-        self.cache_shared(key, kind, &content);
-        Ok((kind, content))
+        let mut expanded = Vec::new();
+        pack.expand(offset, kind, &content, &mut expanded)?;
+        Ok((kind, Arc::new(expanded)))
     }
 
     /// Replaces `content` by the cached object with this `key`. The key of an object in no pack has a number that no

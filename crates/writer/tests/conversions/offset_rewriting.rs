@@ -116,6 +116,7 @@ fn files(pack: &Path) -> PackFiles {
         keep: None,
         promisor: None,
         mtimes: None,
+        numbers: None,
         object_dir: 0,
     }
 }

@@ -122,8 +122,8 @@ impl ObjectStore {
     }
 
     /// The kind and size of the object at `place`. Decodes no more than needed: nothing of a whole entry, the first
-    /// bytes of a delta or a loose object. A delta that was compressed with its base's content has to be decoded as a
-    /// whole.
+    /// bytes of a delta or a loose object. A delta that was compressed with its base's content, and an object that names
+    /// others by number, have to be decoded as a whole.
     ///
     /// # Errors
     /// The object, or one that it is based on, is damaged.
@@ -134,6 +134,14 @@ impl ObjectStore {
         }
         let Some((number, offset)) = place.in_pack() else { return self.loose_kind_and_size(place) };
         let Some(pack) = self.packs.get(number) else { return Err(self.no_pack()) };
+        if pack.numbers().is_some() {
+            // The lengths of entries are those of numbered objects.
+            let kind = self.kinds.kind_of(pack, number, offset)?;
+            if pack.is_numbered(kind) {
+                self.packed.read(pack, number, offset, &mut self.scratch)?;
+                return Ok((kind, self.scratch.len() as u64));
+            }
+        }
         let (header, stored) = pack.entry(offset)?;
         let base = match header.kind {
             EntryKind::Whole(kind) => return Ok((kind, header.payload_len)),
@@ -185,7 +193,7 @@ impl ObjectStore {
     }
 
     /// Replaces `payload` by that of the entry at `offset` of the pack number `pack`. A delta stays a delta. If the
-    /// chunk was compressed with the content of its base, the base is read first.
+    /// chunk was compressed with the content of its base, the base is read first. A numbered object stays numbered.
     ///
     /// # Errors
     /// The entry or a required base is damaged, or the entry holds an object instead of its delta.

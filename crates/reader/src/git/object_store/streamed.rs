@@ -51,7 +51,7 @@ impl ObjectStore {
         let (header, mut stored) = pack.entry(offset)?;
         let payload_len = header.payload_len;
         let EntryKind::Whole(kind) = header.kind else { return Ok(false) };
-        if payload_len <= BLOCK_LEN as u64 {
+        if payload_len <= BLOCK_LEN as u64 || pack.is_numbered(kind) {
             return Ok(false);
         }
         let decoder = self.packed.decoder();

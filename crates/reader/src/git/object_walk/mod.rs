@@ -95,6 +95,8 @@ fn place_of_damage(error: &ReaderError) -> (PathBuf, u64) {
 pub(super) struct Worker<'v> {
     pub(super) decoder: ChunkDecoder,
     delta_payload: Vec<u8>,
+    /// The object that the last numbered one stands for.
+    expanded: Vec<u8>,
     pub(super) turn: TurnTaker,
     spare: Vec<Vec<u8>>,
     pub(super) damage: Vec<ReaderError>,
@@ -111,6 +113,7 @@ impl<'v> Worker<'v> {
         Worker {
             decoder: ChunkDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries),
             delta_payload: Vec::new(),
+            expanded: Vec::new(),
             turn: TurnTaker::default(),
             spare: Vec::new(),
             damage: Vec::new(),

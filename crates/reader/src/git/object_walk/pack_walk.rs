@@ -77,7 +77,7 @@ impl<'a> PackWalk<'a> {
             let Some(rest) = self.roots.get(start..) else { return };
             for root in rest.iter().take(ROOTS_AT_A_TIME) {
                 self.walk_tree(worker, *root);
-                worker.turn.finish([&mut worker.delta_payload]);
+                worker.turn.finish([&mut worker.delta_payload, &mut worker.expanded]);
             }
         }
     }
@@ -164,11 +164,22 @@ impl<'a> PackWalk<'a> {
         }
     }
 
-    /// Hands the object at `position`, which has been checked, to the visitor, if there is one.
+    /// Hands the object at `position`, which has just been checked, to the visitor, if there is one.
     fn hand_over(&self, worker: &mut Worker<'_>, position: u32, content: &[u8]) -> Result<()> {
         if worker.visitor.is_none() {
             return Ok(());
         }
+        let is_numbered = self.forest.kind(position as usize).is_some_and(|kind| self.pack.is_numbered(kind));
+        if !is_numbered {
+            return self.hand_over_content(worker, position, content);
+        }
+        let expanded = std::mem::take(&mut worker.expanded);
+        let handed = self.hand_over_content(worker, position, &expanded);
+        worker.expanded = expanded;
+        handed
+    }
+
+    fn hand_over_content(&self, worker: &mut Worker<'_>, position: u32, content: &[u8]) -> Result<()> {
         let entry = self.table.entry(self.pack, position as usize)?;
         let Some(kind) = self.forest.kind(position as usize) else { return Ok(()) };
         let id = self.pack.index().oid_at_index(entry.index_position);
@@ -191,7 +202,7 @@ impl<'a> PackWalk<'a> {
 
     /// Whether the entry is too large to be held and no delta needs it.
     fn is_streamed(&self, entry: &StoredEntry<'_>, position: u32) -> bool {
-        let is_whole = matches!(entry.header.kind, EntryKind::Whole(_));
+        let is_whole = matches!(entry.header.kind, EntryKind::Whole(kind) if !self.pack.is_numbered(kind));
         is_whole && entry.header.payload_len > BLOCK_LEN as u64 && self.children_of(position).is_empty()
     }
 
@@ -209,7 +220,25 @@ impl<'a> PackWalk<'a> {
         }
         worker.turn.reserve(entry.header.payload_len);
         entry.decode(self.pack, &mut worker.decoder, content)?;
-        self.check_id(&entry, object_id(hash, kind, content))
+        self.check_content(worker, &entry, kind, content)
+    }
+
+    /// Checks that the content of `entry`, an object of `kind`, has its id. A numbered object is expanded into the
+    /// worker's buffer.
+    fn check_content(
+        &self,
+        worker: &mut Worker<'_>,
+        entry: &StoredEntry<'_>,
+        kind: ObjectKind,
+        content: &[u8],
+    ) -> Result<()> {
+        let hash = self.pack.hash_kind();
+        let Some(numbers) = self.pack.numbers().filter(|_| self.pack.is_numbered(kind)) else {
+            return self.check_id(entry, object_id(hash, kind, content));
+        };
+        worker.turn.reserve(numbers.most_expanded(content.len() as u64));
+        self.pack.expand(entry.offset, kind, content, &mut worker.expanded)?;
+        self.check_id(entry, object_id(hash, kind, &worker.expanded))
     }
 
     fn read_delta(&self, worker: &mut Worker<'_>, position: u32, base: &[u8], content: &mut Vec<u8>) -> Result<()> {
@@ -223,7 +252,7 @@ impl<'a> PackWalk<'a> {
                 delta::apply(base, &worker.delta_payload, content).map_err(bad_delta)?;
             }
         }
-        self.check_id(&entry, object_id(self.pack.hash_kind(), kind, content))
+        self.check_content(worker, &entry, kind, content)
     }
 
     /// The entry at `position`, after checking its CRC-32, and the kind of its object.

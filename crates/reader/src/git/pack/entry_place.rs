@@ -8,11 +8,15 @@ use crate::{
 
 /// An entry of a pack, by its position in file order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct EntryPlace<'a> {
-    pub(crate) pack: &'a PackFile,
-    pub(crate) table: &'a EntryTable,
-    pub(crate) forest: &'a DeltaForest,
-    pub(crate) position: usize,
+pub struct EntryPlace<'a> {
+    /// The pack.
+    pub pack: &'a PackFile,
+    /// Its entries.
+    pub table: &'a EntryTable,
+    /// Their bases.
+    pub forest: &'a DeltaForest,
+    /// The position of the entry.
+    pub position: usize,
 }
 
 impl EntryPlace<'_> {

@@ -15,9 +15,13 @@ use super::{
     search,
 };
 use crate::{
-    Place, ReaderError, Result,
+    ObjectKind, Place, ReaderError, Result,
     access::{AccessLog, FileRole},
-    git::{delta::DeltaError, repository::PackFiles},
+    git::{
+        delta::DeltaError,
+        numbered::{self, NumberError, PackNumbers, check_mark},
+        repository::PackFiles,
+    },
     hash::IdHasher,
     memory::{self, TooLarge},
 };
@@ -30,6 +34,8 @@ pub struct PackFile {
     index_path: PathBuf,
     hash_kind: gix_hash::Kind,
     end: u64,
+    /// How commits, trees and tags name other objects of the pack; `None` if by id.
+    numbers: Option<PackNumbers>,
     /// The access log while accesses are recorded.
     log: Option<PackLog>,
 }
@@ -62,7 +68,7 @@ impl PackFile {
         }
         let end = pack.pack_end() as u64;
         let (path, index_path) = (files.pack.clone(), files.index.clone());
-        let this = PackFile { pack, index, path, index_path, hash_kind, end, log: None };
+        let mut this = PackFile { pack, index, path, index_path, hash_kind, end, numbers: None, log: None };
         let trailer = this.trailer()?;
         let recorded = this.index.pack_checksum();
         if recorded != trailer {
@@ -72,6 +78,10 @@ impl PackFile {
                 format!("the checksum of its pack, {trailer}"),
                 format!("{recorded}"),
             ));
+        }
+        if let Some(mark) = &files.numbers {
+            check_mark(mark, &trailer)?;
+            this.numbers = Some(PackNumbers::new(this.entry_count(), hash_kind));
         }
         Ok(this)
     }
@@ -94,6 +104,38 @@ impl PackFile {
     /// The object hash that ids and trailers use.
     pub fn hash_kind(&self) -> gix_hash::Kind {
         self.hash_kind
+    }
+
+    /// How the objects are numbered, if commits, trees and tags name others of the pack by number.
+    pub fn numbers(&self) -> Option<&PackNumbers> {
+        self.numbers.as_ref()
+    }
+
+    /// Whether objects of `kind` name others by number.
+    #[inline]
+    pub fn is_numbered(&self, kind: ObjectKind) -> bool {
+        self.numbers.is_some() && kind != ObjectKind::Blob
+    }
+
+    /// Replaces `content` by the object of `kind` at `offset` that `numbered` stands for. Without numbers, and for
+    /// blobs, that is `numbered` itself.
+    ///
+    /// # Errors
+    /// It stands for no object, or for one that is too large.
+    pub fn expand(&self, offset: u64, kind: ObjectKind, numbered: &[u8], content: &mut Vec<u8>) -> Result<()> {
+        let Some(numbers) = self.numbers.as_ref().filter(|_| kind != ObjectKind::Blob) else {
+            content.clear();
+            content.extend_from_slice(numbered);
+            return Ok(());
+        };
+        let id_at = |position| {
+            if let Some(log) = &self.log {
+                log.id(position);
+            }
+            self.index.oid_at_index(position)
+        };
+        let expanded = numbered::expand(kind, numbered, content, |bytes| numbers.take(bytes, id_at));
+        expanded.map_err(|error| self.bad_numbers(offset, kind, error))
     }
 
     /// Number of entries.
@@ -302,6 +344,13 @@ impl PackFile {
         match error {
             DeltaError::TooLarge(excess) => self.too_large(offset, "an object", excess),
             error => self.corrupt(offset, "a delta that fits its base", error.to_string()),
+        }
+    }
+
+    fn bad_numbers(&self, offset: u64, kind: ObjectKind, error: NumberError) -> ReaderError {
+        match error {
+            NumberError::TooLarge(excess) => self.too_large(offset, "an object", excess),
+            error => self.corrupt(offset, format!("a numbered {kind}"), error.to_string()),
         }
     }
 

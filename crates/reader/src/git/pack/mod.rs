@@ -9,7 +9,7 @@ mod stored_entry;
 mod table;
 
 pub use entry::{EntryHeaderError, EntryKind, PackEntryHeader, write_offset_distance, write_type_and_size};
-pub(crate) use entry_place::EntryPlace;
+pub use entry_place::EntryPlace;
 pub use file::PackFile;
 pub(crate) use log::DecodedChunk;
 pub use stored_entry::StoredEntry;

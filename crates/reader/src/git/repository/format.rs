@@ -233,8 +233,8 @@ fn variant_mark(value: &BStr, path: &Path) -> Result<VariantMark> {
     if format_version == 0 || spec.is_empty() {
         return Err(malformed());
     }
-    if format_version > repackbench_codec::FORMAT_VERSION {
-        let known = repackbench_codec::FORMAT_VERSION;
+    if format_version > repackbench_codec::NUMBERS_FORMAT_VERSION {
+        let known = repackbench_codec::NUMBERS_FORMAT_VERSION;
         let what = format!("extensions.repackbench format {format_version} (this program knows up to {known})");
         return Err(ReaderError::unsupported(path, what));
     }

@@ -349,6 +349,12 @@ impl GitRepository {
         self.format.partial_clone.is_some() || format::has_promisor_remote(&self.config)
     }
 
+    /// Whether the objects of a pack name others of it by number.
+    #[must_use]
+    pub fn has_numbers(&self) -> bool {
+        self.packs.iter().any(|files| files.numbers.is_some())
+    }
+
     /// The codec spec in `extensions.repackbench`, if this repository is a variant that stock git cannot read.
     #[must_use]
     pub fn extension_spec(&self) -> Option<&str> {

@@ -24,6 +24,8 @@ pub struct PackFiles {
     pub promisor: Option<PathBuf>,
     /// The mark of a cruft pack, with the times of its objects: `.mtimes`.
     pub mtimes: Option<PathBuf>,
+    /// The mark of a pack whose objects name others of it by number: `.numbers`.
+    pub numbers: Option<PathBuf>,
     /// The position of its directory in [`super::GitRepository::object_dirs`].
     pub object_dir: usize,
 }
@@ -31,7 +33,7 @@ pub struct PackFiles {
 impl PackFiles {
     /// All existing files of the pack.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let side_files = [&self.reverse_index, &self.keep, &self.promisor, &self.mtimes];
+        let side_files = [&self.reverse_index, &self.keep, &self.promisor, &self.mtimes, &self.numbers];
         [&self.pack, &self.index].into_iter().chain(side_files.into_iter().flatten()).map(PathBuf::as_path)
     }
 }
@@ -64,6 +66,7 @@ pub(super) fn list(object_dirs: &[PathBuf], notes: &mut Vec<String>) -> Result<V
                     keep: sibling("keep"),
                     promisor: sibling("promisor"),
                     mtimes: sibling("mtimes"),
+                    numbers: sibling("numbers"),
                     object_dir,
                 }),
                 _ => {}
@@ -84,7 +87,7 @@ pub(super) fn names_in(folder: &Path) -> Result<BTreeSet<OsString>> {
     for entry in entries {
         let name = entry.map_err(|error| ReaderError::io("list", folder, error))?.file_name();
         let extension = Path::new(&name).extension().and_then(OsStr::to_str);
-        if matches!(extension, Some("pack" | "idx" | "rev" | "keep" | "promisor" | "mtimes")) {
+        if matches!(extension, Some("pack" | "idx" | "rev" | "keep" | "promisor" | "mtimes" | "numbers")) {
             names.insert(name);
         }
     }

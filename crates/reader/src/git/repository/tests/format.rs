@@ -131,8 +131,8 @@ fn variant_names_its_spec_and_newer_one_is_rejected() {
         |value: &str| fs::write(&config, format!("{unmarked}[extensions]\n\trepackbench = \"{value}\"\n")).unwrap();
     mark(&format!("{};zstd:5,checksum=no", repackbench_codec::FORMAT_VERSION));
     assert_eq!(GitRepository::open(&path).unwrap().extension_spec(), Some("zstd:5,checksum=no"));
-    mark(&format!("{};zstd:5", repackbench_codec::FORMAT_VERSION + 1));
-    assert!(refusal(&path).contains("extensions.repackbench format 2"), "{}", refusal(&path));
+    mark(&format!("{};zstd:5", repackbench_codec::NUMBERS_FORMAT_VERSION + 1));
+    assert!(refusal(&path).contains("extensions.repackbench format 3"), "{}", refusal(&path));
     for damaged in ["zstd:5", "1;", ";zstd:5", "0;zstd:5", "-1;zstd:5"] {
         mark(damaged);
         assert!(refusal(&path).contains("expected '<format version>;<codec spec>'"), "{damaged}");
