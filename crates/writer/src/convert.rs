@@ -52,6 +52,7 @@ pub fn convert_recomputed(
     recomputer: &DeltaRecomputer,
     job: &ConvertJob<'_>,
 ) -> Result<(Conversion, PathBuf)> {
+    check_kinds(source, spec)?;
     match (source, recomputer) {
         (Repository::Git(source), DeltaRecomputer::Git(git)) => {
             git::recompute::convert_recomputed(source, spec, &**git, job)
@@ -88,11 +89,29 @@ fn check_kinds(source: &Repository, spec: &CodecSpec) -> Result<()> {
 /// Refuses a spec that names other object kinds than `kinds`, which repositories of `system` have.
 pub(crate) fn check_kinds_of(system: &str, kinds: &[ObjectKind], spec: &CodecSpec) -> Result<()> {
     match spec.kind_outside(kinds) {
+        None if spec.uses_numbers() && !kinds.contains(&ObjectKind::Tree) => {
+            let why = format!("a {system} repository has no trees that name objects: expected a spec without ids=");
+            Err(WriterError::Spec { spec: spec.to_string(), why })
+        }
         None => Ok(()),
         Some(kind) => {
             let known: Vec<String> = kinds.iter().map(|kind| format!("{kind}=")).collect();
             let why = format!("a {system} repository has no {}: expected {} or delta=", kind.name(), known.join(", "));
             Err(WriterError::Spec { spec: spec.to_string(), why })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_only_for_git() {
+        let spec: CodecSpec = "zlib:6,ids=number".parse().unwrap();
+        check_kinds_of("Git", &ObjectKind::GIT, &spec).unwrap();
+        let error = check_kinds_of("Mercurial", &ObjectKind::HG, &spec).unwrap_err().to_string();
+        assert!(error.contains("a Mercurial repository has no trees that name objects"), "{error}");
+        check_kinds_of("Mercurial", &ObjectKind::HG, &"zlib:6".parse().unwrap()).unwrap();
     }
 }

@@ -153,6 +153,9 @@ impl Layout {
             _ if self.reference_deltas && spec.uses_bases() => {
                 "prefix and patch need the base before the delta: expected no --order-refs"
             }
+            _ if self.store != StoreKind::AsFound && spec.uses_numbers() => {
+                "ids=number needs packs, whose indexes say what the numbers mean: expected --store pack"
+            }
             _ if self.store != StoreKind::AsFound && spec.uses_bases() => {
                 "prefix and patch need deltas, which only packs have: expected --store pack"
             }

@@ -25,12 +25,15 @@ pub(crate) struct EncodedBatch {
     pub(crate) stored: Vec<u8>,
     /// The length of each new chunk.
     pub(crate) lengths: Vec<usize>,
+    /// The length of each new payload, or `None` for that of the source. May be empty.
+    pub(crate) payload_lens: Vec<Option<u64>>,
 }
 
 impl EncodedBatch {
     pub(crate) fn clear(&mut self) {
         self.stored.clear();
         self.lengths.clear();
+        self.payload_lens.clear();
     }
 
     /// The new chunks.

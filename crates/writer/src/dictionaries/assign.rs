@@ -6,7 +6,7 @@ use repackbench_codec::{Algorithm, AssignedDictionaries, ChunkKind, Dictionaries
 use repackbench_codec::{CodecChoice, CodecSpec};
 use repackbench_reader::{ReaderError, Repository};
 
-use super::{TrainingOutcome, WantedDictionary, train_on_part, training::DictionaryPurpose};
+use super::{TrainingOutcome, WantedDictionary, sample::SampledForm, train_on_part, training::DictionaryPurpose};
 use crate::{Encoding, JobControl, Result};
 
 /// The encoding of `source` under `spec`. Trains the dictionaries that the spec asks for. Also returns notes about
@@ -63,7 +63,8 @@ fn encoding_for_kinds(
         by_kind.extend(kinds.iter().copied().filter(from_file).map(|kind| (kind, 0)));
     }
     let wanted: Vec<WantedDictionary> = kinds.iter().filter_map(|kind| wanted(*kind, spec.choice(*kind))).collect();
-    let outcomes = train_on_part(&[source], &wanted, percent, control)?;
+    let form = SampledForm::Translated { becomes_numbered: spec.uses_numbers() };
+    let outcomes = train_on_part(&[source], &wanted, percent, form, control)?;
     let mut notes = Vec::new();
     for (WantedDictionary { kinds, .. }, outcome) in wanted.iter().zip(outcomes) {
         notes.extend(kinds.iter().filter_map(|kind| sentence(*kind, &outcome)));

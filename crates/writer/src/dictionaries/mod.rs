@@ -24,7 +24,7 @@ use repackbench_reader::{ChunkKind, Repository, threads};
 
 pub use self::assign::{approximate_encoding_for, encoding_for, encoding_for_whole};
 use self::{
-    sample::Sample,
+    sample::{Sample, SampledForm},
     training::{DictionaryPurpose, NotTrained, TrainedDictionary},
 };
 use crate::{JobControl, ProgressUnit, Result, WriterError};
@@ -72,18 +72,19 @@ pub fn train_for(
     wanted: &[WantedDictionary],
     control: JobControl<'_>,
 ) -> Result<Vec<TrainingOutcome>> {
-    train_on_part(repositories, wanted, 100, control)
+    train_on_part(repositories, wanted, 100, SampledForm::AsFound, control)
 }
 
-/// As [`train_for`], on about `percent` % of the payloads that it samples.
+/// As [`train_for`], on about `percent` % of the payloads that it samples, in `form`.
 fn train_on_part(
     repositories: &[&Repository],
     wanted: &[WantedDictionary],
     percent: u64,
+    form: SampledForm,
     control: JobControl<'_>,
 ) -> Result<Vec<TrainingOutcome>> {
     let JobControl { threads, progress } = control;
-    let samples = sample::collect(repositories, wanted, percent, progress)?;
+    let samples = sample::collect(repositories, wanted, percent, form, progress)?;
     progress.start("training dictionaries", wanted.len() as u64, ProgressUnit::Items);
     let next = AtomicUsize::new(0);
     let outcomes: Mutex<Vec<Option<Result<TrainingOutcome>>>> = Mutex::new(wanted.iter().map(|_| None).collect());

@@ -1,10 +1,13 @@
 //! Samples the payloads of a repository: every n-th of each class, in store order.
 
 use repackbench_codec::{MAX_SAMPLE_LEN, TrainingSamples, ZlibReader};
-use repackbench_reader::{Chunk, Repository};
+use repackbench_reader::{
+    Chunk, ChunkPlace, Repository,
+    memory::{self, TurnTaker},
+};
 
 use super::WantedDictionary;
-use crate::{Progress, ProgressUnit, Result, WriterError};
+use crate::{Progress, ProgressUnit, Result, WriterError, git::numbers::PayloadTranslator};
 
 /// The greatest size of a sample, as a multiple of the size of the dictionary. A larger sample hardly improves it.
 const BYTES_PER_DICTIONARY_BYTE: u64 = 100;
@@ -64,7 +67,17 @@ fn class_of(wanted: &[WantedDictionary], chunk: &Chunk<'_>) -> Option<usize> {
     wanted.iter().position(|wanted| wanted.kinds.contains(&chunk.kind))
 }
 
-/// Samples `repositories` for each of `wanted`, with `percent` % of the largest samples: one pass counts, a second one decodes the sampled payloads.
+/// How the sampled objects name others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SampledForm {
+    /// As they are stored.
+    AsFound,
+    /// As a spec says, with numbers or without.
+    Translated { becomes_numbered: bool },
+}
+
+/// Samples `repositories` for each of `wanted`, with `percent` % of the largest samples: one pass counts, a second one
+/// decodes the sampled payloads, and translates them to `form`. Lengths are counted as they are stored.
 ///
 /// # Errors
 /// A repository is damaged, or the user stops the work.
@@ -72,6 +85,7 @@ pub(super) fn collect(
     repositories: &[&Repository],
     wanted: &[WantedDictionary],
     percent: u64,
+    form: SampledForm,
     progress: &dyn Progress,
 ) -> Result<Vec<Sample>> {
     let mut classes = vec![Sample::default(); wanted.len()];
@@ -102,16 +116,34 @@ pub(super) fn collect(
             *met += 1;
             is_sampled(*met, *stride)
         };
-        let mut take = |chunk: &Chunk<'_>, payload: &[u8]| {
+        let (mut translator, mut turn) = (translator(repository, form)?, TurnTaker::default());
+        let mut take = |chunk: &Chunk<'_>, place: ChunkPlace<'_>, payload: &[u8]| {
             if let Some(class) = class_of(wanted, chunk).and_then(|class| classes.get_mut(class)) {
-                class.samples.push(payload);
+                let translated = match translator.as_mut().zip(place.in_pack()) {
+                    Some((translator, entry)) => translator.translate(entry, payload, &mut turn)?,
+                    None => None,
+                };
+                class.samples.push(translated.unwrap_or(payload));
             }
+            translator.iter_mut().for_each(|translator| translator.finish(&mut turn));
             if progress.is_cancelled() { Err(WriterError::Interrupted) } else { Ok(()) }
         };
-        repository.for_each_payload(ZlibReader::Libdeflate, &mut is_taken, &mut take)?;
+        repository.for_each_payload_in_place(ZlibReader::Libdeflate, &mut is_taken, &mut take)?;
     }
     progress.finish();
     Ok(classes)
+}
+
+/// The translator of the payloads of `repository` to `form`; `None` if they stay as they are.
+fn translator(repository: &Repository, form: SampledForm) -> Result<Option<PayloadTranslator>> {
+    let (Repository::Git(git), SampledForm::Translated { becomes_numbered }) = (repository, form) else {
+        return Ok(None);
+    };
+    if git.packs().iter().all(|files| files.numbers.is_some() == becomes_numbered) {
+        return Ok(None);
+    }
+    let decoder = git.decoder(ZlibReader::Libdeflate)?;
+    Ok(Some(PayloadTranslator::new(decoder, memory::thread_cache_limit(1), becomes_numbered)))
 }
 
 #[cfg(test)]

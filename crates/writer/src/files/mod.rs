@@ -91,6 +91,9 @@ pub fn file_choice<'a>(source: &Repository, spec: &'a CodecSpec) -> Result<&'a C
     };
     let choice = spec.choice(ChunkKind { object, is_delta: false });
     let refused = |why: &str| Err(WriterError::Spec { spec: spec.to_string(), why: why.to_owned() });
+    if spec.uses_numbers() {
+        return refused("a tree of files names no objects: expected a spec without ids=");
+    }
     if choice.dictionary().is_some() {
         return refused("a tree of files has no dictionaries: expected a spec without dict=");
     }

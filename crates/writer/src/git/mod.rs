@@ -5,6 +5,7 @@ mod btree_store;
 mod loose;
 mod loose_store;
 pub mod metadata;
+pub mod numbers;
 pub mod order;
 pub mod pack;
 pub mod recompute;

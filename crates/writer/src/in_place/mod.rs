@@ -87,7 +87,7 @@ fn check_readable(spec: &CodecSpec, is_read: bool, program: &str, is_known: fn(&
     }
     let names: Vec<_> = catalogue().into_iter().filter(is_known).map(|codec| codec.name).collect();
     let why = format!(
-        "--in-place: stock {program} would not read the repository: expected {}, without dictionaries and bases",
+        "--in-place: stock {program} would not read the repository: expected {}, without dictionaries, bases and numbers",
         names.join(", ")
     );
     Err(WriterError::Spec { spec: spec.to_string(), why })

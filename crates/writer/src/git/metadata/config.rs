@@ -6,7 +6,7 @@
 
 use bstr::{BString, ByteSlice as _};
 use gix_config::file::Metadata;
-use repackbench_codec::{CodecSpec, FORMAT_VERSION};
+use repackbench_codec::CodecSpec;
 use repackbench_reader::{
     ReaderError,
     git::{GitRepository, repository::RefStorage},
@@ -100,7 +100,7 @@ fn extensions(source: &GitRepository, spec: &CodecSpec, kind: VariantKind) -> Ve
         extensions.push(("refStorage", "reftable".into()));
     }
     if !kind.is_read_by_git {
-        extensions.push(("repackbench", format!("{FORMAT_VERSION};{}", spec.canonical()).into()));
+        extensions.push(("repackbench", format!("{};{}", spec.format_version(), spec.canonical()).into()));
     }
     extensions
 }

@@ -43,8 +43,14 @@ pub(super) struct PackBatches {
     pub(super) has_ref_deltas: bool,
 }
 
-/// Cuts a pack, whose entries are written in `order`, into batches.
-pub(super) fn cut_into_batches(pack: &PackFile, table: &EntryTable, order: &WriteOrder) -> Result<PackBatches> {
+/// Cuts a pack, whose entries are written in `order`, into batches. A long payload is streamed, unless the entry at its
+/// position `needs_memory`.
+pub(super) fn cut_into_batches(
+    pack: &PackFile,
+    table: &EntryTable,
+    order: &WriteOrder,
+    needs_memory: impl Fn(usize) -> bool,
+) -> Result<PackBatches> {
     let mut batches = Vec::new();
     let mut has_ref_deltas = false;
     let mut start = 0;
@@ -54,7 +60,7 @@ pub(super) fn cut_into_batches(pack: &PackFile, table: &EntryTable, order: &Writ
         let Some((offset, end)) = table.extent(position) else { break };
         let (header, _) = pack.entry(offset)?;
         has_ref_deltas |= matches!(header.kind, EntryKind::RefDelta { .. });
-        if header.payload_len > BLOCK_LEN as u64 {
+        if header.payload_len > BLOCK_LEN as u64 && !needs_memory(position) {
             if start < place {
                 batches.push(Batch::InMemory { places: start..place, cost: payload });
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use gix_hash::ObjectId;
 use repackbench_codec::Dictionaries;
 use repackbench_reader::{
-    ReaderError,
+    ObjectKind, ReaderError,
     git::{
         pack::{DeltaForest, EntryTable, PackFile},
         repository::PackFiles,
@@ -21,6 +21,7 @@ use super::{
 use crate::{
     Encoding, JobControl, Progress, Result, WriterError,
     git::{
+        numbers::ReferenceForm,
         order::{EntryOrder, WriteOrder},
         stream::{self, SourceChunk},
     },
@@ -69,8 +70,17 @@ pub fn convert_pack(files: &PackFiles, job: &PackJob<'_>, out: &Path) -> Result<
         None => (WriteOrder::default(), None),
         Some(order) => ordered(order, &pack, &table),
     };
-    let PackBatches { batches, has_ref_deltas } = cut_into_batches(&pack, &table, &order)?;
-    let is_same_for_all = encoding.spec().is_uniform() && !encoding.spec().uses_bases();
+    let is_translated = ReferenceForm::changed(&pack, encoding.spec().uses_numbers()).is_some();
+    let forest = match forest {
+        None if is_translated => Some(Ok(DeltaForest::new(&pack, &table)?)),
+        forest => forest,
+    };
+    let needs_memory = |position: usize| {
+        let kind = forest.as_ref().and_then(|forest| forest.as_ref().ok()?.kind(position));
+        is_translated && kind.is_some_and(|kind| kind != ObjectKind::Blob)
+    };
+    let PackBatches { batches, has_ref_deltas } = cut_into_batches(&pack, &table, &order, needs_memory)?;
+    let is_same_for_all = encoding.spec().is_uniform() && !encoding.spec().uses_bases() && !is_translated;
     // Only bases that are named by id can form a cycle, and such deltas are written with the same id.
     let needs_structure = !is_same_for_all || has_ref_deltas;
     let (structure, broken) = match forest {
@@ -80,7 +90,8 @@ pub fn convert_pack(files: &PackFiles, job: &PackJob<'_>, out: &Path) -> Result<
         Some(Err(error)) if needs_structure => return Err(error.into()),
         Some(Err(error)) => (None, Some(error)),
     };
-    let source = SourcePack { pack: &pack, table: &table, order: &order, dictionaries: job.dictionaries, structure };
+    let dictionaries = job.dictionaries;
+    let source = SourcePack { pack: &pack, table: &table, order: &order, dictionaries, structure, is_translated };
     let unnamed = out.join("tmp_pack");
     let mut emitter = PackEmitter::create(&pack, &table, unnamed)?;
     let pipeline = Pipeline { source: &source, encoding, progress: control.progress };
@@ -89,7 +100,7 @@ pub fn convert_pack(files: &PackFiles, job: &PackJob<'_>, out: &Path) -> Result<
         return Err(error.into());
     }
     let finished = emitter.finish()?;
-    name_and_index(files, &source, finished, out)
+    name_and_index(files, &source, finished, encoding.spec().uses_numbers(), out)
 }
 
 /// The write order of a pack, and its delta structure. The entries of a damaged pack are written in file order. So the
@@ -104,11 +115,12 @@ fn ordered(
     (order, Some(forest))
 }
 
-/// Renames the pack and writes its side files.
+/// Renames the pack, whose objects may be numbered, and writes its side files.
 fn name_and_index(
     files: &PackFiles,
     source: &SourcePack<'_>,
     finished: FinishedPack,
+    is_numbered: bool,
     out: &Path,
 ) -> Result<ConvertedPack> {
     let SourcePack { pack, table, order, .. } = *source;
@@ -121,6 +133,9 @@ fn name_and_index(
     }
     if files.reverse_index.is_some() && !sibling("rev").exists() {
         index::write_reverse_index(pack, table, order, &finished, &sibling("rev"))?;
+    }
+    if is_numbered && !is_repeated {
+        index::write_numbers_mark(pack, &finished, &sibling("numbers"))?;
     }
     match &files.mtimes {
         Some(mtimes) if !is_repeated => index::rewrite_mtimes(pack, mtimes, &finished, &sibling("mtimes"))?,
@@ -187,9 +202,12 @@ impl Pipeline<'_> {
         emitter: &mut PackEmitter<'_>,
     ) -> Result<()> {
         let mut done = 0;
-        for (position, chunk) in self.source.order.positions(places).zip(encoded.chunks()) {
+        let payload_lens = encoded.payload_lens.iter().copied().chain(std::iter::repeat(None));
+        for ((position, chunk), payload_len) in
+            self.source.order.positions(places).zip(encoded.chunks()).zip(payload_lens)
+        {
             let entry = self.source.table.entry(self.source.pack, position)?;
-            emitter.entry(position, &entry, chunk)?;
+            emitter.entry(position, &entry, chunk, payload_len)?;
             done += entry.bytes.len() as u64;
         }
         self.progress.advance(done);

@@ -79,9 +79,16 @@ impl<'a> PackEmitter<'a> {
         &self.path
     }
 
-    /// Writes the entry for `entry`, which is at `position` in file order, with the new chunk `stored`.
-    pub(super) fn entry(&mut self, position: usize, entry: &StoredEntry<'_>, stored: &[u8]) -> Result<()> {
-        self.make_header(entry, ChunkDecoder::claimed_len_on_base(stored))?;
+    /// Writes the entry for `entry`, which is at `position` in file order, with the new chunk `stored`. `payload_len` is
+    /// the length of its payload, if that is another one.
+    pub(super) fn entry(
+        &mut self,
+        position: usize,
+        entry: &StoredEntry<'_>,
+        stored: &[u8],
+        payload_len: Option<u64>,
+    ) -> Result<()> {
+        self.make_header(entry, ChunkDecoder::claimed_len_on_base(stored).or(payload_len))?;
         let mut crc = crc32fast::Hasher::new();
         crc.update(&self.entry_header);
         crc.update(stored);
@@ -264,7 +271,7 @@ mod tests {
         let mut emitter = PackEmitter::create(&pack, &table, scratch.path().join("new.pack"))?;
         for position in (0..table.len()).filter(|position| wanted(*position)) {
             let entry = table.entry(&pack, position).unwrap();
-            emitter.entry(position, &entry, entry.stored)?;
+            emitter.entry(position, &entry, entry.stored, None)?;
         }
         emitter.finish()
     }

@@ -7,14 +7,18 @@ use repackbench_reader::{
     git::{
         chunk::decode_delta_to_vec,
         delta::{self, DeltaSizes},
-        pack::{DeltaForest, EntryTable, PackFile, StoredEntry},
+        pack::{DeltaForest, EntryPlace, EntryTable, PackFile, StoredEntry},
         packed_objects::PackedObjects,
     },
     memory::{self, TurnTaker},
 };
 
 use super::batch::unfaithful;
-use crate::{Encoding, Result, git::order::WriteOrder, pipeline::EncodedBatch};
+use crate::{
+    Encoding, Result,
+    git::{numbers::PayloadTranslator, order::WriteOrder},
+    pipeline::EncodedBatch,
+};
 
 /// A pack, and the information that is needed to convert its entries.
 pub(super) struct SourcePack<'a> {
@@ -26,6 +30,8 @@ pub(super) struct SourcePack<'a> {
     pub(super) dictionaries: &'a Dictionaries,
     /// The kind and base of each entry; `None` if the encoding is the same for all.
     pub(super) structure: Option<DeltaForest>,
+    /// Whether commits, trees and tags name others in another form than before.
+    pub(super) is_translated: bool,
 }
 
 impl SourcePack<'_> {
@@ -64,13 +70,19 @@ pub(super) struct EntryConverter<'a> {
     again: Vec<u8>,
     base: Vec<u8>,
     object: Vec<u8>,
+    /// Writes payloads anew, if the form of references changes.
+    translator: Option<PayloadTranslator>,
     turn: TurnTaker,
 }
 
 impl<'a> EntryConverter<'a> {
     pub(super) fn new(source: &'a SourcePack<'a>, encoding: &Encoding) -> Self {
         let mut bases = PackedObjects::new(source.decoder());
-        bases.set_cache_limit(Some(memory::thread_cache_limit(1)));
+        let cache_limit = memory::thread_cache_limit(if source.is_translated { 2 } else { 1 });
+        bases.set_cache_limit(Some(cache_limit));
+        let becomes_numbered = encoding.spec().uses_numbers();
+        let new_translator = || PayloadTranslator::new(source.decoder(), cache_limit, becomes_numbered);
+        let translator = source.is_translated.then(new_translator);
         EntryConverter {
             source,
             max_chain: encoding.spec().max_chain(),
@@ -82,6 +94,7 @@ impl<'a> EntryConverter<'a> {
             again: Vec::new(),
             base: Vec::new(),
             object: Vec::new(),
+            translator,
             turn: TurnTaker::default(),
         }
     }
@@ -94,6 +107,8 @@ impl<'a> EntryConverter<'a> {
             entry.check_crc(self.source.pack)?;
             self.turn.reserve(entry.header.payload_len);
             entry.decode(self.source.pack, &mut self.decoder, &mut self.payload)?;
+            let is_translated = self.translate(position)?;
+            encoded.payload_lens.push(is_translated.then_some(self.payload.len() as u64));
 
             let start = encoded.stored.len();
             let length = self.encode(&entry, position, &mut encoded.stored)?;
@@ -101,9 +116,22 @@ impl<'a> EntryConverter<'a> {
             let chunk = encoded.stored.get(start..).unwrap_or_default();
             self.check_faithful(&entry, chunk)?;
         }
-        let EntryConverter { turn, payload, again, base, object, .. } = self;
+        let EntryConverter { turn, payload, again, base, object, translator, .. } = self;
+        translator.iter_mut().for_each(|translator| translator.finish(turn));
         turn.finish([payload, again, base, object]);
         Ok(())
+    }
+
+    /// Replaces the payload of the entry at `position`, which is decoded, by that of the same object with references in
+    /// another form. `false` if the payload stays as it is.
+    fn translate(&mut self, position: usize) -> Result<bool> {
+        let SourcePack { pack, table, structure, .. } = self.source;
+        let Some((translator, forest)) = self.translator.as_mut().zip(structure.as_ref()) else { return Ok(false) };
+        let place = EntryPlace { pack, table, forest, position };
+        let Some(translated) = translator.translate(place, &self.payload, &mut self.turn)? else { return Ok(false) };
+        self.payload.clear();
+        self.payload.extend_from_slice(translated);
+        Ok(true)
     }
 
     /// Appends the new chunk of `entry`, whose payload is decoded, to `stored`. Returns its length.

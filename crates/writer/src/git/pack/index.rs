@@ -4,13 +4,17 @@
 //! |---|---|---|
 //! | `.idx` version 2 | `ff 74 4f 63`, u32 2, 256 x u32 fan-out, ids, CRC-32s, u32 offsets (top bit: place in the next table), u64 offsets, pack checksum, own checksum | gitformat-pack(5) |
 //! | `.rev` version 1 | `RIDX`, u32 1, u32 hash function, u32 index positions in pack order, pack checksum, own checksum | gitformat-pack(5) |
+//! | `.numbers` version 1 | `NUMB`, u32 1, u32 hash function, pack checksum, own checksum | docs/format.md |
 //! | `.mtimes` version 1 | `MTME`, u32 1, u32 hash function, u32 seconds in index order, pack checksum, own checksum | gitformat-pack(5) |
 
 use std::{io::Write, path::Path};
 
 use repackbench_reader::{
     Place, ReaderError,
-    git::pack::{EntryTable, PackFile},
+    git::{
+        numbered::{MARK_SIGNATURE, MARK_VERSION},
+        pack::{EntryTable, PackFile},
+    },
     hash::IdHasher,
 };
 
@@ -123,6 +127,15 @@ pub(super) fn write_reverse_index(
     for at in order.positions(0..table.len()).filter_map(|position| table.index_position(position)) {
         file.put_u32(at)?;
     }
+    file.finish(finished)
+}
+
+/// Writes the mark of a pack whose objects are numbered to `path`.
+pub(super) fn write_numbers_mark(pack: &PackFile, finished: &FinishedPack, path: &Path) -> Result<()> {
+    let mut file = ChecksummedFile::create(path, pack.hash_kind())?;
+    file.put(MARK_SIGNATURE)?;
+    file.put_u32(MARK_VERSION)?;
+    file.put_u32(hash_function(pack.hash_kind()))?;
     file.finish(finished)
 }
 
