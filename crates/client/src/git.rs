@@ -166,7 +166,8 @@ impl NamedRepository {
     }
 }
 
-/// Refuses variants whose chunks cannot be decoded by themselves, and those whose objects git cannot find.
+/// Refuses variants whose chunks cannot be decoded by themselves, whose payloads are not those of git, and whose objects
+/// git cannot find.
 fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
     if let Some(btree) = repository.btree() {
         let message =
@@ -175,10 +176,17 @@ fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
     }
     let Some(typed) = repository.extension_spec() else { return Ok(()) };
     let spec: CodecSpec = typed.parse().map_err(|error| ClientError::refused(format!("{typed}: {error}")))?;
+    let place = name_of(repository.git_dir());
+    if spec.uses_numbers() || repository.has_numbers() {
+        let message = format!(
+            "{place}: expected a codec spec whose objects are those of git, found {spec}, whose trees, commits and tags name \
+             objects by number, which git cannot read"
+        );
+        return Err(ClientError::refused(message).with_hint("convert it under the same codec without ids=number"));
+    }
     if !spec.uses_bases() {
         return Ok(());
     }
-    let place = name_of(repository.git_dir());
     let message = format!(
         "{place}: expected a codec whose chunks are decoded by themselves, found {spec}, whose deltas need the content of \
          their base, which git does not pass to zlib"

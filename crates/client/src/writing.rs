@@ -64,7 +64,9 @@ pub fn clients_write(spec: &CodecSpec) -> bool {
 /// # Errors
 /// [`ClientError::Usage`] if the codec needs more.
 pub fn check_needs_only_payload(spec: &CodecSpec) -> Result<(), ClientError> {
-    let what = if spec.uses_bases() {
+    let what = if spec.uses_numbers() {
+        "ids=number, which needs the index of the pack".to_owned()
+    } else if spec.uses_bases() {
         "prefix or patch, which need the content of a delta's base".to_owned()
     } else if spec.uses_dictionaries() {
         "dictionaries, which are trained when a repository is converted".to_owned()

@@ -128,6 +128,7 @@ pub fn estimate(
     clock: &(dyn Clock + Sync),
     progress: &dyn Progress,
 ) -> Result<RepositoryEstimate, BenchError> {
+    refuse_numbers(source, &plan.specs)?;
     let snapshot = source.snapshot().map_err(WorkloadError::from)?;
     let began = Session::new(clock, progress).now()?;
     let end = began.saturating_add(plan.time);
@@ -160,6 +161,18 @@ pub fn estimate(
         as_found,
         rechosen,
     })
+}
+
+/// Refuses numbers in the place of ids: they change payloads, of which an estimate compresses those that are there.
+fn refuse_numbers(source: &Repository, specs: &[CodecSpec]) -> Result<(), BenchError> {
+    let why = match (source, specs.iter().find(|spec| spec.uses_numbers())) {
+        (_, Some(spec)) => format!("{spec}: estimate does not predict ids=number; convert and bench do it"),
+        (Repository::Git(git), None) if git.has_numbers() => {
+            format!("{}: estimate does not read repositories under ids=number", git.git_dir().display())
+        }
+        _ => return Ok(()),
+    };
+    Err(WorkloadError::Refused { why }.into())
 }
 
 /// The checksums in the trailers of all packs, unless there are too many.

@@ -27,7 +27,7 @@ pub fn readers_of(source: &Repository, spec: &CodecSpec, store: StoreKind) -> Re
     };
     match store {
         StoreKind::Btree => Readers::Repackbench,
-        _ if spec.uses_bases() || !has_means => Readers::Repackbench,
+        _ if spec.uses_bases() || spec.uses_numbers() || !has_means => Readers::Repackbench,
         _ if is_stock => Readers::Stock,
         _ => Readers::Exec,
     }

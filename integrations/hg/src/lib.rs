@@ -77,6 +77,8 @@ fn check_spec(spec: &CodecSpec) -> Result<(), String> {
         "dictionaries"
     } else if spec.uses_bases() {
         "prefix and patch"
+    } else if spec.uses_numbers() {
+        "numbers of objects"
     } else {
         return Ok(());
     };

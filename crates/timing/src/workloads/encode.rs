@@ -132,6 +132,18 @@ impl Share {
     }
 }
 
+/// Refuses a repository whose objects are numbered: its payloads are not those that git has, and compressing them is not
+/// all that writing them takes.
+pub(super) fn refuse_numbers(repository: &Repository, workload: &str) -> Result<(), WorkloadError> {
+    match repository {
+        Repository::Git(git) if git.has_numbers() => {
+            let why = format!("{}: {workload} does not measure repositories under ids=number", git.git_dir().display());
+            Err(WorkloadError::Refused { why })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The spec to compress payloads of `variant` with: its own if known, otherwise what stock git or hg would write.
 pub(super) fn spec_of(variant: &VariantPlace, repository: &Repository) -> Result<CodecSpec, WorkloadError> {
     let default = match repository {
@@ -152,14 +164,16 @@ pub(super) struct EncodersByVariant {
 }
 
 impl EncodersByVariant {
-    /// Makes the encoders of `variant` the current ones. `open` is called if there are none yet.
+    /// Makes the encoders of `variant` the current ones, for `workload`. `open` is called if there are none yet.
     pub(super) fn select(
         &mut self,
+        workload: &str,
         variant: &VariantPlace,
         open: impl Fn(&Repository, &CodecSpec) -> Result<PayloadEncoders, WriterError>,
     ) -> Result<(), WorkloadError> {
         if !self.known.contains_key(&variant.folder) {
             let repository = Repository::open(&variant.folder)?;
+            refuse_numbers(&repository, workload)?;
             let spec = spec_of(variant, &repository)?;
             self.known.insert(variant.folder.clone(), open(&repository, &spec)?);
         }
@@ -200,10 +214,11 @@ impl Workload for Encode {
         }
         if self.sample.as_ref().is_none_or(|(folder, _)| *folder != variant.payloads) {
             let source = Repository::open(&variant.payloads)?;
+            refuse_numbers(&source, "encode")?;
             let sample = Sample::collect(&source, BUDGET, self.uses_bases, SAMPLED_CONTENT)?;
             self.sample = Some((variant.payloads.clone(), sample));
         }
-        self.encoders.select(variant, PayloadEncoders::of_variant)
+        self.encoders.select("encode", variant, PayloadEncoders::of_variant)
     }
 
     fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {

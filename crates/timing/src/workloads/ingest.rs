@@ -212,7 +212,7 @@ impl Ingest {
             let payloads = NewPayloads::collect(variant, &self.range, self.uses_bases)?;
             self.payloads = Some((variant.payloads.clone(), payloads));
         }
-        self.encoders.select(variant, PayloadEncoders::of_variant)
+        self.encoders.select("ingest", variant, PayloadEncoders::of_variant)
     }
 }
 

@@ -50,6 +50,9 @@ fn check_git(plan: &BenchPlan, source: &Repository, specs: &[CodecSpec]) -> Resu
             "{spec}: stock git cannot read it, since its deltas need the content of their base, which git does not pass to zlib"
         ));
     }
+    if let Some(spec) = specs.iter().chain(&recorded).find(|spec| spec.uses_numbers()) {
+        return refused(format!("{spec}: stock git cannot read it, since its objects name others by number"));
+    }
     if !is_read_by_plain_git(&plan.baseline) {
         let baseline = &plan.baseline;
         return refused(format!("{baseline}: expected a baseline that git reads without the library, such as zlib:6"));

@@ -82,6 +82,7 @@ impl PackServer {
     /// has no limit. None of this is timed.
     pub(crate) fn at(place: &VariantPlace, range: &HistoryRange) -> Result<Self, WorkloadError> {
         let (repository, scope) = (Repository::open(&place.folder)?, Scope::of(range));
+        encode::refuse_numbers(&repository, "serving packs")?;
         let git = git_of(&repository)?;
         let spec = spec_of(place, &repository)?;
         let mut history = repository.history(Decoders::from(ZlibReader::Libdeflate))?;
@@ -107,7 +108,9 @@ impl PackServer {
 
     /// Takes every second entry from the repository at `place` instead, which holds the same deltas.
     pub(crate) fn mix(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
-        let mut store = ObjectStore::open(git_of(&Repository::open(&place.folder)?)?, place.decoders)?;
+        let repository = Repository::open(&place.folder)?;
+        encode::refuse_numbers(&repository, "serving packs")?;
+        let mut store = ObjectStore::open(git_of(&repository)?, place.decoders)?;
         store.set_cache_limit(place.delta_cache);
         self.plan.mix(&store, self.stores.len())?;
         self.stores.push(store);
