@@ -9,6 +9,7 @@ use repackbench_reader::git::btree::BtreeFile;
 use repackbench_reader::git::btree::layout::PAGE_LEN;
 use repackbench_reader::git::delta::{DeltaError, DeltaSizes, apply};
 use repackbench_reader::git::loose::{self, LooseFile};
+use repackbench_reader::git::numbered::{MARK_SIGNATURE, MARK_VERSION};
 use repackbench_reader::git::pack::{DeltaForest, EntryTable, PACK_HEADER_LEN, PackFile, StoredEntry};
 use repackbench_reader::git::packed_objects::PackedObjects;
 use repackbench_reader::git::repository::reftable::{REFTABLE_FOLDER, TABLES_LIST};
@@ -18,8 +19,8 @@ use repackbench_reader::hash::IdHasher;
 
 use crate::input::{Input, Output};
 
-/// A pack and its index in a repository: a byte for hash and version, the number of entries, the length of each, and
-/// their bytes.
+/// A pack and its index in a repository: a byte for hash, version and whether objects are numbered, the number of
+/// entries, the length of each, and their bytes.
 ///
 /// The index is the right one for these lengths, so that the fuzzer need not find checksums. The entries have the ids
 /// that [`entry_id`] gives.
@@ -32,6 +33,9 @@ pub fn pack(data: &[u8]) {
     let (pack, index) = packed(hash, version, &lengths, input.rest());
     let folder = tempfile::tempdir().expect("a folder");
     let path = repository(folder.path(), hash);
+    if first & 4 != 0 {
+        fs::write(path.join("objects/pack/pack-1.numbers"), numbers_mark(hash, &pack)).expect("to write");
+    }
     fs::write(path.join("objects/pack/pack-1.pack"), pack).expect("to write");
     fs::write(path.join("objects/pack/pack-1.idx"), index).expect("to write");
     let repository = GitRepository::open(&path).expect("a repository");
@@ -62,7 +66,8 @@ fn read_pack(repository: &GitRepository) -> repackbench_reader::Result<()> {
         entry.check_crc(&pack)?;
         let decoded = entry.decode(&pack, &mut decoder, &mut payload);
         let read = objects.read(&pack, 0, entry.offset, &mut content);
-        if forest.base(position).is_none() {
+        let is_numbered = forest.kind(position).is_some_and(|kind| pack.is_numbered(kind));
+        if forest.base(position).is_none() && !is_numbered {
             // git, too, reads objects without looking at where the next entry begins, and so whether anything is between the two
             // or they overlap.
             let unlimited = StoredEntry { stored: pack.entry(entry.offset)?.1, ..entry };
@@ -74,6 +79,15 @@ fn read_pack(repository: &GitRepository) -> repackbench_reader::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The mark of a `pack` whose objects are numbered.
+fn numbers_mark(hash: Kind, pack: &[u8]) -> Vec<u8> {
+    let function: u32 = if hash == Kind::Sha256 { 2 } else { 1 };
+    let trailer = &pack[pack.len() - hash.len_in_bytes()..];
+    let mark = [&MARK_SIGNATURE[..], &MARK_VERSION.to_be_bytes(), &function.to_be_bytes(), trailer].concat();
+    let own = checksum(hash, &mark);
+    [mark.as_slice(), own.as_bytes()].concat()
 }
 
 /// The id of the entry at `position` of the pack that [`pack`] makes.
