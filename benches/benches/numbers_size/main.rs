@@ -9,9 +9,7 @@
 //! `--rechosen` lets git search for deltas anew, in a copy. `--increments` measures instead what is left in packs of
 //! the newest commits, whose objects name many of other packs.
 //!
-//! - `reference`: the forms of references;
-//! - `object`: commits, trees and tags with them;
-//! - `delta`: deltas between those;
+//! - `reference`: the forms of references, of which the program has one;
 //! - `pack`: packs with their chains of deltas;
 //! - `rewrite`: all of a pack in all forms, checked;
 //! - `chunks`: payloads and their stored bytes;
@@ -21,10 +19,8 @@
 //! - `tables`: Markdown.
 
 mod chunks;
-mod delta;
 mod git;
 mod increments;
-mod object;
 mod pack;
 mod reference;
 mod rewrite;

@@ -10,13 +10,13 @@ use repackbench_reader::{
     },
 };
 
-use crate::reference::PackNumbers;
+use crate::reference::NumbersInForms;
 
 /// A pack, the numbers of its objects, and the chains of its commits, trees and tags.
 #[derive(Debug)]
 pub(crate) struct NumberedPack {
     pub(crate) file: PackFile,
-    pub(crate) numbers: PackNumbers,
+    pub(crate) numbers: NumbersInForms,
     table: EntryTable,
     forest: DeltaForest,
     /// The deltas against each object: those of the object at `i` end at `ends[i]`.
@@ -47,7 +47,7 @@ impl NumberedPack {
     fn new(file: PackFile) -> Result<Self> {
         let table = EntryTable::new(&file)?;
         let forest = DeltaForest::new(&file, &table)?;
-        let numbers = PackNumbers::new(&file, &table);
+        let numbers = NumbersInForms::new(&file, &table);
         let mut ends = vec![0; table.len()];
         let based = || (0..table.len()).filter_map(|place| Some((place, forest.base(place)?)));
         based().for_each(|(_, base)| ends[base] += 1);

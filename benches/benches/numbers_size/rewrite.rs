@@ -9,16 +9,19 @@ use repackbench_benches::{
 use repackbench_codec::{ChunkDecoder, Decoders, Dictionaries};
 use repackbench_reader::{
     ChunkKind, ObjectKind,
-    git::{GitRepository, delta, hash::object_id},
+    git::{GitRepository, delta, hash::object_id, numbered},
     threads,
+};
+use repackbench_writer::git::numbers::{
+    LookUp, ParsedObject, Piece,
+    delta::{Step, find_steps, write_delta},
+    object::WrittenObject,
 };
 
 use crate::{
     chunks::{Arm, Chunks, Layout},
-    delta::{Step, Written, steps, write},
-    object::{ParsedObject, Piece, expand},
     pack::{NumberedPack, Visited},
-    reference::{Form, LookUp},
+    reference::Form,
 };
 
 /// Payloads by what they are and how they are written.
@@ -28,14 +31,14 @@ pub(crate) type Payloads = BTreeMap<Arm, Chunks>;
 #[derive(Debug, Clone, Default)]
 struct Rewritten {
     object: ParsedObject,
-    written: Vec<Written>,
+    written: Vec<WrittenObject>,
 }
 
 /// Writes the objects of one pack.
 #[derive(Debug)]
 struct Rewriter<'a> {
     pack: &'a NumberedPack,
-    ids: LookUp<'a>,
+    ids: LookUp,
     /// The number of the pack's first object among those of all packs.
     first: u32,
     arms: Vec<Arm>,
@@ -56,7 +59,7 @@ impl<'a> Rewriter<'a> {
         forms.dedup();
         Rewriter {
             pack,
-            ids: LookUp::new(&pack.file, &pack.numbers),
+            ids: LookUp::new(&pack.file),
             first,
             arms: arms.to_vec(),
             forms,
@@ -86,7 +89,11 @@ impl<'a> Rewriter<'a> {
         self.parse(kind.object, visited);
         let changes = self.chain[..=visited.depth].last_chunk().map(|[base, result]| {
             let entry = if kind.object == ObjectKind::Tree { 2 } else { 1 };
-            [1, entry].map(|unit| steps(&base.object, &result.object, unit))
+            [1, entry].map(|unit| {
+                let mut steps = Vec::new();
+                find_steps(&base.object, &result.object, unit, &mut steps);
+                steps
+            })
         });
         for at in 0..self.arms.len() {
             let arm = self.arms[at];
@@ -112,7 +119,7 @@ impl<'a> Rewriter<'a> {
     fn write_delta(&mut self, arm: Arm, depth: usize, steps: &[Step]) -> bool {
         let form = self.forms.iter().position(|form| *form == arm.form).unwrap_or_default();
         let [base, written] = [depth - 1, depth].map(|depth| &self.chain[depth].written[form]);
-        write(steps, base, written, &mut self.payload);
+        write_delta(steps, base, written, &mut self.payload);
         !self.checks
             || delta::apply(&base.bytes, &self.payload, &mut self.content).is_ok() && self.content == written.bytes
     }
@@ -130,17 +137,17 @@ impl<'a> Rewriter<'a> {
 
     /// Puts the object that was come to on the chain, in all forms.
     fn parse(&mut self, kind: ObjectKind, visited: Visited<'_>) {
-        let numbers = &self.pack.numbers;
+        let (file, numbers) = (&self.pack.file, &self.pack.numbers);
         self.chain.resize_with(self.chain.len().max(visited.depth + 1), Rewritten::default);
         let rewritten = &mut self.chain[visited.depth];
-        rewritten.object.parse(kind, visited.content, &mut self.ids);
-        rewritten.written.resize_with(self.forms.len(), Written::default);
+        rewritten.object.parse(kind, visited.content, numbers.id_len(), |id| self.ids.reference(file, id));
+        rewritten.written.resize_with(self.forms.len(), WrittenObject::default);
         for (form, written) in self.forms.iter().zip(&mut rewritten.written) {
-            rewritten.object.write(*form, visited.origin, numbers, &mut written.bytes, &mut written.ends);
+            rewritten.object.write(written, |reference, bytes| numbers.put(*form, visited.origin, reference, bytes));
         }
-        for piece in &rewritten.object.pieces {
+        for piece in rewritten.object.pieces() {
             if let Piece::Reference(reference) = piece {
-                self.escapes[0] += u64::from(reference.places.is_none());
+                self.escapes[0] += u64::from(reference.position.is_none());
                 self.escapes[1] += 1;
             }
         }
@@ -155,10 +162,9 @@ impl<'a> Rewriter<'a> {
             return Err(wrong("its content has another id"));
         }
         for (form, written) in self.forms.iter().zip(&self.chain[visited.depth].written) {
-            self.content.clear();
-            let pack = (file, &self.pack.numbers);
-            let expanded = expand(kind, *form, visited.origin, pack, &written.bytes, &mut self.content);
-            if expanded.is_none() || self.content != visited.content {
+            let take = |bytes: &mut _| self.pack.numbers.take(*form, visited.origin, file, bytes);
+            let expanded = numbered::expand(kind, &written.bytes, &mut self.content, take);
+            if expanded.is_err() || self.content != visited.content {
                 return Err(wrong(&format!("its form with {} is another object", form.name())));
             }
         }
@@ -167,16 +173,16 @@ impl<'a> Rewriter<'a> {
 }
 
 /// Replaces `payload` by a whole object in `layout`.
-fn write_whole(layout: Layout, written: &Written, object: &ParsedObject, payload: &mut Vec<u8>) {
+fn write_whole(layout: Layout, written: &WrittenObject, object: &ParsedObject, payload: &mut Vec<u8>) {
     payload.clear();
     let is_in_columns = matches!(layout, Layout::Columns | Layout::Differences);
-    if !is_in_columns || !matches!(object.pieces.first(), Some(Piece::Text(_))) {
+    if !is_in_columns || !matches!(object.pieces().first(), Some(Piece::Text(_))) {
         payload.extend_from_slice(&written.bytes);
         return;
     }
     let mut references = Vec::new();
     let (mut start, mut before) = (0, 0);
-    for (piece, end) in object.pieces.iter().zip(&written.ends) {
+    for (piece, end) in object.pieces().iter().zip(&written.ends) {
         let bytes = &written.bytes[start..*end];
         start = *end;
         match piece {

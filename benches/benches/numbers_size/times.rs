@@ -4,12 +4,11 @@ use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_benches::{BenchError, Result, median_time, repetitions, spec};
 use repackbench_codec::{ChunkDecoder, ChunkKind, Decoders};
-use repackbench_reader::git::{GitRepository, hash::object_id};
+use repackbench_reader::git::{GitRepository, hash::object_id, numbered};
 use repackbench_timing::clock::{SystemClock, measure};
 
 use crate::{
     chunks::{Arm, Encoded},
-    object::expand,
     pack::{NumberedPack, Visited},
     reference::Form,
     rewrite::{read_whole, rewritten_payloads},
@@ -69,9 +68,9 @@ impl<'a> Encoding<'a> {
                 if form == Form::Found {
                     return visit(pack, visited);
                 }
-                content.clear();
-                expand(kind.object, form, visited.origin, (&pack.file, &pack.numbers), visited.content, &mut content)
-                    .ok_or_else(|| damaged(visited.place))?;
+                let take = |bytes: &mut _| pack.numbers.take(form, visited.origin, &pack.file, bytes);
+                numbered::expand(kind.object, visited.content, &mut content, take)
+                    .map_err(|_| damaged(visited.place))?;
                 visit(pack, Visited { content: &content, ..visited })
             })?;
             first += pack.len() as u32;
