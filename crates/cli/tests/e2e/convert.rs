@@ -6,6 +6,7 @@ mod check;
 mod determinism;
 mod in_place;
 mod loose_sources;
+mod numbers;
 mod orders;
 mod outputs;
 mod rechosen;

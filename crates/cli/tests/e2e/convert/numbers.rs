@@ -1,0 +1,265 @@
+//! `convert --codec CODEC,ids=number`: the variant holds the same objects, goes back to what it was, and is refused
+//! where numbers mean nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::open_pack::{OpenPack, replace};
+use crate::support::program::{self, command, convert, exit};
+use crate::support::{CONVERTIBLE, Fixture, Scratch, fixture, git, preload, repackbench, snapshot};
+
+/// What has to be the same after the way to numbers and back, as stock git reports it. The deltas of commits, trees and
+/// tags are made anew, so their lengths differ.
+#[derive(Debug, PartialEq, Eq)]
+struct Facts {
+    refs: String,
+    objects: String,
+    deltas: Vec<String>,
+    judgement: git::Judgement,
+}
+
+impl Facts {
+    fn of(repo: &Path) -> Self {
+        let scratch = Scratch::new();
+        let line = |entry: &git::PackEntry| {
+            let is_kept = entry.kind == "blob" || !entry.is_delta();
+            let payload_len = is_kept.then_some(entry.payload_len);
+            format!("{} {} {payload_len:?} {} {}\n", entry.id, entry.kind, entry.depth, entry.base)
+        };
+        let of_pack = |entries: &Vec<git::PackEntry>| entries.iter().map(line).collect::<String>();
+        let mut deltas: Vec<String> = git::packs(repo).iter().map(|(_, entries)| of_pack(entries)).collect();
+        deltas.sort();
+        let (refs, objects) = (git::refs(repo), git::objects(repo));
+        Facts { refs, objects, deltas, judgement: git::judge(repo, scratch.path()) }
+    }
+}
+
+#[track_caller]
+fn assert_verifies(source: &Path, variant: &Path) {
+    repackbench([Path::new("verify"), source, variant]).exits(exit::OK);
+}
+
+#[track_caller]
+fn replayed(repo: &Path, workload: &str) -> Vec<u8> {
+    program::replay(repo, workload, &[]).exits(exit::OK).stdout
+}
+
+/// The names of the files of packs with this extension, without it.
+fn pack_files(variant: &Path, extension: &str) -> Vec<String> {
+    let entries = fs::read_dir(variant.join("objects/pack")).expect("a folder of packs");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let stem = |path: PathBuf| path.file_stem().expect("a name").to_string_lossy().into_owned();
+    let mut names: Vec<String> =
+        paths.filter(|path| path.extension().is_some_and(|e| e == extension)).map(stem).collect();
+    names.sort();
+    names
+}
+
+/// Converts the fixture to numbers, to numbers under another codec, and back.
+fn goes_there_and_back(name: &str) {
+    let (fixture, scratch) = (Fixture::get(name), Scratch::new());
+    let source = fixture.repo();
+    let before = snapshot::state(&fixture.folder);
+    let [variant, other, back] = ["variant", "other", "back"].map(|name| scratch.join(name));
+    convert(&source, "zlib:6,ids=number", &variant);
+    assert_verifies(&source, &variant);
+    git::assert_refuses_plainly(&variant);
+    assert_eq!(pack_files(&variant, "pack"), pack_files(&variant, "numbers"), "{name}: each pack has its mark");
+    convert(&variant, "zstd:3,ids=number", &other);
+    assert_verifies(&source, &other);
+    convert(&other, "zlib:6", &back);
+    assert_eq!(pack_files(&back, "numbers"), [""; 0]);
+    assert_eq!(Facts::of(&source), Facts::of(&back), "{name}");
+    assert_eq!(snapshot::state(&fixture.folder), before, "{name}: the source was written to");
+}
+
+/// The large blob has a test of its own below.
+fn every_fourth_fixture(first: usize) {
+    let small = CONVERTIBLE.iter().filter(|name| **name != "large-blob");
+    small.skip(first).step_by(4).for_each(|name| goes_there_and_back(name));
+}
+
+#[test]
+fn fixtures_go_there_and_back() {
+    every_fourth_fixture(0);
+}
+
+#[test]
+fn second_fixtures_go_there_and_back() {
+    every_fourth_fixture(1);
+}
+
+#[test]
+fn third_fixtures_go_there_and_back() {
+    every_fourth_fixture(2);
+}
+
+#[test]
+fn fourth_fixtures_go_there_and_back() {
+    every_fourth_fixture(3);
+}
+
+#[test]
+fn large_blob_is_streamed() {
+    let (source, scratch) = (Fixture::get("large-blob").repo(), Scratch::new());
+    let [variant, back] = ["variant", "back"].map(|name| scratch.join(name));
+    convert(&source, "zstd:1,ids=number", &variant);
+    assert_verifies(&source, &variant);
+    convert(&variant, "zlib:1", &back);
+    assert_verifies(&source, &back);
+}
+
+#[test]
+fn workloads_see_the_same() {
+    let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let variant = scratch.join("variant");
+    convert(&source, "store,ids=number", &variant);
+    for workload in ["traverse", "checkout:sink", "diff:raw", "sizes", "cat-all", "diff:patch"] {
+        let outcome = program::replay(&source, workload, &[]);
+        if outcome.code == Some(exit::OK) {
+            assert_eq!(replayed(&variant, workload), outcome.stdout, "{workload}");
+        }
+    }
+}
+
+#[test]
+fn dictionaries_are_trained_on_numbered_payloads() {
+    let scratch = Scratch::new();
+    let [source, variant, other, back] = ["source", "variant", "other", "back"].map(|name| scratch.join(name));
+    fixture::modules(&source, 600);
+    git::output(&source, ["repack", "-adfq"]);
+    convert(&source, "zstd:9,dict=4k,ids=number", &variant);
+    assert!(variant.join("objects/info/repackbench/dictionaries").exists());
+    assert_verifies(&source, &variant);
+    // From numbers to numbers and to ids, each with dictionaries.
+    convert(&variant, "lz4,dict=4k,ids=number", &other);
+    assert_verifies(&source, &other);
+    convert(&other, "zstd:9,dict=4k", &back);
+    assert_verifies(&source, &back);
+    let size = |repo: &Path| OpenPack::open(repo).pack.len();
+    assert!(size(&variant) < size(&back), "{} {}", size(&variant), size(&back));
+}
+
+#[test]
+fn number_of_threads_does_not_matter() {
+    let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let converted = |threads: &str| {
+        let out = scratch.join(threads);
+        let mut convert = command();
+        convert.args(["convert", "--quiet", "--codec", "zstd:3,ids=number", "--threads", threads]);
+        program::run(convert.arg(&source).arg("-o").arg(&out)).exits(exit::OK);
+        snapshot::content(&out)
+    };
+    snapshot::assert_same(&converted("1"), &converted("3"));
+}
+
+#[test]
+fn impossible_combinations_are_usage_errors() {
+    let (source, scratch) = (Fixture::get("work-tree").repo(), Scratch::new());
+    let refused = |options: &[&str], words: &str| {
+        let out = scratch.join("out");
+        let outcome = program::run(command().arg("convert").args(options).arg(&source).arg("-o").arg(&out));
+        assert_eq!(outcome.code, Some(exit::USAGE), "{options:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(words), "{options:?}: {}", outcome.stderr);
+        assert!(!out.exists());
+    };
+    refused(&["--codec", "zstd:9,prefix,ids=number"], "prefix cannot be combined with ids=number");
+    refused(&["--codec", "zstd:9,ids=number,patch"], "patch cannot be combined with ids=number");
+    refused(&["--codec", "zlib:6,ids=id"], "option ids: expected number");
+    refused(&["--codec", "zlib:6,ids=number,tree=store,ids=number"], "option ids: expected it once");
+    for store in ["loose", "btree"] {
+        refused(&["--codec", "zlib:6,ids=number", "--store", store], "ids=number needs packs");
+    }
+    refused(&["--codec", "zlib:6,ids=number", "--store", "files"], "a tree of files names no objects");
+}
+
+#[test]
+fn exec_and_in_place_refuse_numbers_by_name() {
+    let (source, scratch) = (Fixture::get("work-tree").repo(), Scratch::new());
+    let variant = scratch.join("variant");
+    convert(&source, "zlib:6,ids=number", &variant);
+    let outcome = program::run(&mut preload::exec(&variant, &[], &["git", "log"])).exits(exit::FAILURE);
+    assert!(outcome.error_line().contains("found zlib:6,ids=number"), "{}", outcome.stderr);
+    let copy = Fixture::copy("work-tree", &scratch);
+    let mut in_place = command();
+    let outcome =
+        program::run(in_place.args(["convert", "--in-place", "--codec", "zlib:6,ids=number"]).arg(copy.repo()));
+    assert!(outcome.exits(exit::USAGE).error_line().contains("without dictionaries, bases and numbers"));
+}
+
+/// A variant whose payloads can be read as they are stored.
+fn open_variant(scratch: &Scratch) -> PathBuf {
+    let [source, variant] = ["source", "variant"].map(|name| scratch.join(name));
+    fixture::modules(&source, 20);
+    git::output(&source, ["repack", "-adfq"]);
+    convert(&source, "store,checksum=no,ids=number", &variant);
+    variant
+}
+
+/// Where the payload of the first whole entry of this type starts in the pack, and its length.
+fn first_payload(pack: &OpenPack, entry_type: u8) -> (usize, usize) {
+    let headers = pack.headers().find(|header| header.entry_type == entry_type && header.payload_len > 0);
+    let header = headers.expect("an entry of this type");
+    let len = usize::try_from(header.payload_len).expect("a length");
+    assert!(len < 128 && usize::from(pack.pack[header.chunk + 1]) == len, "a store body with a short length");
+    (header.chunk + 2, len)
+}
+
+#[test]
+fn damaged_numbers_are_one_error() {
+    const TREE: u8 = 2;
+    // The byte after the first NUL is a number: there are fewer than 255 objects.
+    for (number, found) in [(255, "the number 255 in a pack of"), (1, "content whose id is")] {
+        let scratch = Scratch::new();
+        let variant = open_variant(&scratch);
+        let mut pack = OpenPack::open(&variant);
+        let (start, len) = first_payload(&pack, TREE);
+        let at = start + pack.pack[start..start + len].iter().position(|byte| *byte == 0).expect("a NUL") + 1;
+        let other = if pack.pack[at] == number { number + 1 } else { number };
+        pack.pack[at] = other;
+        pack.reseal_and_write();
+        let mark = pack.path.with_extension("numbers");
+        let remade = mark_of(&pack);
+        replace(&mark, &remade);
+        let outcome = repackbench([Path::new("verify"), &scratch.join("source"), &variant]).exits(exit::FAILURE);
+        let said = outcome.text() + &outcome.stderr;
+        assert!(said.lines().filter(|line| line.contains("damaged: ")).count() == 1 && said.contains(found), "{said}");
+    }
+}
+
+/// The mark that belongs to `pack`.
+fn mark_of(pack: &OpenPack) -> Vec<u8> {
+    use sha1::{Digest, Sha1};
+    let mut mark = [b"NUMB".as_slice(), &[0, 0, 0, 1], &[0, 0, 0, 1], &pack.pack[pack.pack.len() - 20..]].concat();
+    let own = Sha1::digest(&mark);
+    mark.extend_from_slice(&own);
+    mark
+}
+
+#[test]
+fn mark_is_checked() {
+    let scratch = Scratch::new();
+    let variant = open_variant(&scratch);
+    let pack = OpenPack::open(&variant);
+    let path = pack.path.with_extension("numbers");
+    let sound = fs::read(&path).expect("the mark");
+    assert_eq!(sound, mark_of(&pack));
+    let flipped = |at: usize| {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    for (bytes, expected) in [
+        (flipped(0), "expected NUMB, version 1"),
+        (flipped(7), "expected NUMB, version 1"),
+        (flipped(12), "expected the checksum of its pack"),
+        (flipped(32), "expected the checksum of the bytes before it"),
+        (sound[..51].to_vec(), "expected 52 bytes"),
+        (Vec::new(), "expected NUMB, version 1"),
+    ] {
+        replace(&path, &bytes);
+        let outcome = program::replay(&variant, "traverse", &[]);
+        assert_eq!(outcome.code, Some(exit::BAD_INPUT), "{}", outcome.stderr);
+        assert!(outcome.error_line().contains(expected), "{}", outcome.stderr);
+    }
+}
