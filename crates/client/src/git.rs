@@ -166,8 +166,8 @@ impl NamedRepository {
     }
 }
 
-/// Refuses variants whose chunks cannot be decoded by themselves, whose payloads are not those of git, and whose objects
-/// git cannot find.
+/// Refuses variants whose chunks cannot be decoded by themselves, whose payloads are not those of git, and whose
+/// objects git cannot find.
 fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
     if let Some(btree) = repository.btree() {
         let message =

@@ -37,9 +37,9 @@ const BODY: &str = "brotli body";
 /// memory as they fill.
 const WINDOW_BITS: std::ops::RangeInclusive<u32> = 10..=22;
 
-/// The levels at which the library of C has tables of their own for windows of 64 KiB or less. The port has none, and clears
-/// 32 MiB of others for each stream instead, where longer windows take 1 to 8 MiB. (So it does at level 8, but there both take
-/// about as long.) A window of 18 bits takes fewer bits to write down than one of 17.
+/// The levels at which the library of C has tables of their own for windows of 64 KiB or less. The port has none, and
+/// clears 32 MiB of others for each stream instead, where longer windows take 1 to 8 MiB. (So it does at level 8, but
+/// there both take about as long.) A window of 18 bits takes fewer bits to write down than one of 17.
 const WITHOUT_SHORT_WINDOWS: std::ops::RangeInclusive<u32> = 5..=7;
 const SHORTEST_OF_THESE: u32 = 18;
 

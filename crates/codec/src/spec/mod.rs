@@ -18,8 +18,8 @@
 //! ```
 //!
 //! A part without a kind is the default for all kinds without a part of their own. Without such a part the default is
-//! the baseline. `delta` stands for the deltas of every kind. `ids=` applies to all parts. An argument for several specs, [`CodecSpecs`], also takes
-//! lists and ranges of levels.
+//! the baseline. `delta` stands for the deltas of every kind. `ids=` applies to all parts. An argument for several
+//! specs, [`CodecSpecs`], also takes lists and ranges of levels.
 
 mod choice;
 mod error;

@@ -1,8 +1,8 @@
 //! The chunks that a replay decodes, encoded under some codecs, to be decoded in their places.
 //!
-//! Levels of one codec differ in what their chunks cost to decode, and a sample says by how much. What a sample cannot say is
-//! how much dearer decoding is between look-ups and deltas than in a loop. That is a property of the decoder, so one codec
-//! of each decoder is replayed: time for more of them is better spent on more commits.
+//! Levels of one codec differ in what their chunks cost to decode, and a sample says by how much. What a sample cannot
+//! say is how much dearer decoding is between look-ups and deltas than in a loop. That is a property of the decoder, so
+//! one codec of each decoder is replayed: time for more of them is better spent on more commits.
 
 use std::{ops::Range, time::Duration};
 
@@ -37,9 +37,9 @@ struct Payload<'a> {
 }
 
 impl InPlace<'_> {
-    /// Encodes what `memo` remembers under each codec that is replayed. Where `time` is too short, codecs that take longest
-    /// get a random part of the payloads. There is nothing if `trace`, the recording of the same replay, does not say what
-    /// the payloads are.
+    /// Encodes what `memo` remembers under each codec that is replayed. Where `time` is too short, codecs that take
+    /// longest get a random part of the payloads. There is nothing if `trace`, the recording of the same replay, does
+    /// not say what the payloads are.
     ///
     /// # Errors
     /// A codec fails, or the user stops the work.
@@ -135,9 +135,9 @@ fn encode(
     Ok(made)
 }
 
-/// The most seconds that each of several tasks may take on `threads` in `time` seconds, where all get the same, and what one
-/// does not need is for the others. `seconds` has what each needs by a prediction, which may be wrong: a task that needs
-/// little may take more than that.
+/// The most seconds that each of several tasks may take on `threads` in `time` seconds, where all get the same, and
+/// what one does not need is for the others. `seconds` has what each needs by a prediction, which may be wrong: a task
+/// that needs little may take more than that.
 fn limits_within(seconds: &[f64], time: f64, threads: usize) -> Vec<f64> {
     let mut available = time * threads as f64;
     let mut limits = vec![0.0; seconds.len()];
@@ -163,9 +163,9 @@ fn decoded_part(memo: &DecodeMemo, payloads: &[Payload<'_>], made: &Made) -> f64
     if all == 0 { 0.0 } else { chosen as f64 / all as f64 }
 }
 
-/// For each of `specs` the number of the one that is replayed for it, itself or another: the first with the same decoders, or
-/// for a spec that needs bases, which a reader of the repository as found cannot give, the first of those that have the same
-/// decoders for most of `kinds`. `None` if no decoder is the same.
+/// For each of `specs` the number of the one that is replayed for it, itself or another: the first with the same
+/// decoders, or for a spec that needs bases, which a reader of the repository as found cannot give, the first of those
+/// that have the same decoders for most of `kinds`. `None` if no decoder is the same.
 pub(super) fn stand_for(specs: &[CodecSpec], kinds: &[ChunkKind]) -> Vec<Option<usize>> {
     let decoders: Vec<Vec<(Algorithm, bool)>> = specs.iter().map(|spec| decoders_of(spec, kinds)).collect();
     let alike = |one: usize, other: usize| {
@@ -187,8 +187,9 @@ fn decoders_of(spec: &CodecSpec, kinds: &[ChunkKind]) -> Vec<(Algorithm, bool)> 
     kinds.iter().map(|kind| (spec.choice(*kind).algorithm(), spec.choice(*kind).dictionary().is_some())).collect()
 }
 
-/// The kind of each of `payloads`, and whether it belongs to a loose object, from a recording of the same replay. The recording
-/// also has chunks that are not remembered, such as those of long payloads. `None` if one of the payloads is not found.
+/// The kind of each of `payloads`, and whether it belongs to a loose object, from a recording of the same replay. The
+/// recording also has chunks that are not remembered, such as those of long payloads. `None` if one of the payloads is
+/// not found.
 fn kinds(memo: &DecodeMemo, payloads: &[&[u8]], trace: &AccessTrace) -> Option<Vec<(ChunkKind, bool)>> {
     let mut kinds = vec![None; payloads.len()];
     let mut decodes = trace.decodes.iter();

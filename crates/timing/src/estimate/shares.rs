@@ -1,5 +1,5 @@
-//! How much of a workload's time is decoding, measured in place on the repository as found: with all payloads decoded, with
-//! all of them remembered, and with the chunks of each codec in their places, in turn.
+//! How much of a workload's time is decoding, measured in place on the repository as found: with all payloads decoded,
+//! with all of them remembered, and with the chunks of each codec in their places, in turn.
 
 use std::{
     cell::{Cell, RefCell},
@@ -264,8 +264,8 @@ impl Newest<'_> {
         Ok(newest.limit.map(|commits| Few { commits, rounds }))
     }
 
-    /// The newest commits that replays as found fit `available` for: more than under codecs, since there are fewer replays.
-    /// `None` for all.
+    /// The newest commits that replays as found fit `available` for: more than under codecs, since there are fewer
+    /// replays. `None` for all.
     fn as_found(&mut self, history: &mut dyn History, available: Duration) -> Result<Option<u64>, BenchError> {
         // Two recordings, the trials, the user's own git, and the rounds: as found and remembered.
         let fits = available / u32_of(PLANNED_ROUNDS * 2 + 8);

@@ -132,8 +132,8 @@ impl Share {
     }
 }
 
-/// Refuses a repository whose objects are numbered: its payloads are not those that git has, and compressing them is not
-/// all that writing them takes.
+/// Refuses a repository whose objects are numbered: its payloads are not those that git has, and compressing them is
+/// not all that writing them takes.
 pub(super) fn refuse_numbers(repository: &Repository, workload: &str) -> Result<(), WorkloadError> {
     match repository {
         Repository::Git(git) if git.has_numbers() => {

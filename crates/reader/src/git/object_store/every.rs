@@ -122,8 +122,8 @@ impl ObjectStore {
     }
 
     /// The kind and size of the object at `place`. Decodes no more than needed: nothing of a whole entry, the first
-    /// bytes of a delta or a loose object. A delta that was compressed with its base's content, and an object that names
-    /// others by number, have to be decoded as a whole.
+    /// bytes of a delta or a loose object. A delta that was compressed with its base's content, and an object that
+    /// names others by number, have to be decoded as a whole.
     ///
     /// # Errors
     /// The object, or one that it is based on, is damaged.

@@ -79,8 +79,8 @@ impl<'a> PackEmitter<'a> {
         &self.path
     }
 
-    /// Writes the entry for `entry`, which is at `position` in file order, with the new chunk `stored`. `payload_len` is
-    /// the length of its payload, if that is another one.
+    /// Writes the entry for `entry`, which is at `position` in file order, with the new chunk `stored`. `payload_len`
+    /// is the length of its payload, if that is another one.
     pub(super) fn entry(
         &mut self,
         position: usize,
