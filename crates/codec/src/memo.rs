@@ -47,14 +47,27 @@ pub struct StandInChunks {
 }
 
 impl StandInChunks {
-    /// Adds the chunk for the next payload of the memo; `None` to have the payload itself given back.
-    pub fn push(&mut self, stored: Option<&[u8]>) {
-        let range = stored.map(|stored| {
-            let start = self.stored.len();
-            self.stored.extend_from_slice(stored);
-            start..self.stored.len()
-        });
-        self.ranges.push(range);
+    /// No chunk yet for any of so many payloads: each is given back itself.
+    pub fn none_of(payloads: usize) -> Self {
+        StandInChunks { stored: Vec::new(), ranges: vec![None; payloads] }
+    }
+
+    /// Adds the chunk for the payload at the place `at`, whose bytes `encode` appends.
+    ///
+    /// # Errors
+    /// That of `encode`.
+    pub fn add<E>(&mut self, at: usize, encode: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+        let start = self.stored.len();
+        encode(&mut self.stored)?;
+        if let Some(range) = self.ranges.get_mut(at) {
+            *range = Some(start..self.stored.len());
+        }
+        Ok(())
+    }
+
+    /// Whether there is a chunk for the payload at the place `at`.
+    pub fn has(&self, at: usize) -> bool {
+        self.ranges.get(at).is_some_and(Option::is_some)
     }
 }
 
@@ -288,9 +301,13 @@ mod tests {
         assert!(memo.payloads().eq(payloads));
         assert!(memo.order().eq([0, 1]));
         // Other payloads of the same lengths show that the stand-ins are decoded.
-        let mut chunks = StandInChunks::default();
-        chunks.push(Some(&chunk(&zstd, b"six six six six")));
-        chunks.push(None);
+        let mut chunks = StandInChunks::none_of(2);
+        let add = |stored: &mut Vec<u8>| {
+            stored.extend(chunk(&zstd, b"six six six six"));
+            Ok::<_, ()>(())
+        };
+        chunks.add(0, add).unwrap();
+        assert_eq!([chunks.has(0), chunks.has(1)], [true, false]);
         memo.give_back();
         memo.set_stand_ins(Some(StandIns::of_packs(ChunkDecoder::new(Decoders::for_spec(&zstd)), chunks)));
         decoder.set_memo(Some(memo));

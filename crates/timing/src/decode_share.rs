@@ -137,7 +137,7 @@ pub(crate) fn measure(
     }
 }
 
-/// How often a replay that takes so many seconds is repeated, see [`LONG_ENOUGH`].
+/// The number of repetitions of a replay that takes `seconds`: see [`LONG_ENOUGH`].
 fn repeats(seconds: f64) -> u32 {
     // Saturates: a replay that took no time.
     let repeats = (LONG_ENOUGH / seconds.max(f64::MIN_POSITIVE)).round() as u32;

@@ -57,7 +57,7 @@ use crate::{
     record_names::{is_partial_clone, readers_of, vcs_of},
     session::Session,
     sizes::examine_each,
-    workloads::{HistoryRange, WorkloadError, WorkloadSpec},
+    workloads::{HistoryRange, WorkloadError, WorkloadSpec, refuse_numbers},
 };
 
 /// The half-width of the interval of a size, as a share of the size, that is precise enough.
@@ -76,8 +76,8 @@ const LAST: Parts = Parts { encoding_ends: 0.45, replays_end: 0.97 };
 /// The parts of a state that a search for deltas and another state follow.
 const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.22, replays_end: 0.43 };
 
-/// The part of a state's time that its replays have at least, however late they begin. A ratio from a
-/// single commit says nothing.
+/// The part of a state's time that its replays have at least, however late they begin. A ratio from a single commit
+/// says nothing.
 const LEAST_FOR_REPLAYS: f64 = 0.1;
 
 /// The part of an even share of the replays' time that each workload has at least, however long those before it took.
@@ -128,7 +128,12 @@ pub fn estimate(
     clock: &(dyn Clock + Sync),
     progress: &dyn Progress,
 ) -> Result<RepositoryEstimate, BenchError> {
-    refuse_numbers(source, &plan.specs)?;
+    if let Some(spec) = plan.specs.iter().find(|spec| spec.uses_numbers()) {
+        // They change payloads, of which an estimate compresses those that are there.
+        let why = format!("{spec}: estimate does not predict ids=number; convert and bench do it");
+        return Err(WorkloadError::Refused { why }.into());
+    }
+    refuse_numbers(source, "estimate")?;
     let snapshot = source.snapshot().map_err(WorkloadError::from)?;
     let began = Session::new(clock, progress).now()?;
     let end = began.saturating_add(plan.time);
@@ -161,18 +166,6 @@ pub fn estimate(
         as_found,
         rechosen,
     })
-}
-
-/// Refuses numbers in the place of ids: they change payloads, of which an estimate compresses those that are there.
-fn refuse_numbers(source: &Repository, specs: &[CodecSpec]) -> Result<(), BenchError> {
-    let why = match (source, specs.iter().find(|spec| spec.uses_numbers())) {
-        (_, Some(spec)) => format!("{spec}: estimate does not predict ids=number; convert and bench do it"),
-        (Repository::Git(git), None) if git.has_numbers() => {
-            format!("{}: estimate does not read repositories under ids=number", git.git_dir().display())
-        }
-        _ => return Ok(()),
-    };
-    Err(WorkloadError::Refused { why }.into())
 }
 
 /// The checksums in the trailers of all packs, unless there are too many.

@@ -70,18 +70,23 @@ struct Facts {
 
 impl Facts {
     fn of(repo: &Path) -> Self {
+        Facts::with(repo, git::delta_structure(repo))
+    }
+
+    /// The same with what a test compares of its deltas.
+    fn with(repo: &Path, deltas: Vec<String>) -> Self {
         let scratch = Scratch::new();
-        Facts {
-            refs: git::refs(repo),
-            objects: git::objects(repo),
-            deltas: git::delta_structure(repo),
-            judgement: git::judge(repo, scratch.path()),
-        }
+        let judgement = git::judge(repo, scratch.path());
+        Facts { refs: git::refs(repo), objects: git::objects(repo), deltas, judgement }
     }
 
     #[track_caller]
     fn assert_hold_for(&self, variant: &Path, spec: &str) {
-        let found = Facts::of(variant);
+        self.assert_are(&Facts::of(variant), variant, spec);
+    }
+
+    #[track_caller]
+    fn assert_are(&self, found: &Facts, variant: &Path, spec: &str) {
         assert_eq!(self.refs, found.refs, "refs, {spec}");
         assert_eq!(self.objects, found.objects, "objects, {spec}");
         assert_eq!(self.deltas, found.deltas, "delta structure, {spec}");

@@ -4,15 +4,18 @@
 //! say is how much dearer decoding is between look-ups and deltas than in a loop. That is a property of the decoder, so
 //! one codec of each decoder is replayed: time for more of them is better spent on more commits.
 
-use std::{ops::Range, time::Duration};
+use std::time::Duration;
 
 use rand::{rngs::SmallRng, seq::SliceRandom as _};
 use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, DecodeMemo, StandInChunks};
 use repackbench_reader::{AccessTrace, FileRole, Repository};
 use repackbench_writer::{PayloadDecoder, PayloadEncoders, Progress};
 
-use super::encoded::{Encoded, MakeEncoders, each_on_threads};
-use crate::{BenchError, clock::Clock, decode_share::CodecStandIns, session::Session, workloads::WorkloadError};
+use super::{
+    encoded::{Encoded, MakeEncoders, each_on_threads},
+    steps::Until,
+};
+use crate::{BenchError, clock::Clock, decode_share::CodecStandIns, workloads::WorkloadError};
 
 /// What makes stand-ins for the chunks of one repository.
 #[derive(Clone, Copy)]
@@ -66,13 +69,13 @@ impl InPlace<'_> {
         let work: Vec<(&Encoded, f64)> = replayed.iter().map(|(_, encoded)| *encoded).zip(limits).collect();
         let (make, clock, progress) = (self.make, self.clock, self.progress);
         let made = each_on_threads(&work, self.threads, |(encoded, limit)| {
-            encode(make(&encoded.encoding), (&all, &order), *limit, Session::new(clock, progress))
+            let limit = Duration::try_from_secs_f64(*limit).unwrap_or(Duration::MAX);
+            let end = clock.read_wall().map_err(BenchError::clock)?.saturating_add(limit);
+            encode(make(&encoded.encoding), (&all, &order), Until { progress, clock, end })
         })?;
         let mut codecs: Vec<Option<CodecStandIns>> = self.encoded.iter().map(|_| None).collect();
-        for ((at, encoded), made) in replayed.iter().zip(made) {
-            let part = decoded_part(memo, &all, &made);
-            let mut chunks = StandInChunks::default();
-            made.chunks().for_each(|chunk| chunks.push(chunk));
+        for ((at, encoded), chunks) in replayed.iter().zip(made) {
+            let part = decoded_part(memo, &all, &chunks);
             let stand_ins = PayloadDecoder::new(self.source, &encoded.encoding).into_stand_ins(chunks);
             if let Some(codec) = codecs.get_mut(*at).filter(|_| part > 0.0) {
                 *codec = Some(CodecStandIns { stand_ins, part });
@@ -98,41 +101,20 @@ impl InPlace<'_> {
     }
 }
 
-/// The chunks that were made, one after the other in any order.
-struct Made {
-    stored: Vec<u8>,
-    /// For each payload.
-    ranges: Vec<Option<Range<usize>>>,
-}
-
-impl Made {
-    /// For each payload its chunk, if it was made.
-    fn chunks(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        self.ranges.iter().map(|range| self.stored.get(range.clone()?))
-    }
-}
-
-/// The chunks of `payloads`, made in `order` for at most `limit` seconds.
+/// The chunks of `payloads`, made in `order` as long as there is time.
 fn encode(
     mut encoders: PayloadEncoders,
     (payloads, order): (&[Payload<'_>], &[usize]),
-    limit: f64,
-    session: Session<'_>,
-) -> Result<Made, BenchError> {
-    let mut made = Made { stored: Vec::new(), ranges: vec![None; payloads.len()] };
-    let end = session.now()?.saturating_add(Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX));
-    for at in order {
-        session.go_on()?;
-        if session.now()? >= end {
-            break;
-        }
-        let start = made.stored.len();
-        if let (Some(Payload { kind, is_loose, bytes }), Some(range)) = (payloads.get(*at), made.ranges.get_mut(*at)) {
-            encoders.encode(*kind, *is_loose, bytes, None, &mut made.stored).map_err(WorkloadError::from)?;
-            *range = Some(start..made.stored.len());
-        }
+    until: Until<'_>,
+) -> Result<StandInChunks, BenchError> {
+    let mut chunks = StandInChunks::none_of(payloads.len());
+    for at in order.iter().take_while(|_| !until.is_cancelled()) {
+        let Some(Payload { kind, is_loose, bytes }) = payloads.get(*at) else { continue };
+        chunks
+            .add(*at, |stored| encoders.encode(*kind, *is_loose, bytes, None, stored).map(drop))
+            .map_err(WorkloadError::from)?;
     }
-    Ok(made)
+    if until.progress.is_cancelled() { Err(BenchError::Interrupted) } else { Ok(chunks) }
 }
 
 /// The most seconds that each of several tasks may take on `threads` in `time` seconds, where all get the same, and
@@ -154,11 +136,11 @@ fn limits_within(seconds: &[f64], time: f64, threads: usize) -> Vec<f64> {
 }
 
 /// The part of the decoded bytes for which there are chunks.
-fn decoded_part(memo: &DecodeMemo, payloads: &[Payload<'_>], made: &Made) -> f64 {
+fn decoded_part(memo: &DecodeMemo, payloads: &[Payload<'_>], chunks: &StandInChunks) -> f64 {
     let (mut all, mut chosen) = (0, 0);
-    for (payload, range) in memo.order().filter_map(|at| payloads.get(at).zip(made.ranges.get(at))) {
+    for (at, payload) in memo.order().filter_map(|at| Some((at, payloads.get(at)?))) {
         all += payload.bytes.len();
-        chosen += if range.is_some() { payload.bytes.len() } else { 0 };
+        chosen += if chunks.has(at) { payload.bytes.len() } else { 0 };
     }
     if all == 0 { 0.0 } else { chosen as f64 / all as f64 }
 }

@@ -134,7 +134,7 @@ impl Share {
 
 /// Refuses a repository whose objects are numbered: its payloads are not those that git has, and compressing them is
 /// not all that writing them takes.
-pub(super) fn refuse_numbers(repository: &Repository, workload: &str) -> Result<(), WorkloadError> {
+pub(crate) fn refuse_numbers(repository: &Repository, workload: &str) -> Result<(), WorkloadError> {
     match repository {
         Repository::Git(git) if git.has_numbers() => {
             let why = format!("{}: {workload} does not measure repositories under ids=number", git.git_dir().display());

@@ -41,7 +41,7 @@ pub use self::{
     trees::Trees,
     variant_place::VariantPlace,
 };
-pub(crate) use self::{serve::StoreServer, web_file::REQUESTS};
+pub(crate) use self::{encode::refuse_numbers, serve::StoreServer, web_file::REQUESTS};
 
 /// Why a workload could not be run.
 #[derive(Debug, thiserror::Error)]

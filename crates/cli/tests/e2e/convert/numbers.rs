@@ -4,34 +4,23 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::Facts;
 use crate::support::open_pack::{OpenPack, replace};
 use crate::support::program::{self, command, convert, exit};
 use crate::support::{Fixture, Scratch, fixture, git, preload, repackbench, snapshot};
 
 /// What has to be the same after the way to numbers and back, as stock git reports it. The deltas of commits, trees and
 /// tags are made anew, so their lengths differ.
-#[derive(Debug, PartialEq, Eq)]
-struct Facts {
-    refs: String,
-    objects: String,
-    deltas: Vec<String>,
-    judgement: git::Judgement,
-}
-
-impl Facts {
-    fn of(repo: &Path) -> Self {
-        let scratch = Scratch::new();
-        let line = |entry: &git::PackEntry| {
-            let is_kept = entry.kind == "blob" || !entry.is_delta();
-            let payload_len = is_kept.then_some(entry.payload_len);
-            format!("{} {} {payload_len:?} {} {}\n", entry.id, entry.kind, entry.depth, entry.base)
-        };
-        let of_pack = |entries: &Vec<git::PackEntry>| entries.iter().map(line).collect::<String>();
-        let mut deltas: Vec<String> = git::packs(repo).iter().map(|(_, entries)| of_pack(entries)).collect();
-        deltas.sort();
-        let (refs, objects) = (git::refs(repo), git::objects(repo));
-        Facts { refs, objects, deltas, judgement: git::judge(repo, scratch.path()) }
-    }
+fn facts(repo: &Path) -> Facts {
+    let line = |entry: &git::PackEntry| {
+        let is_kept = entry.kind == "blob" || !entry.is_delta();
+        let payload_len = is_kept.then_some(entry.payload_len);
+        format!("{} {} {payload_len:?} {} {}\n", entry.id, entry.kind, entry.depth, entry.base)
+    };
+    let of_pack = |entries: &Vec<git::PackEntry>| entries.iter().map(line).collect::<String>();
+    let mut deltas: Vec<String> = git::packs(repo).iter().map(|(_, entries)| of_pack(entries)).collect();
+    deltas.sort();
+    Facts::with(repo, deltas)
 }
 
 #[track_caller]
@@ -69,7 +58,7 @@ fn goes_there_and_back(name: &str) {
     assert_verifies(&source, &other);
     convert(&other, "zlib:6", &back);
     assert_eq!(pack_files(&back, "numbers"), [""; 0]);
-    assert_eq!(Facts::of(&source), Facts::of(&back), "{name}");
+    facts(&source).assert_are(&facts(&back), &back, name);
     assert_eq!(snapshot::state(&fixture.folder), before, "{name}: the source was written to");
 }
 
@@ -256,4 +245,14 @@ fn mark_is_checked() {
         assert_eq!(outcome.code, Some(exit::BAD_INPUT), "{}", outcome.stderr);
         assert!(outcome.error_line().contains(expected), "{}", outcome.stderr);
     }
+    fs::remove_file(&path).expect("the mark");
+    let back = scratch.join("back");
+    let outcome = program::run(command().args(["convert", "--codec", "zlib:6"]).arg(&variant).arg("-o").arg(&back));
+    assert_eq!(outcome.code, Some(exit::BAD_INPUT), "{}", outcome.stderr);
+    assert!(
+        outcome.error_line().contains("expected the mark of a pack whose objects are numbered"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(!back.exists());
 }

@@ -203,11 +203,9 @@ impl<C: Fn(u64) -> std::result::Result<(), TooLarge>> Expanded<'_, C> {
 
     /// Appends a line with `word` and the hexadecimal digits of `id`.
     fn put_line(&mut self, word: &str, id: &[u8]) -> Result<()> {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or_default();
-        self.put(&[word.as_bytes()])?;
-        self.content.extend(id.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
-        self.put(&[b"\n"])
+        let id = gix_hash::oid::try_from_bytes(id).map_err(|_| NumberError::Truncated)?;
+        let mut digits = gix_hash::Kind::hex_buf();
+        self.put(&[word.as_bytes(), id.hex_to_buf(&mut digits).as_bytes(), b"\n"])
     }
 }
 

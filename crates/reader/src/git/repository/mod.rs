@@ -29,7 +29,7 @@ use std::{
 };
 
 use gix_hash::ObjectId;
-use repackbench_codec::{ChunkDecoder, Decoders, Dictionaries};
+use repackbench_codec::{ChunkDecoder, CodecSpec, Decoders, Dictionaries};
 
 pub use self::{
     alternates::MissingAlternate,
@@ -49,7 +49,7 @@ use self::{
 use crate::{
     bounds::{Bounds, check_folder},
     dictionaries::{DICTIONARY_FOLDER, read_dictionaries},
-    error::{ReaderError, Result},
+    error::{Place, ReaderError, Result},
 };
 
 /// An opened, read-only view of a Git repository's layout.
@@ -90,6 +90,7 @@ impl GitRepository {
             alternates::object_dirs(&location.common_dir.join("objects"), &mut notes)?;
         check_object_dirs(&object_dirs, location.bounds())?;
         let packs = pack_listing::list(&object_dirs, &mut notes)?;
+        check_marks(&packs, &format)?;
         let btree = btree_listing::find(&object_dirs)?;
         let shallow = grafts::read_shallow(&location.common_dir.join("shallow"), format.object_hash)?;
         let grafts = grafts::read_grafts(&location.common_dir.join("info/grafts"), format.object_hash, &mut notes)?;
@@ -394,6 +395,22 @@ fn check_object_dirs(object_dirs: &[PathBuf], own: Bounds<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Checks that each pack of its own is marked in a variant under `ids=number`, which has no others: without its mark,
+/// numbers would be read as content.
+fn check_marks(packs: &[PackFiles], format: &RepositoryFormat) -> Result<()> {
+    let spec = format.variant.as_ref().and_then(|variant| variant.spec.parse::<CodecSpec>().ok());
+    if !spec.is_some_and(|spec| spec.uses_numbers()) {
+        return Ok(());
+    }
+    match packs.iter().find(|files| files.object_dir == 0 && files.numbers.is_none()) {
+        None => Ok(()),
+        Some(files) => {
+            let mark = files.pack.with_extension("numbers");
+            Err(ReaderError::corrupt(&mark, Place::Whole, "the mark of a pack whose objects are numbered", "no file"))
+        }
+    }
 }
 
 /// Notes everything that git takes into account and that a bare copy does not have.
