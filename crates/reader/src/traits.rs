@@ -171,6 +171,9 @@ pub struct Revision {
 /// Receives every object that a traversal visits, once each.
 pub type TraverseVisitor<'a> = dyn FnMut(ObjectKind, &oid) + 'a;
 
+/// Receives the kind of every object that is counted, once each.
+pub type CountVisitor<'a> = dyn FnMut(ObjectKind) + 'a;
+
 /// Receives the kind, id and size of an object.
 pub type SizeVisitor<'a> = dyn FnMut(ObjectKind, &oid, u64) + 'a;
 
@@ -210,6 +213,12 @@ pub trait History: Any + Send {
     /// what `git rev-list --objects --all -n COMMITS` counts. In Mercurial these are the last changesets by number, with
     /// the revisions that they introduced.
     fn traverse_newest(&mut self, commits: u64, visit: &mut TraverseVisitor<'_>) -> Result<()>;
+
+    /// Counts what [`traverse_newest`](History::traverse_newest) visits. Ids are not needed, so a pack whose objects are
+    /// numbered is walked by number.
+    fn count_newest(&mut self, commits: u64, count: &mut CountVisitor<'_>) -> Result<()> {
+        self.traverse_newest(commits, &mut |kind, _| count(kind))
+    }
 
     /// Visits the kind and size of every stored object, reachable or not, and decodes no more than needed. Git's
     /// objects are sorted by id, once each. Mercurial's come revlog after revlog; their sizes are in the index.

@@ -40,15 +40,16 @@ use crate::{
 ///
 /// Workloads: checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch; all of them by
 /// default. These run only if named:
-///   checkout     the files of checkout:sink, written into a fresh folder
-///   sizes        kind and size of every object
-///   cat-all      the content of every object
-///   web:file     300 files at revisions, drawn from history by --seed
-///   encode       compress every payload again, from memory; only with --store pack
-///   ingest       write the objects of the last N commits (--commits, 100)
-///   serve:same   the pack for a clone, or with --commits N a fetch, by a client with the codec
-///   serve:zlib   the same for a client that only reads zlib
-///   serve:push   the last N commits (--commits, 100) to a server that only reads zlib
+///   checkout        the files of checkout:sink, written into a fresh folder
+///   traverse:count  the objects of traverse, counted only
+///   sizes           kind and size of every object
+///   cat-all         the content of every object
+///   web:file        300 files at revisions, drawn from history by --seed
+///   encode          compress every payload again, from memory; only with --store pack
+///   ingest          write the objects of the last N commits (--commits, 100)
+///   serve:same      the pack for a clone, or with --commits N a fetch, by a client with the codec
+///   serve:zlib      the same for a client that only reads zlib
+///   serve:push      the last N commits (--commits, 100) to a server that only reads zlib
 /// floor: before the name of any workload but sizes and encode measures only its codec.
 ///
 /// With --client stock, commands of git or hg run the workloads of the same names and those below,

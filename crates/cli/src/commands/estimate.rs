@@ -81,8 +81,8 @@ pub(crate) struct EstimateArguments {
 
     /// Workload to predict; may be repeated.
     ///
-    /// One of checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, cat-all and web:file [default:
-    /// checkout:sink, traverse, diff:raw and diff:patch].
+    /// One of checkout:sink, traverse, traverse:count, diff:raw, diff:pickaxe=STRING, diff:patch, cat-all and web:file
+    /// [default: checkout:sink, traverse, diff:raw and diff:patch].
     #[arg(long = "workload", value_name = "W", help_heading = WHAT)]
     workloads: Vec<WorkloadSpec>,
 

@@ -48,8 +48,8 @@ use crate::{
 /// machine disturbs it.
 ///
 /// With --codec, --store or --order, variants are compared with the repository as found, the baseline
-/// first. Workloads are checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch,
-/// cat-all and web:file.
+/// first. Workloads are checkout, checkout:sink, traverse, traverse:count, diff:raw,
+/// diff:pickaxe=STRING, diff:patch, cat-all and web:file.
 ///
 /// Examples:
 ///   repackbench trace . --workload checkout
@@ -143,8 +143,8 @@ fn parse_workload(typed: &str) -> Result<WorkloadSpec, String> {
     match workload.is_traced() {
         true => Ok(workload),
         false => Err(
-            "expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, cat-all or web:file; a trace does \
-                      not cover everything that other workloads read"
+            "expected checkout, checkout:sink, traverse, traverse:count, diff:raw, diff:pickaxe=STRING, diff:patch, \
+             cat-all or web:file; a trace does not cover everything that other workloads read"
                 .to_owned(),
         ),
     }

@@ -15,6 +15,8 @@ pub(crate) struct ReplayPrinter {
     out: Out,
     prints_commits: bool,
     prints_changes: bool,
+    /// How many objects were counted, if the workload counts.
+    counted: Option<u64>,
     failed: Option<io::Error>,
     missing: u64,
 }
@@ -26,6 +28,7 @@ impl ReplayPrinter {
             out: BufWriter::new(io::stdout().lock()),
             prints_commits: matches!(workload, WorkloadSpec::RawDiff | WorkloadSpec::PatchDiff | WorkloadSpec::WebFile),
             prints_changes: matches!(workload, WorkloadSpec::RawDiff | WorkloadSpec::WebFile),
+            counted: (*workload == WorkloadSpec::TraverseCount).then_some(0),
             failed: None,
             missing: 0,
         }
@@ -43,8 +46,11 @@ impl ReplayPrinter {
         }
     }
 
-    /// Flushes the output, and prints the number of missing objects.
+    /// Prints how many objects were counted, flushes the output, and prints the number of missing objects.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        if let Some(count) = self.counted {
+            self.line(|out| writeln!(out, "{count}"));
+        }
         self.line(|out| out.flush());
         if self.missing > 0 {
             say(format_args!("repackbench: {} objects are missing and were left out", self.missing));
@@ -59,6 +65,10 @@ impl ReplayPrinter {
 impl Observer for ReplayPrinter {
     fn object(&mut self, _kind: ObjectKind, id: &oid) {
         self.line(|out| writeln!(out, "{id}"));
+    }
+
+    fn counted(&mut self, _kind: ObjectKind) {
+        self.counted.iter_mut().for_each(|count| *count += 1);
     }
 
     fn sized(&mut self, kind: ObjectKind, id: &oid, size: u64) {

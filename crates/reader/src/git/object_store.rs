@@ -1,5 +1,6 @@
 //! Random access to every object of a repository, in packs, a B-tree or loose files.
 
+mod by_number;
 mod chain_kinds;
 mod every;
 mod pack_filter;
@@ -111,6 +112,11 @@ impl ObjectStore {
     /// Sets the objects whose content is replaced by that of others, as in `refs/replace/`.
     pub fn set_replacements(&mut self, replacements: HashMap<ObjectId, ObjectId>) {
         self.replacements = replacements;
+    }
+
+    /// Whether the content of any object is replaced by that of another.
+    pub fn has_replacements(&self) -> bool {
+        !self.replacements.is_empty()
     }
 
     /// Clears the caches and the list of missing objects, so that the next run starts like the first.

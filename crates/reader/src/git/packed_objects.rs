@@ -83,18 +83,27 @@ impl PackedObjects {
     /// # Errors
     /// The entry, or one that it is based on, is damaged.
     pub fn read(&mut self, pack: &PackFile, pack_at: usize, offset: u64, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        let key = (pack_at, offset);
-        let kind = match self.copy_cached(key, content) {
-            Some(kind) => kind,
-            None => {
-                let kind = self.decode(pack, pack_at, offset, content)?;
-                self.cache_copy(key, kind, content);
-                kind
-            }
-        };
+        let kind = self.read_numbered(pack, pack_at, offset, content)?;
         if pack.is_numbered(kind) {
             self.expand(pack, offset, kind, content)?;
         }
+        Ok(kind)
+    }
+
+    /// The same, but a numbered object stays as it is.
+    pub fn read_numbered(
+        &mut self,
+        pack: &PackFile,
+        pack_at: usize,
+        offset: u64,
+        content: &mut Vec<u8>,
+    ) -> Result<ObjectKind> {
+        let key = (pack_at, offset);
+        if let Some(kind) = self.copy_cached(key, content) {
+            return Ok(kind);
+        }
+        let kind = self.decode(pack, pack_at, offset, content)?;
+        self.cache_copy(key, kind, content);
         Ok(kind)
     }
 
@@ -110,25 +119,34 @@ impl PackedObjects {
         expanded
     }
 
-    /// The same for a caller that does not change the content: it is not copied into the cache or out of it.
+    /// As [`read`](PackedObjects::read), for a caller that does not change the content: it is not copied into the cache
+    /// or out of it.
     pub fn read_shared(&mut self, pack: &PackFile, pack_at: usize, offset: u64) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
-        let key = (pack_at, offset);
-        let (kind, content) = match self.cached(key) {
-            Some(found) => found,
-            None => {
-                let mut content = Vec::new();
-                let kind = self.decode(pack, pack_at, offset, &mut content)?;
-                let content = Arc::new(content);
-                self.cache_shared(key, kind, &content);
-                (kind, content)
-            }
-        };
+        let (kind, content) = self.read_numbered_shared(pack, pack_at, offset)?;
         if !pack.is_numbered(kind) {
             return Ok((kind, content));
         }
         let mut expanded = Vec::new();
         pack.expand(offset, kind, &content, &mut expanded)?;
         Ok((kind, Arc::new(expanded)))
+    }
+
+    /// The same, but a numbered object stays as it is.
+    pub fn read_numbered_shared(
+        &mut self,
+        pack: &PackFile,
+        pack_at: usize,
+        offset: u64,
+    ) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
+        let key = (pack_at, offset);
+        if let Some(found) = self.cached(key) {
+            return Ok(found);
+        }
+        let mut content = Vec::new();
+        let kind = self.decode(pack, pack_at, offset, &mut content)?;
+        let content = Arc::new(content);
+        self.cache_shared(key, kind, &content);
+        Ok((kind, content))
     }
 
     /// Replaces `content` by the cached object with this `key`. The key of an object in no pack has a number that no

@@ -19,6 +19,11 @@ pub trait Observer {
         let _ = (kind, id);
     }
 
+    /// A traversal counted an object.
+    fn counted(&mut self, kind: ObjectKind) {
+        let _ = kind;
+    }
+
     /// Only kind and size of an object were read.
     fn sized(&mut self, kind: ObjectKind, id: &oid, size: u64) {
         let _ = (kind, id, size);
@@ -227,6 +232,10 @@ impl<'c> Counter<'c> {
 
 impl Observer for Counter<'_> {
     fn object(&mut self, kind: ObjectKind, _id: &oid) {
+        self.counted(kind);
+    }
+
+    fn counted(&mut self, kind: ObjectKind) {
         let [commits, trees, blobs, tags, changesets, manifests, file_revisions] = &mut self.objects;
         *match kind {
             ObjectKind::Commit => commits,
@@ -314,6 +323,8 @@ pub struct Digester {
     hasher: Hasher,
     /// The sum of the digests of whole objects, computed for each quarter of a digest.
     whole: Option<[u64; 4]>,
+    /// Whether objects were only counted.
+    counted: bool,
     /// The hash of the current large object.
     large: Option<Hasher>,
     counter: Counter<'static>,
@@ -321,7 +332,7 @@ pub struct Digester {
 
 impl Default for Digester {
     fn default() -> Self {
-        Digester { hasher: Hasher::new(), whole: None, large: None, counter: Counter::default() }
+        Digester { hasher: Hasher::new(), whole: None, counted: false, large: None, counter: Counter::default() }
     }
 }
 
@@ -359,6 +370,12 @@ impl Digester {
         for quarter in self.whole.take().into_iter().flatten() {
             self.put_number(b'u', quarter);
         }
+        if self.counted {
+            for (name, count) in self.counter.counts() {
+                self.put(b'k', name.as_bytes());
+                self.put_number(b'n', count);
+            }
+        }
         ContentDigest { algorithm: "sha256".into(), hex: self.hasher.0.finish().to_string() }
     }
 
@@ -390,6 +407,11 @@ impl Observer for Digester {
         self.counter.object(kind, id);
         self.put(b'o', kind.name().as_bytes());
         self.put(b'i', id.as_bytes());
+    }
+
+    fn counted(&mut self, kind: ObjectKind) {
+        self.counter.counted(kind);
+        self.counted = true;
     }
 
     fn sized(&mut self, kind: ObjectKind, id: &oid, size: u64) {

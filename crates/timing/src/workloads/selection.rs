@@ -29,6 +29,8 @@ pub enum WorkloadSpec {
     CheckoutToSink,
     /// `traverse`: visit everything reachable.
     Traverse,
+    /// `traverse:count`: count everything reachable.
+    TraverseCount,
     /// `diff:raw`: compare each commit with its parent.
     RawDiff,
     /// `diff:pickaxe=STRING`: find the commits that change how often a string occurs.
@@ -56,8 +58,8 @@ pub enum WorkloadSpec {
 pub enum UnknownWorkload {
     /// An unknown name.
     #[error(
-        "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, sizes, \
-         cat-all, web:file, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of these except sizes and encode"
+        "unknown workload '{0}': expected checkout, checkout:sink, traverse, traverse:count, diff:raw, diff:pickaxe=STRING, diff:patch, \
+         sizes, cat-all, web:file, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of these except sizes and encode"
     )]
     Name(String),
     /// A workload without a meaningful floor.
@@ -89,7 +91,11 @@ impl WorkloadSpec {
             WorkloadSpec::Floor(inner) => inner.needs_revision(),
             _ => !matches!(
                 self,
-                WorkloadSpec::Traverse | WorkloadSpec::Sizes | WorkloadSpec::CatAll | WorkloadSpec::Encode
+                WorkloadSpec::Traverse
+                    | WorkloadSpec::TraverseCount
+                    | WorkloadSpec::Sizes
+                    | WorkloadSpec::CatAll
+                    | WorkloadSpec::Encode
             ),
         }
     }
@@ -101,6 +107,7 @@ impl WorkloadSpec {
             WorkloadSpec::Checkout
                 | WorkloadSpec::CheckoutToSink
                 | WorkloadSpec::Traverse
+                | WorkloadSpec::TraverseCount
                 | WorkloadSpec::RawDiff
                 | WorkloadSpec::PickaxeDiff(_)
                 | WorkloadSpec::PatchDiff
@@ -114,7 +121,11 @@ impl WorkloadSpec {
     pub fn reads_commits(&self) -> bool {
         matches!(
             self.without_floor(),
-            WorkloadSpec::Traverse | WorkloadSpec::RawDiff | WorkloadSpec::PickaxeDiff(_) | WorkloadSpec::PatchDiff
+            WorkloadSpec::Traverse
+                | WorkloadSpec::TraverseCount
+                | WorkloadSpec::RawDiff
+                | WorkloadSpec::PickaxeDiff(_)
+                | WorkloadSpec::PatchDiff
         )
     }
 
@@ -158,7 +169,8 @@ impl WorkloadSpec {
         match self {
             WorkloadSpec::Checkout => Box::new(Checkout::new(&range.revision, into)),
             WorkloadSpec::CheckoutToSink => Box::new(CheckoutToSink::new(&range.revision)),
-            WorkloadSpec::Traverse => Box::new(Traverse::new(range.commits)),
+            WorkloadSpec::Traverse => Box::new(Traverse::listing(range.commits)),
+            WorkloadSpec::TraverseCount => Box::new(Traverse::counting(range.commits)),
             WorkloadSpec::RawDiff => Box::new(RawDiff::new(range.clone())),
             WorkloadSpec::PickaxeDiff(needle) => Box::new(PickaxeDiff::new(range.clone(), needle)),
             WorkloadSpec::PatchDiff => Box::new(PatchDiff::new(range.clone())),
@@ -185,6 +197,7 @@ impl FromStr for WorkloadSpec {
             "checkout" => Ok(WorkloadSpec::Checkout),
             "checkout:sink" => Ok(WorkloadSpec::CheckoutToSink),
             "traverse" => Ok(WorkloadSpec::Traverse),
+            "traverse:count" => Ok(WorkloadSpec::TraverseCount),
             "diff:raw" => Ok(WorkloadSpec::RawDiff),
             "diff:patch" => Ok(WorkloadSpec::PatchDiff),
             "sizes" => Ok(WorkloadSpec::Sizes),
@@ -214,6 +227,7 @@ impl fmt::Display for WorkloadSpec {
             WorkloadSpec::Checkout => f.write_str("checkout"),
             WorkloadSpec::CheckoutToSink => f.write_str("checkout:sink"),
             WorkloadSpec::Traverse => f.write_str("traverse"),
+            WorkloadSpec::TraverseCount => f.write_str("traverse:count"),
             WorkloadSpec::RawDiff => f.write_str("diff:raw"),
             WorkloadSpec::PickaxeDiff(needle) => write!(f, "diff:pickaxe={needle}"),
             WorkloadSpec::PatchDiff => f.write_str("diff:patch"),
@@ -235,6 +249,7 @@ mod tests {
     #[test]
     fn names_round_trip() {
         let others = [
+            WorkloadSpec::TraverseCount,
             WorkloadSpec::Sizes,
             WorkloadSpec::CatAll,
             WorkloadSpec::WebFile,

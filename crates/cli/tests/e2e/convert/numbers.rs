@@ -44,6 +44,18 @@ fn pack_files(variant: &Path, extension: &str) -> Vec<String> {
     names
 }
 
+/// The variant, walked by number, has as many reachable objects as the source lists: of all commits and of the newest.
+#[track_caller]
+fn assert_counts(source: &Path, variant: &Path) {
+    for newest in [&[][..], &["--commits", "3"]] {
+        let listed = program::replay(source, "traverse", newest).exits(exit::OK).text().lines().count();
+        for repo in [source, variant] {
+            let counted = program::replay(repo, "traverse:count", newest).exits(exit::OK).text();
+            assert_eq!(counted.trim_end(), listed.to_string(), "{} {newest:?}", repo.display());
+        }
+    }
+}
+
 /// Converts the fixture to numbers, to numbers under another codec, and back.
 fn goes_there_and_back(name: &str) {
     let (fixture, scratch) = (Fixture::get(name), Scratch::new());
@@ -52,6 +64,7 @@ fn goes_there_and_back(name: &str) {
     let [variant, other, back] = ["variant", "other", "back"].map(|name| scratch.join(name));
     convert(&source, "zlib:6,ids=number", &variant);
     assert_verifies(&source, &variant);
+    assert_counts(&source, &variant);
     git::assert_refuses_plainly(&variant);
     assert_eq!(pack_files(&variant, "pack"), pack_files(&variant, "numbers"), "{name}: each pack has its mark");
     convert(&variant, "zstd:3,ids=number", &other);
@@ -184,8 +197,10 @@ fn first_payload(pack: &OpenPack, entry_type: u8) -> (usize, usize) {
     let headers = pack.headers().find(|header| header.entry_type == entry_type && header.payload_len > 0);
     let header = headers.expect("an entry of this type");
     let len = usize::try_from(header.payload_len).expect("a length");
-    assert!(len < 128 && usize::from(pack.pack[header.chunk + 1]) == len, "a store body with a short length");
-    (header.chunk + 2, len)
+    // A byte for the form, and a length in seven bits at a time.
+    let body = &pack.pack[header.chunk + 1..];
+    let length_len = body.iter().position(|byte| byte & 0x80 == 0).expect("a length") + 1;
+    (header.chunk + 1 + length_len, len)
 }
 
 #[test]
@@ -207,6 +222,30 @@ fn damaged_numbers_are_one_error() {
         let outcome = repackbench([Path::new("verify"), &scratch.join("source"), &variant]).exits(exit::FAILURE);
         let said = outcome.text() + &outcome.stderr;
         assert!(said.lines().filter(|line| line.contains("damaged: ")).count() == 1 && said.contains(found), "{said}");
+    }
+}
+
+#[test]
+fn numbers_of_another_kind_are_one_error() {
+    const COMMIT: u8 = 1;
+    let scratch = Scratch::new();
+    let variant = open_variant(&scratch);
+    let mut pack = OpenPack::open(&variant);
+    let position = |kind: &str| {
+        let entries = git::packs(&scratch.join("source")).into_iter().flat_map(|(_, entries)| entries);
+        let mut entries: Vec<_> = entries.map(|entry| (entry.id, entry.kind)).collect();
+        entries.sort();
+        entries.iter().position(|(_, of)| of == kind).expect("an object of this kind")
+    };
+    // After the number of references comes that of the tree.
+    let (start, _) = first_payload(&pack, COMMIT);
+    pack.pack[start + 1] = u8::try_from(position("blob") + 1).expect("fewer than 255 objects");
+    pack.reseal_and_write();
+    replace(&pack.path.with_extension("numbers"), &mark_of(&pack));
+    for workload in ["traverse", "traverse:count"] {
+        let outcome = program::replay(&variant, workload, &[]);
+        assert_eq!(outcome.code, Some(exit::BAD_INPUT), "{}", outcome.stderr);
+        assert!(outcome.error_line().contains("expected a tree, found a blob"), "{}", outcome.stderr);
     }
 }
 

@@ -7,8 +7,8 @@ use gix_hash::{Kind, ObjectId};
 
 /// The tree and the date of a commit.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CommitFields {
-    pub(super) tree: ObjectId,
+pub(super) struct CommitFields<N = ObjectId> {
+    pub(super) tree: N,
     /// The committer's date in seconds since 1970; 0 if malformed. Unsigned as in git, so that dates have the same
     /// order.
     pub(super) date: u64,
@@ -24,7 +24,7 @@ pub(super) fn parse_commit(commit: &[u8], hash: Kind, parents: &mut Vec<ObjectId
         parents.push(parent);
         rest = tail;
     }
-    Some(CommitFields { tree, date: committer_date(rest).unwrap_or(0) })
+    Some(CommitFields { tree, date: committer_date(rest) })
 }
 
 fn id_line<'a>(bytes: &'a [u8], name: &[u8], hash: Kind) -> Option<(ObjectId, &'a [u8])> {
@@ -33,8 +33,13 @@ fn id_line<'a>(bytes: &'a [u8], name: &[u8], hash: Kind) -> Option<(ObjectId, &'
     Some((ObjectId::from_hex(hex).ok()?, rest))
 }
 
+/// The date in what follows the ids of a commit; 0 if malformed.
+pub(super) fn committer_date(bytes: &[u8]) -> u64 {
+    parse_committer_date(bytes).unwrap_or(0)
+}
+
 /// Follows `parse_commit_date()` in git's commit.c.
-fn committer_date(bytes: &[u8]) -> Option<u64> {
+fn parse_committer_date(bytes: &[u8]) -> Option<u64> {
     let bytes = bytes.strip_prefix(b"author")?;
     let committer = bytes.get(memchr::memchr(b'\n', bytes)? + 1..)?.strip_prefix(b"committer")?;
     let line = committer.get(..memchr::memchr(b'\n', committer)?)?;

@@ -65,6 +65,11 @@ pub(super) fn malformed_tree(store: &ObjectStore, id: ObjectId) -> ReaderError {
     damaged(store, id, "a tree", "a malformed entry")
 }
 
+/// The error for a commit whose beginning cannot be parsed.
+pub(super) fn malformed_commit(store: &ObjectStore, id: ObjectId) -> ReaderError {
+    damaged(store, id, "a commit with well-formed tree and parent lines", "another beginning")
+}
+
 /// The error for an object that is not what its place in history requires.
 pub(super) fn damaged(store: &ObjectStore, id: ObjectId, expected: &str, found: &str) -> ReaderError {
     ReaderError::corrupt(store.object_dir(), Place::Object(id), expected, found)

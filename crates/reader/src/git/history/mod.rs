@@ -1,6 +1,8 @@
 //! A Git repository as revisions and content.
 
 mod commit;
+mod count;
+mod date_order;
 mod expect;
 mod finder;
 mod introduced;
@@ -36,7 +38,7 @@ pub use self::{
 };
 use super::{ObjectStore, repository::GitRepository, repository::Target};
 use crate::{
-    AccessTrace, CacheLookups, Changes, ChunkInMemory, ContentVisitor, FileVersion, History, ObjectKind, Recording,
+    AccessTrace, CacheLookups, Changes, ChunkInMemory, ContentVisitor, CountVisitor, FileVersion, History, ObjectKind, Recording,
     Result, Revision, SizeVisitor, TraverseVisitor, traits::FileMode,
 };
 
@@ -50,6 +52,13 @@ pub struct GitHistory {
     log: CommitWalk,
     tree_diff: TreeDiff,
     content: Vec<u8>,
+}
+
+/// The commits and trees that references lead to, in their order.
+#[derive(Default)]
+struct TipObjects {
+    commits: Vec<ObjectId>,
+    trees: Vec<ObjectId>,
 }
 
 impl std::fmt::Debug for GitHistory {
@@ -105,40 +114,35 @@ impl GitHistory {
             .ok_or_else(|| damaged(&store, id.to_owned(), "a commit with a tree line", "a commit without one"))
     }
 
-    /// Visits `id` and, while it is an annotated tag, its target. Commits are queued in `walk`, trees are collected in
-    /// `trees`.
-    fn visit_tip(
-        &mut self,
-        mut id: ObjectId,
-        walk: &mut CommitWalk,
-        trees: &mut Vec<ObjectId>,
-        seen: &mut SeenObjects,
-        visit: &mut TraverseVisitor<'_>,
-    ) -> Result<()> {
-        loop {
-            let mut store = self.store.lock();
-            match store.kind(&id)? {
-                None => store.note_missing(&id)?,
-                Some(ObjectKind::Commit) => walk.queue_tip(&mut store, id)?,
-                Some(ObjectKind::Tree) => trees.push(id),
-                Some(ObjectKind::Blob) => {
-                    if seen.insert(&store, &id) != Sighting::Seen {
-                        visit(ObjectKind::Blob, &id);
+    /// Visits what references lead to, except commits and trees, which are returned: tags, their targets while these
+    /// are tags, and blobs.
+    fn visit_tips(&mut self, seen: &mut SeenObjects, visit: &mut TraverseVisitor<'_>) -> Result<TipObjects> {
+        let mut found = TipObjects::default();
+        let mut store = self.store.lock();
+        for tip in &self.tips {
+            let mut id = *tip;
+            loop {
+                match store.kind(&id)? {
+                    None => store.note_missing(&id)?,
+                    Some(ObjectKind::Commit) => found.commits.push(id),
+                    Some(ObjectKind::Tree) => found.trees.push(id),
+                    Some(ObjectKind::Blob) => {
+                        if seen.insert(&store, &id) != Sighting::Seen {
+                            visit(ObjectKind::Blob, &id);
+                        }
                     }
-                }
-                Some(ObjectKind::Tag) => {
-                    if seen.insert(&store, &id) == Sighting::Seen {
-                        return Ok(());
+                    Some(ObjectKind::Tag) if seen.insert(&store, &id) != Sighting::Seen => {
+                        visit(ObjectKind::Tag, &id);
+                        id = target_of_tag(&mut store, id, &mut self.content)?;
+                        continue;
                     }
-                    visit(ObjectKind::Tag, &id);
-                    id = target_of_tag(&mut store, id, &mut self.content)?;
-                    continue;
+                    // A tag that was visited, or a kind that no Git store has.
+                    Some(_) => {}
                 }
-                // No Git store has them.
-                Some(ObjectKind::Changelog | ObjectKind::Manifest | ObjectKind::Filelog) => {}
+                break;
             }
-            return Ok(());
         }
+        Ok(found)
     }
 
     /// Visits every tree and blob below `roots` that was not visited before, depth first.
@@ -200,11 +204,11 @@ impl History for GitHistory {
     fn traverse_newest(&mut self, commits: u64, visit: &mut TraverseVisitor<'_>) -> Result<()> {
         let mut walk = CommitWalk::new(self.overrides.clone());
         let mut seen = SeenObjects::new(self.hash, &self.store.lock());
-        let mut trees = Vec::new();
-        let mut loose_trees = Vec::new();
-        for tip in self.tips.clone() {
-            self.visit_tip(tip, &mut walk, &mut loose_trees, &mut seen, visit)?;
+        let mut tips = self.visit_tips(&mut seen, visit)?;
+        for commit in tips.commits {
+            walk.queue_tip(&mut self.store.lock(), commit)?;
         }
+        let mut trees = Vec::new();
         let mut left = commits;
         while left > 0 {
             let Some(revision) = walk.next(&mut self.store.lock())? else { break };
@@ -213,8 +217,15 @@ impl History for GitHistory {
             trees.push(revision.manifest);
         }
         drop(walk);
-        trees.append(&mut loose_trees);
+        trees.append(&mut tips.trees);
         self.visit_trees(&trees, &mut seen, visit)
+    }
+
+    fn count_newest(&mut self, commits: u64, count: &mut CountVisitor<'_>) -> Result<()> {
+        if self.is_numbered() {
+            return self.count_by_number(commits, count);
+        }
+        self.traverse_newest(commits, &mut |kind, _| count(kind))
     }
 
     fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()> {

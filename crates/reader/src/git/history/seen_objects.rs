@@ -42,6 +42,22 @@ impl SeenObjects {
         }
     }
 
+    /// The number of the pack whose objects are known by position.
+    pub(super) fn largest_pack(&self) -> usize {
+        self.largest_pack
+    }
+
+    /// Adds the object at `position` of the largest pack.
+    pub(super) fn insert_at(&mut self, position: u32) -> Sighting {
+        let Some(bits) = self.in_largest_pack.get_mut(position as usize / 64) else { return Sighting::Seen };
+        let bit = 1 << (position % 64);
+        if *bits & bit != 0 {
+            return Sighting::Seen;
+        }
+        *bits |= bit;
+        Sighting::New(Some(PackPlace { pack: self.largest_pack, position }))
+    }
+
     /// Adds `id`. `store` is the one that the set was made for.
     pub(super) fn insert(&mut self, store: &ObjectStore, id: &oid) -> Sighting {
         // Ids are uniformly distributed, so any of their bytes can serve as an index.
@@ -52,18 +68,10 @@ impl SeenObjects {
             return Sighting::Seen;
         }
         *recent = id.to_owned();
-        let position = store.position_in(self.largest_pack, id);
-        let place = position.map(|position| PackPlace { pack: self.largest_pack, position });
-        let bits = position.and_then(|position| self.in_largest_pack.get_mut(position as usize / 64));
-        let is_new = match position.zip(bits) {
-            Some((position, bits)) => {
-                let bit = 1 << (position % 64);
-                let is_new = *bits & bit == 0;
-                *bits |= bit;
-                is_new
-            }
-            None => self.elsewhere.insert(*recent),
-        };
-        if is_new { Sighting::New(place) } else { Sighting::Seen }
+        match store.position_in(self.largest_pack, id) {
+            Some(position) => self.insert_at(position),
+            None if self.elsewhere.insert(*recent) => Sighting::New(None),
+            None => Sighting::Seen,
+        }
     }
 }

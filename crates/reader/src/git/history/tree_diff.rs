@@ -53,6 +53,24 @@ pub(super) struct TreeEntry<'a> {
 /// Parses the entry at the start of `bytes`: octal mode, space, name, NUL, id (git has no documentation of the format;
 /// see decode_tree_entry() in its tree-walk.c).
 pub(super) fn parse_entry(bytes: &[u8], hash_len: usize) -> Option<TreeEntry<'_>> {
+    let EntryHead { mode, name, len: id_start } = parse_entry_head(bytes)?;
+    let len = id_start + hash_len;
+    Some(TreeEntry { mode, name, id: bytes.get(id_start..len)?, len })
+}
+
+/// What is before the id of an entry.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EntryHead<'a> {
+    /// `None` for a directory.
+    pub(super) mode: Option<FileMode>,
+    pub(super) name: &'a [u8],
+    /// Its length in bytes, with the NUL.
+    pub(super) len: usize,
+}
+
+/// Parses the same without the id.
+#[inline]
+pub(super) fn parse_entry_head(bytes: &[u8]) -> Option<EntryHead<'_>> {
     let name_end = memchr::memchr(0, bytes)?;
     let head = bytes.get(..name_end)?;
     // Modes have five or six digits, so a search would cost more than it saves.
@@ -62,9 +80,7 @@ pub(super) fn parse_entry(bytes: &[u8], hash_len: usize) -> Option<TreeEntry<'_>
         let value = digit.checked_sub(b'0').filter(|value| *value < 8)?;
         mode = mode.checked_mul(8)?.checked_add(u32::from(value))?;
     }
-    let id_start = name_end + 1;
-    let len = id_start + hash_len;
-    Some(TreeEntry { mode: file_mode(mode), name: head.get(space + 1..)?, id: bytes.get(id_start..len)?, len })
+    Some(EntryHead { mode: file_mode(mode), name: head.get(space + 1..)?, len: name_end + 1 })
 }
 
 /// The type that git reads from a mode; `None` for a directory. Old histories have modes such as 100664, which are

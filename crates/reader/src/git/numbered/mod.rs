@@ -65,6 +65,15 @@ pub enum NumberError {
 /// The result of expanding.
 pub type Result<T> = std::result::Result<T, NumberError>;
 
+/// An object that a numbered one names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reference<'a> {
+    /// The object of the same pack at this position of the index.
+    Position(u32),
+    /// An object outside of the pack, by its id.
+    Id(&'a gix_hash::oid),
+}
+
 /// How the objects of one pack are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackNumbers {
@@ -100,24 +109,36 @@ impl PackNumbers {
         }
     }
 
-    /// Takes a reference from the start of `bytes` and returns the id. `id_at` is the id at a position of the index.
+    /// Takes a reference from the start of `bytes`.
     ///
     /// # Errors
     /// The bytes end within it, or the pack has no object of that number.
     #[inline]
-    pub fn take<'a>(&self, bytes: &mut &'a [u8], id_at: impl Fn(u32) -> &'a gix_hash::oid) -> Result<&'a [u8]> {
+    pub fn take<'a>(&self, bytes: &mut &'a [u8]) -> Result<Reference<'a>> {
         let (number, rest) = bytes.split_at_checked(self.width).ok_or(NumberError::Truncated)?;
         let number = number.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
         let Some(position) = number.checked_sub(1) else {
             let (id, rest) = rest.split_at_checked(self.id_len).ok_or(NumberError::Truncated)?;
             *bytes = rest;
-            return Ok(id);
+            return gix_hash::oid::try_from_bytes(id).map(Reference::Id).map_err(|_| NumberError::Truncated);
         };
         *bytes = rest;
         match u32::try_from(position) {
-            Ok(position) if position < self.count => Ok(id_at(position).as_bytes()),
+            Ok(position) if position < self.count => Ok(Reference::Position(position)),
             _ => Err(NumberError::PastEnd { number, count: self.count }),
         }
+    }
+
+    /// As [`take`](PackNumbers::take), but returns the id. `id_at` is the id at a position of the index.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    #[inline]
+    pub fn take_id<'a>(&self, bytes: &mut &'a [u8], id_at: impl Fn(u32) -> &'a gix_hash::oid) -> Result<&'a [u8]> {
+        Ok(match self.take(bytes)? {
+            Reference::Position(position) => id_at(position).as_bytes(),
+            Reference::Id(id) => id.as_bytes(),
+        })
     }
 
     /// The most bytes that `len` bytes of a numbered object expand to.

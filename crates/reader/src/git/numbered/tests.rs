@@ -12,7 +12,7 @@ fn expanded(kind: ObjectKind, numbered: &[u8]) -> Result<Vec<u8>> {
     let numbers = PackNumbers::new(3, Kind::Sha1);
     let id_at = |position: u32| -> &oid { &ids[position as usize] };
     let mut content = b"what was there before".to_vec();
-    expand(kind, numbered, &mut content, |bytes| numbers.take(bytes, id_at)).map(|()| content)
+    expand(kind, numbered, &mut content, |bytes| numbers.take_id(bytes, id_at)).map(|()| content)
 }
 
 #[test]
@@ -31,8 +31,8 @@ fn references_round_trip() {
     numbers.put(None, &outside, &mut bytes);
     assert_eq!(bytes[..2], [3, 0]);
     let mut rest = bytes.as_slice();
-    assert_eq!(numbers.take(&mut rest, |position| &ids[position as usize]).unwrap(), ids[2].as_slice());
-    assert_eq!(numbers.take(&mut rest, |position| &ids[position as usize]).unwrap(), outside.as_slice());
+    assert_eq!(numbers.take_id(&mut rest, |position| &ids[position as usize]).unwrap(), ids[2].as_slice());
+    assert_eq!(numbers.take_id(&mut rest, |position| &ids[position as usize]).unwrap(), outside.as_slice());
     assert!(rest.is_empty());
 }
 

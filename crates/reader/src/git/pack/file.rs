@@ -134,7 +134,7 @@ impl PackFile {
             }
             self.index.oid_at_index(position)
         };
-        let expanded = numbered::expand(kind, numbered, content, |bytes| numbers.take(bytes, id_at));
+        let expanded = numbered::expand(kind, numbered, content, |bytes| numbers.take_id(bytes, id_at));
         expanded.map_err(|error| self.bad_numbers(offset, kind, error))
     }
 
@@ -347,7 +347,8 @@ impl PackFile {
         }
     }
 
-    fn bad_numbers(&self, offset: u64, kind: ObjectKind, error: NumberError) -> ReaderError {
+    /// The error for the object of `kind` at `offset`, whose numbers are wrong.
+    pub(crate) fn bad_numbers(&self, offset: u64, kind: ObjectKind, error: NumberError) -> ReaderError {
         match error {
             NumberError::TooLarge(excess) => self.too_large(offset, "an object", excess),
             error => self.corrupt(offset, format!("a numbered {kind}"), error.to_string()),

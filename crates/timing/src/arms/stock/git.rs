@@ -370,6 +370,15 @@ impl GitRow {
                     form = OutputForm::Lines;
                 }
             }
+            WorkloadSpec::TraverseCount => {
+                command.args(["rev-list", "--single-worktree", "--objects", "--count", "--all"]);
+                if let Some(commits) = job.commits {
+                    command.arg(format!("-n{commits}"));
+                }
+                if job.caches == Caches::Forge || self.features.contains(&GitFeature::Bitmaps) {
+                    command.arg("--use-bitmap-index");
+                }
+            }
             WorkloadSpec::RawDiff => log(&mut command, &["--raw", "--no-abbrev", "--format=commit %H"])?,
             WorkloadSpec::PickaxeDiff(needle) if job.commits.is_some() => {
                 input = Some(self.pickaxe_in(&mut command, needle, job, scratch)?);

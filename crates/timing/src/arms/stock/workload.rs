@@ -209,7 +209,11 @@ impl StockWorkload {
             }
             StockWorkload::Replayed(spec) => matches!(
                 spec,
-                WorkloadSpec::Traverse | WorkloadSpec::RawDiff | WorkloadSpec::PickaxeDiff(_) | WorkloadSpec::PatchDiff
+                WorkloadSpec::Traverse
+                    | WorkloadSpec::TraverseCount
+                    | WorkloadSpec::RawDiff
+                    | WorkloadSpec::PickaxeDiff(_)
+                    | WorkloadSpec::PatchDiff
             ),
             StockWorkload::Clone(_) | StockWorkload::Fetch(_) => true,
             StockWorkload::Fsck
@@ -296,6 +300,7 @@ impl TryFrom<WorkloadSpec> for StockWorkload {
         match spec {
             WorkloadSpec::Checkout
             | WorkloadSpec::Traverse
+            | WorkloadSpec::TraverseCount
             | WorkloadSpec::RawDiff
             | WorkloadSpec::PickaxeDiff(_)
             | WorkloadSpec::PatchDiff

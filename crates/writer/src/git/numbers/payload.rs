@@ -117,7 +117,7 @@ impl PayloadRewriter {
             *is_checked |= match (&ids, kind) {
                 (None, _) => written == parsed.content(),
                 (Some(_), Some(kind)) => {
-                    let result = expand(*kind, written, expanded, |bytes| numbers.take(bytes, id_at));
+                    let result = expand(*kind, written, expanded, |bytes| numbers.take_id(bytes, id_at));
                     result.is_ok() && *expanded == parsed.content()
                 }
                 (Some(_), None) => false,

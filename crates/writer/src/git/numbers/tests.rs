@@ -49,7 +49,7 @@ fn expanded(kind: ObjectKind, bytes: &[u8]) -> Vec<u8> {
     let ids = IDS.map(id);
     let id_at = |position: u32| -> &oid { &ids[position as usize] };
     let mut content = Vec::new();
-    expand(kind, bytes, &mut content, |rest| numbers().take(rest, id_at)).unwrap();
+    expand(kind, bytes, &mut content, |rest| numbers().take_id(rest, id_at)).unwrap();
     content
 }
 

@@ -1,0 +1,280 @@
+//! Counting what is reachable by the numbers of a pack, without a look at ids.
+//!
+//! The objects of the largest pack are named by their position in its index, all others by id. So an object has one
+//! name, whichever pack refers to it.
+
+use gix_hash::{ObjectId, oid};
+use rustc_hash::FxBuildHasher;
+
+use super::{
+    GitHistory,
+    commit::{CommitFields, committer_date, parse_commit},
+    date_order::{CommitSource, DateOrder},
+    expect::{damaged, malformed_commit, malformed_tree, read_tree},
+    seen_objects::{SeenObjects, Sighting},
+    tree_diff::{parse_entry, parse_entry_head},
+    walk::ParentOverrides,
+};
+use crate::{
+    CountVisitor, ObjectKind, ReaderError, Result,
+    git::{
+        ObjectStore,
+        numbered::{NumberError, PackNumbers, Reference, VERBATIM},
+        object_store::PackPlace,
+        pack::PackFile,
+    },
+    traits::FileMode,
+};
+
+/// The name of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Name {
+    /// The position in the index of the largest pack.
+    Here(u32),
+    /// An object that this pack does not hold.
+    Elsewhere(ObjectId),
+}
+
+impl GitHistory {
+    /// Whether objects can be counted by number. Replacements name objects by id.
+    pub(super) fn is_numbered(&self) -> bool {
+        let store = self.store.lock();
+        let numbered = numbered_pack(&store, SeenObjects::new(self.hash, &store).largest_pack());
+        numbered.is_some() && !store.has_replacements()
+    }
+
+    /// Counts the newest `commits` commits that are reachable from any reference, with everything that they hold.
+    pub(super) fn count_by_number(&mut self, commits: u64, count: &mut CountVisitor<'_>) -> Result<()> {
+        let mut seen = SeenObjects::new(self.hash, &self.store.lock());
+        let tips = self.visit_tips(&mut seen, &mut |kind, _| count(kind))?;
+        let mut store = self.store.lock();
+        let pack = seen.largest_pack();
+        let Some(numbers) = numbered_pack(&store, pack) else { return Ok(()) };
+        let mut objects =
+            NumberedObjects { store: &mut store, pack, numbers, overrides: &self.overrides, content: Vec::new() };
+        let mut order = DateOrder::<Name, FxBuildHasher>::default();
+        for tip in tips.commits {
+            let name = objects.name(&tip);
+            order.queue_tip(&mut objects, name)?;
+        }
+        let mut trees = Vec::new();
+        let mut left = commits;
+        while left > 0 {
+            let Some(commit) = order.next(&mut objects)? else { break };
+            left -= 1;
+            count(ObjectKind::Commit);
+            trees.push(commit.tree);
+        }
+        drop(order);
+        trees.extend(tips.trees.iter().map(|tree| objects.name(tree)));
+        objects.count_trees(&trees, &mut seen, count)
+    }
+}
+
+/// The numbers of the pack number `pack`, if its objects are numbered.
+fn numbered_pack(store: &ObjectStore, pack: usize) -> Option<PackNumbers> {
+    store.packs().get(pack).and_then(PackFile::numbers).copied()
+}
+
+/// The objects of a store whose largest pack is numbered.
+struct NumberedObjects<'a> {
+    store: &'a mut ObjectStore,
+    pack: usize,
+    numbers: PackNumbers,
+    overrides: &'a ParentOverrides,
+    content: Vec<u8>,
+}
+
+impl NumberedObjects<'_> {
+    fn name(&self, id: &oid) -> Name {
+        self.store.position_in(self.pack, id).map_or_else(|| Name::Elsewhere(id.to_owned()), Name::Here)
+    }
+
+    fn place(&self, position: u32) -> PackPlace {
+        PackPlace { pack: self.pack, position }
+    }
+
+    /// The id of the object at `position`, for messages.
+    fn id(&self, position: u32) -> ObjectId {
+        let pack = self.store.packs().get(self.pack).filter(|pack| position < pack.entry_count());
+        let null = || ObjectId::null(self.store.packs().first().map_or(gix_hash::Kind::Sha1, PackFile::hash_kind));
+        pack.map_or_else(null, |pack| pack.index().oid_at_index(position).to_owned())
+    }
+
+    /// The error for another object at `position` than one of kind `expected`.
+    fn not_a(&self, expected: ObjectKind, position: u32, found: ObjectKind) -> ReaderError {
+        damaged(self.store, self.id(position), &format!("a {expected}"), &format!("a {found}"))
+    }
+
+    /// Reads the commit at `position` of the pack.
+    fn numbered_commit(&mut self, position: u32, parents: &mut Vec<Name>) -> Result<CommitFields<Name>> {
+        let place = self.place(position);
+        match self.store.read_numbered(place, &mut self.content)? {
+            ObjectKind::Commit => {}
+            other => return Err(self.not_a(ObjectKind::Commit, position, other)),
+        }
+        let bad = |error| self.store.bad_numbers(place, ObjectKind::Commit, error);
+        parents.clear();
+        let (references, mut rest) = match self.content.split_first() {
+            Some((&VERBATIM, commit)) => return self.commit_by_id(&self.id(position), commit, parents),
+            Some((references, rest)) => (*references, rest),
+            None => return Err(bad(NumberError::Truncated)),
+        };
+        let mut tree = None;
+        for _ in 0..references {
+            let name = match self.numbers.take(&mut rest).map_err(bad)? {
+                Reference::Position(position) => Name::Here(position),
+                Reference::Id(id) => self.name(id),
+            };
+            match tree {
+                None => tree = Some(name),
+                Some(_) => parents.push(name),
+            }
+        }
+        let tree = tree.ok_or_else(|| bad(NumberError::Truncated))?;
+        Ok(CommitFields { tree, date: committer_date(rest) })
+    }
+
+    /// Parses `commit`, which names others by id.
+    fn commit_by_id(&self, id: &oid, commit: &[u8], parents: &mut Vec<Name>) -> Result<CommitFields<Name>> {
+        let mut ids = Vec::new();
+        let fields = parse_commit(commit, id.kind(), &mut ids)
+            .ok_or_else(|| malformed_commit(self.store, id.to_owned()))?;
+        parents.clear();
+        parents.extend(ids.iter().map(|parent| self.name(parent)));
+        Ok(CommitFields { tree: self.name(&fields.tree), date: fields.date })
+    }
+
+    /// Counts every tree and blob below `roots` that was not seen before, depth first.
+    fn count_trees(&mut self, roots: &[Name], seen: &mut SeenObjects, count: &mut CountVisitor<'_>) -> Result<()> {
+        let mut pending = Vec::new();
+        for root in roots {
+            let is_new = match root {
+                Name::Here(position) => seen.insert_at(*position),
+                Name::Elsewhere(id) => seen.insert(self.store, id),
+            };
+            if is_new != Sighting::Seen {
+                pending.push(*root);
+            }
+            while let Some(tree) = pending.pop() {
+                let first_child = pending.len();
+                match tree {
+                    Name::Here(position) => self.count_numbered_tree(position, seen, &mut pending, count)?,
+                    Name::Elsewhere(id) => match read_tree(self.store, id, None)? {
+                        Some(content) => self.count_tree_by_id(id, &content, seen, &mut pending, count)?,
+                        None => self.store.note_missing(&id)?,
+                    },
+                }
+                pending.get_mut(first_child..).unwrap_or_default().reverse();
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the tree at `position` of the pack and the blobs in it, and adds the trees in it to `pending`.
+    fn count_numbered_tree(
+        &mut self,
+        position: u32,
+        seen: &mut SeenObjects,
+        pending: &mut Vec<Name>,
+        count: &mut CountVisitor<'_>,
+    ) -> Result<()> {
+        let place = self.place(position);
+        let (kind, content) = self.store.read_numbered_shared(place)?;
+        if kind != ObjectKind::Tree {
+            return Err(self.not_a(ObjectKind::Tree, position, kind));
+        }
+        if let Some((&VERBATIM, tree)) = content.split_first() {
+            return self.count_tree_by_id(self.id(position), tree, seen, pending, count);
+        }
+        count(ObjectKind::Tree);
+        let mut rest = content.as_slice();
+        while !rest.is_empty() {
+            let head = parse_entry_head(rest).ok_or_else(|| malformed_tree(self.store, self.id(position)))?;
+            rest = rest.get(head.len..).unwrap_or_default();
+            let reference = self.numbers.take(&mut rest);
+            match reference.map_err(|error| self.store.bad_numbers(place, ObjectKind::Tree, error))? {
+                _ if head.mode == Some(FileMode::Gitlink) => {}
+                Reference::Position(child) => match (seen.insert_at(child), head.mode) {
+                    (Sighting::Seen, _) => {}
+                    (Sighting::New(_), None) => pending.push(Name::Here(child)),
+                    (Sighting::New(_), Some(_)) => count(ObjectKind::Blob),
+                },
+                Reference::Id(id) => self.count_child(head.mode, id, seen, pending, count)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for the tree `id`, whose entries name others by id.
+    fn count_tree_by_id(
+        &mut self,
+        id: ObjectId,
+        tree: &[u8],
+        seen: &mut SeenObjects,
+        pending: &mut Vec<Name>,
+        count: &mut CountVisitor<'_>,
+    ) -> Result<()> {
+        count(ObjectKind::Tree);
+        let mut rest = tree;
+        while !rest.is_empty() {
+            let entry = parse_entry(rest, id.kind().len_in_bytes()).ok_or_else(|| malformed_tree(self.store, id))?;
+            rest = rest.get(entry.len..).unwrap_or_default();
+            if entry.mode != Some(FileMode::Gitlink) {
+                let child = oid::try_from_bytes(entry.id).map_err(|_| malformed_tree(self.store, id))?;
+                self.count_child(entry.mode, child, seen, pending, count)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the blob `id`, or adds the tree `id` to `pending`. A tree has no `mode`.
+    fn count_child(
+        &mut self,
+        mode: Option<FileMode>,
+        id: &oid,
+        seen: &mut SeenObjects,
+        pending: &mut Vec<Name>,
+        count: &mut CountVisitor<'_>,
+    ) -> Result<()> {
+        match (seen.insert(self.store, id), mode) {
+            (Sighting::Seen, _) => {}
+            (Sighting::New(place), None) => {
+                pending.push(place.map_or_else(|| Name::Elsewhere(id.to_owned()), |place| Name::Here(place.position)));
+            }
+            (Sighting::New(place), Some(_)) if place.is_some() || self.store.contains(id)? => count(ObjectKind::Blob),
+            (Sighting::New(_), Some(_)) => self.store.note_missing(id)?,
+        }
+        Ok(())
+    }
+}
+
+impl CommitSource for NumberedObjects<'_> {
+    type Name = Name;
+
+    fn read_commit(&mut self, name: Name, parents: &mut Vec<Name>) -> Result<Option<CommitFields<Name>>> {
+        let fields = match name {
+            Name::Here(position) => self.numbered_commit(position, parents)?,
+            Name::Elsewhere(id) => match self.store.read(&id, &mut self.content)? {
+                Some(ObjectKind::Commit) => self.commit_by_id(&id, &self.content, parents)?,
+                Some(other) => return Err(damaged(self.store, id, "a commit", &format!("a {other}"))),
+                None => return self.store.note_missing(&id).map(|()| None),
+            },
+        };
+        if !self.overrides.is_empty() {
+            let id = match name {
+                Name::Here(position) => self.id(position),
+                Name::Elsewhere(id) => id,
+            };
+            if let Some(others) = self.overrides.get(&id) {
+                parents.clear();
+                parents.extend(others.iter().map(|parent| self.name(parent)));
+            }
+        }
+        Ok(Some(fields))
+    }
+
+    fn too_many_commits(&self) -> ReaderError {
+        ReaderError::unsupported(self.store.object_dir(), "a history of more than 2^32 commits")
+    }
+}
