@@ -69,6 +69,6 @@ pub use payloads::{VisitPayload, VisitPayloadInPlace};
 pub use repackbench_codec::{ChunkKind, ObjectKind};
 pub use repository::{Repository, Snapshot};
 pub use traits::{
-    Change, Changes, Chunk, Content, ContentVisitor, CountVisitor, DeltaLinks, FileVersion, History, LeftOut, Revision, SizeVisitor,
-    Store, TraverseVisitor, WantedPayloads,
+    Change, Changes, Chunk, Content, ContentVisitor, CountVisitor, DeltaLinks, FileVersion, History, LeftOut, Revision,
+    SizeVisitor, Store, TraverseVisitor, WantedPayloads,
 };

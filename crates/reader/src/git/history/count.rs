@@ -10,9 +10,11 @@ use super::{
     GitHistory,
     commit::{CommitFields, committer_date, parse_commit},
     date_order::{CommitSource, DateOrder},
-    expect::{damaged, malformed_commit, malformed_tree, read_tree},
+    expect::{damaged, malformed_commit, read_tree},
+    last_trees::{Folder, LastTrees},
+    new_entries::{ByIds, TreeForm, WalkedTree, for_each_new_entry},
     seen_objects::{SeenObjects, Sighting},
-    tree_diff::{parse_entry, parse_entry_head},
+    tree_diff::{TreeEntry, parse_numbered_entry},
     walk::ParentOverrides,
 };
 use crate::{
@@ -67,7 +69,7 @@ impl GitHistory {
         }
         drop(order);
         trees.extend(tips.trees.iter().map(|tree| objects.name(tree)));
-        objects.count_trees(&trees, &mut seen, count)
+        objects.count_trees(&trees, seen, count)
     }
 }
 
@@ -138,46 +140,49 @@ impl NumberedObjects<'_> {
     /// Parses `commit`, which names others by id.
     fn commit_by_id(&self, id: &oid, commit: &[u8], parents: &mut Vec<Name>) -> Result<CommitFields<Name>> {
         let mut ids = Vec::new();
-        let fields = parse_commit(commit, id.kind(), &mut ids)
-            .ok_or_else(|| malformed_commit(self.store, id.to_owned()))?;
+        let fields =
+            parse_commit(commit, id.kind(), &mut ids).ok_or_else(|| malformed_commit(self.store, id.to_owned()))?;
         parents.clear();
         parents.extend(ids.iter().map(|parent| self.name(parent)));
         Ok(CommitFields { tree: self.name(&fields.tree), date: fields.date })
     }
 
     /// Counts every tree and blob below `roots` that was not seen before, depth first.
-    fn count_trees(&mut self, roots: &[Name], seen: &mut SeenObjects, count: &mut CountVisitor<'_>) -> Result<()> {
-        let mut pending = Vec::new();
+    fn count_trees(&mut self, roots: &[Name], seen: SeenObjects, count: &mut CountVisitor<'_>) -> Result<()> {
+        let (mut last_trees, mut starts) = (LastTrees::new(), Vec::new());
+        let mut found = Found { seen, pending: Vec::new(), count: &mut |kind| count(kind) };
         for root in roots {
-            let is_new = match root {
-                Name::Here(position) => seen.insert_at(*position),
-                Name::Elsewhere(id) => seen.insert(self.store, id),
+            let sighting = match root {
+                Name::Here(position) => found.seen.insert_at(*position),
+                Name::Elsewhere(id) => found.seen.insert(self.store, id),
             };
-            if is_new != Sighting::Seen {
-                pending.push(*root);
+            if sighting != Sighting::Seen {
+                found.pending.push((*root, LastTrees::ROOT));
             }
-            while let Some(tree) = pending.pop() {
-                let first_child = pending.len();
+            while let Some((tree, folder)) = found.pending.pop() {
+                let first_child = found.pending.len();
                 match tree {
-                    Name::Here(position) => self.count_numbered_tree(position, seen, &mut pending, count)?,
+                    Name::Here(position) => {
+                        self.count_numbered_tree((position, folder), &mut last_trees, &mut starts, &mut found)?;
+                    }
                     Name::Elsewhere(id) => match read_tree(self.store, id, None)? {
-                        Some(content) => self.count_tree_by_id(id, &content, seen, &mut pending, count)?,
+                        Some(content) => self.count_tree_by_id((id, folder), &content, &mut last_trees, &mut found)?,
                         None => self.store.note_missing(&id)?,
                     },
                 }
-                pending.get_mut(first_child..).unwrap_or_default().reverse();
+                found.pending.get_mut(first_child..).unwrap_or_default().reverse();
             }
         }
         Ok(())
     }
 
-    /// Counts the tree at `position` of the pack and the blobs in it, and adds the trees in it to `pending`.
+    /// Counts the tree at `position` of the pack, which was found in `folder`, and the new objects in it.
     fn count_numbered_tree(
         &mut self,
-        position: u32,
-        seen: &mut SeenObjects,
-        pending: &mut Vec<Name>,
-        count: &mut CountVisitor<'_>,
+        (position, folder): (u32, Folder),
+        last_trees: &mut LastTrees,
+        starts: &mut Vec<u32>,
+        found: &mut Found<'_>,
     ) -> Result<()> {
         let place = self.place(position);
         let (kind, content) = self.store.read_numbered_shared(place)?;
@@ -185,65 +190,90 @@ impl NumberedObjects<'_> {
             return Err(self.not_a(ObjectKind::Tree, position, kind));
         }
         if let Some((&VERBATIM, tree)) = content.split_first() {
-            return self.count_tree_by_id(self.id(position), tree, seen, pending, count);
+            return self.count_tree_by_id((self.id(position), folder), tree, last_trees, found);
         }
-        count(ObjectKind::Tree);
-        let mut rest = content.as_slice();
-        while !rest.is_empty() {
-            let head = parse_entry_head(rest).ok_or_else(|| malformed_tree(self.store, self.id(position)))?;
-            rest = rest.get(head.len..).unwrap_or_default();
-            let reference = self.numbers.take(&mut rest);
-            match reference.map_err(|error| self.store.bad_numbers(place, ObjectKind::Tree, error))? {
-                _ if head.mode == Some(FileMode::Gitlink) => {}
-                Reference::Position(child) => match (seen.insert_at(child), head.mode) {
-                    (Sighting::Seen, _) => {}
-                    (Sighting::New(_), None) => pending.push(Name::Here(child)),
-                    (Sighting::New(_), Some(_)) => count(ObjectKind::Blob),
-                },
-                Reference::Id(id) => self.count_child(head.mode, id, seen, pending, count)?,
-            }
-        }
-        Ok(())
+        (found.count)(ObjectKind::Tree);
+        let tree = WalkedTree { form: ByNumbers { numbers: self.numbers, place }, folder, content };
+        for_each_new_entry(self.store, last_trees, starts, tree, |store, last_trees, form, entry| {
+            let child = form.numbers.take(&mut { entry.id });
+            let child = child.map_err(|error| store.bad_numbers(place, ObjectKind::Tree, error))?;
+            found.add(store, last_trees, (folder, &entry), child)
+        })
     }
 
-    /// The same for the tree `id`, whose entries name others by id.
+    /// The same for the content of the tree `id`, whose entries name others by id.
     fn count_tree_by_id(
         &mut self,
-        id: ObjectId,
+        (id, folder): (ObjectId, Folder),
         tree: &[u8],
-        seen: &mut SeenObjects,
-        pending: &mut Vec<Name>,
-        count: &mut CountVisitor<'_>,
+        last_trees: &mut LastTrees,
+        found: &mut Found<'_>,
     ) -> Result<()> {
-        count(ObjectKind::Tree);
+        (found.count)(ObjectKind::Tree);
+        let form = ByIds(id);
         let mut rest = tree;
         while !rest.is_empty() {
-            let entry = parse_entry(rest, id.kind().len_in_bytes()).ok_or_else(|| malformed_tree(self.store, id))?;
+            let entry = form.parse(rest).ok_or_else(|| form.malformed(self.store))?;
             rest = rest.get(entry.len..).unwrap_or_default();
-            if entry.mode != Some(FileMode::Gitlink) {
-                let child = oid::try_from_bytes(entry.id).map_err(|_| malformed_tree(self.store, id))?;
-                self.count_child(entry.mode, child, seen, pending, count)?;
-            }
+            let child = form.child(self.store, &entry)?;
+            found.add(self.store, last_trees, (folder, &entry), Reference::Id(child))?;
         }
         Ok(())
     }
+}
 
-    /// Counts the blob `id`, or adds the tree `id` to `pending`. A tree has no `mode`.
-    fn count_child(
+/// A numbered tree at `place`.
+struct ByNumbers {
+    numbers: PackNumbers,
+    place: PackPlace,
+}
+
+impl TreeForm for ByNumbers {
+    #[inline]
+    fn parse<'a>(&self, bytes: &'a [u8]) -> Option<TreeEntry<'a>> {
+        parse_numbered_entry(bytes, &self.numbers)
+    }
+
+    fn malformed(&self, store: &ObjectStore) -> ReaderError {
+        store.bad_numbers(self.place, ObjectKind::Tree, NumberError::Truncated)
+    }
+}
+
+/// What a walk of trees has found.
+struct Found<'c> {
+    seen: SeenObjects,
+    /// The trees that are still to be read, and where they were found.
+    pending: Vec<(Name, Folder)>,
+    count: &'c mut dyn FnMut(ObjectKind),
+}
+
+impl Found<'_> {
+    /// Adds the object that `entry` of a tree in `folder` names.
+    #[inline]
+    fn add(
         &mut self,
-        mode: Option<FileMode>,
-        id: &oid,
-        seen: &mut SeenObjects,
-        pending: &mut Vec<Name>,
-        count: &mut CountVisitor<'_>,
+        store: &mut ObjectStore,
+        last_trees: &mut LastTrees,
+        (folder, entry): (Folder, &TreeEntry<'_>),
+        child: Reference<'_>,
     ) -> Result<()> {
-        match (seen.insert(self.store, id), mode) {
-            (Sighting::Seen, _) => {}
-            (Sighting::New(place), None) => {
-                pending.push(place.map_or_else(|| Name::Elsewhere(id.to_owned()), |place| Name::Here(place.position)));
-            }
-            (Sighting::New(place), Some(_)) if place.is_some() || self.store.contains(id)? => count(ObjectKind::Blob),
-            (Sighting::New(_), Some(_)) => self.store.note_missing(id)?,
+        if entry.mode == Some(FileMode::Gitlink) {
+            return Ok(());
+        }
+        let sighting = match child {
+            Reference::Position(position) => self.seen.insert_at(position),
+            Reference::Id(id) => self.seen.insert(store, id),
+        };
+        let name = match (sighting, child) {
+            (Sighting::Seen, _) => return Ok(()),
+            (Sighting::New(Some(place)), _) => Name::Here(place.position),
+            (Sighting::New(None), Reference::Position(position)) => Name::Here(position),
+            (Sighting::New(None), Reference::Id(id)) => Name::Elsewhere(id.to_owned()),
+        };
+        match name {
+            _ if entry.is_tree() => self.pending.push((name, last_trees.folder(folder, entry.name))),
+            Name::Elsewhere(id) if !store.contains(&id)? => store.note_missing(&id)?,
+            _ => (self.count)(ObjectKind::Blob),
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::{
     GitHistory, PathNumber, PathTable, Target,
     expect::{damaged, malformed_tree, read_tree, target_of_tag},
     last_trees::LastTrees,
-    new_entries::{WalkedTree, for_each_new_entry},
+    new_entries::{ByIds, WalkedTree, for_each_new_entry},
     seen_objects::{SeenObjects, Sighting},
     tree_diff::parse_entry,
     walk::CommitWalk,
@@ -231,8 +231,9 @@ fn list_trees(
             }
             let first_child = pending.len();
             last_trees.add_folder(path as usize);
-            let tree = WalkedTree { id, folder: path as usize, content };
-            for_each_new_entry(store, &mut last_trees, &mut starts, tree, hash, |_, _, entry, child| {
+            let tree = WalkedTree { form: ByIds(id), folder: path as usize, content };
+            for_each_new_entry(store, &mut last_trees, &mut starts, tree, |store, _, form, entry| {
+                let child = form.child(store, &entry)?;
                 if entry.mode != Some(FileMode::Gitlink) {
                     let (kind, path) = if entry.is_tree() {
                         (ObjectKind::Tree, paths.number(path, entry.name))

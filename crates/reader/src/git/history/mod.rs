@@ -24,7 +24,7 @@ use repackbench_codec::DecodeMemo;
 use self::{
     expect::{damaged, read_tree, target_of_tag},
     last_trees::LastTrees,
-    new_entries::{WalkedTree, for_each_new_entry},
+    new_entries::{ByIds, WalkedTree, for_each_new_entry},
     path_change::change_of_path,
     seen_objects::{SeenObjects, Sighting},
     tree_diff::TreeDiff,
@@ -38,8 +38,8 @@ pub use self::{
 };
 use super::{ObjectStore, repository::GitRepository, repository::Target};
 use crate::{
-    AccessTrace, CacheLookups, Changes, ChunkInMemory, ContentVisitor, CountVisitor, FileVersion, History, ObjectKind, Recording,
-    Result, Revision, SizeVisitor, TraverseVisitor, traits::FileMode,
+    AccessTrace, CacheLookups, Changes, ChunkInMemory, ContentVisitor, CountVisitor, FileVersion, History, ObjectKind,
+    Recording, Result, Revision, SizeVisitor, TraverseVisitor, traits::FileMode,
 };
 
 /// The history of a Git repository. As in git, grafts, the shallow boundary and replacements apply.
@@ -167,14 +167,14 @@ impl GitHistory {
                 };
                 visit(ObjectKind::Tree, &id);
                 let first_child = pending.len();
-                let tree = WalkedTree { id, folder, content };
+                let tree = WalkedTree { form: ByIds(id), folder, content };
                 for_each_new_entry(
                     &mut store,
                     &mut last_trees,
                     &mut starts,
                     tree,
-                    self.hash,
-                    |store, last_trees, entry, child| {
+                    |store, last_trees, form, entry| {
+                        let child = form.child(store, &entry)?;
                         if entry.mode == Some(FileMode::Gitlink) {
                             return Ok(());
                         }

@@ -1,20 +1,51 @@
 //! The entries of a tree that a walk has not yet visited at its path.
 
-use gix_hash::{Kind, ObjectId, oid};
+use gix_hash::{ObjectId, oid};
 
 use super::{
     expect::{TreeContent, malformed_tree},
     last_trees::{Folder, LastTrees},
     tree_diff::{TreeEntry, parse_entry},
 };
-use crate::{Result, git::ObjectStore};
+use crate::{ReaderError, Result, git::ObjectStore};
 
 /// A tree on a walk.
-pub(super) struct WalkedTree {
-    pub(super) id: ObjectId,
+pub(super) struct WalkedTree<F> {
+    pub(super) form: F,
     /// The folder in which it was found.
     pub(super) folder: Folder,
     pub(super) content: TreeContent,
+}
+
+/// How a tree names objects. Trees of different forms are not kept together.
+pub(super) trait TreeForm {
+    /// The entry at the start of `bytes`.
+    fn parse<'a>(&self, bytes: &'a [u8]) -> Option<TreeEntry<'a>>;
+
+    /// The error for a tree that is no list of entries.
+    fn malformed(&self, store: &ObjectStore) -> ReaderError;
+}
+
+/// A tree as git has it, with this id.
+pub(super) struct ByIds(pub(super) ObjectId);
+
+impl ByIds {
+    /// The object that `entry` names.
+    #[inline]
+    pub(super) fn child<'a>(&self, store: &ObjectStore, entry: &TreeEntry<'a>) -> Result<&'a oid> {
+        oid::try_from_bytes(entry.id).map_err(|_| self.malformed(store))
+    }
+}
+
+impl TreeForm for ByIds {
+    #[inline]
+    fn parse<'a>(&self, bytes: &'a [u8]) -> Option<TreeEntry<'a>> {
+        parse_entry(bytes, self.0.kind().len_in_bytes())
+    }
+
+    fn malformed(&self, store: &ObjectStore) -> ReaderError {
+        malformed_tree(store, self.0)
+    }
 }
 
 /// Calls `visit` with the entries of `tree` that were in no earlier tree at its path, and possibly some others, in
@@ -23,15 +54,14 @@ pub(super) struct WalkedTree {
 /// # Errors
 /// The tree is no list of entries. Errors of `visit`.
 #[inline]
-pub(super) fn for_each_new_entry(
+pub(super) fn for_each_new_entry<F: TreeForm>(
     store: &mut ObjectStore,
     last_trees: &mut LastTrees,
     starts: &mut Vec<u32>,
-    tree: WalkedTree,
-    hash: Kind,
-    mut visit: impl FnMut(&mut ObjectStore, &mut LastTrees, TreeEntry<'_>, &oid) -> Result<()>,
+    tree: WalkedTree<F>,
+    mut visit: impl FnMut(&mut ObjectStore, &mut LastTrees, &F, TreeEntry<'_>) -> Result<()>,
 ) -> Result<()> {
-    let WalkedTree { id, folder, content } = tree;
+    let WalkedTree { form, folder, content } = tree;
     let mut new = last_trees.new_entries(folder, &content);
     let mut at = new.start;
     starts.clear();
@@ -41,10 +71,9 @@ pub(super) fn for_each_new_entry(
             at = known_to;
             continue;
         }
-        let rest = content.get(at..).unwrap_or_default();
-        let Some(entry) = parse_entry(rest, hash.len_in_bytes()) else { return Err(malformed_tree(store, id)) };
-        let Ok(child) = oid::try_from_bytes(entry.id) else { return Err(malformed_tree(store, id)) };
-        if last_trees.advance(folder, &mut new, |last| entry.comes_after(last, hash)) {
+        let Some(entry) = form.parse(content.get(at..).unwrap_or_default()) else { return Err(form.malformed(store)) };
+        let is_before = |last: &[u8]| form.parse(last).is_some_and(|last| last.order(&entry).is_lt());
+        if last_trees.advance(folder, &mut new, is_before) {
             let known_to = last_trees.skip_known(folder, &mut new, &content, at, starts);
             if known_to > at {
                 at = known_to;
@@ -54,7 +83,7 @@ pub(super) fn for_each_new_entry(
         starts.extend(u32::try_from(at));
         new.count_unknown();
         at += entry.len;
-        visit(store, last_trees, entry, child)?;
+        visit(store, last_trees, &form, entry)?;
     }
     last_trees.keep(folder, content, &new, starts, at);
     Ok(())

@@ -8,7 +8,11 @@ use gix_hash::{Kind, ObjectId};
 use gix_object::tree::name_order;
 
 use super::expect::{TreeContent, damaged, read_tree_or_empty};
-use crate::{Changes, FileVersion, Result, git::ObjectStore, traits::FileMode};
+use crate::{
+    Changes, FileVersion, Result,
+    git::{ObjectStore, numbered::PackNumbers},
+    traits::FileMode,
+};
 
 /// git's default for `core.maxTreeDepth`. It also stops at a tree that contains itself, which is possible in content
 /// that was never hashed.
@@ -59,18 +63,24 @@ pub(super) fn parse_entry(bytes: &[u8], hash_len: usize) -> Option<TreeEntry<'_>
 }
 
 /// What is before the id of an entry.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct EntryHead<'a> {
-    /// `None` for a directory.
-    pub(super) mode: Option<FileMode>,
-    pub(super) name: &'a [u8],
+struct EntryHead<'a> {
+    mode: Option<FileMode>,
+    name: &'a [u8],
     /// Its length in bytes, with the NUL.
-    pub(super) len: usize,
+    len: usize,
 }
 
-/// Parses the same without the id.
+/// Parses the entry at the start of `bytes`, a numbered tree. Its `id` is a number, or the escape and an id.
+pub(super) fn parse_numbered_entry<'a>(bytes: &'a [u8], numbers: &PackNumbers) -> Option<TreeEntry<'a>> {
+    let EntryHead { mode, name, len: id_start } = parse_entry_head(bytes)?;
+    let rest = bytes.get(id_start..)?;
+    let reference = rest.get(..numbers.len_at(rest))?;
+    Some(TreeEntry { mode, name, id: reference, len: id_start + reference.len() })
+}
+
+/// Parses mode, space, name and NUL.
 #[inline]
-pub(super) fn parse_entry_head(bytes: &[u8]) -> Option<EntryHead<'_>> {
+fn parse_entry_head(bytes: &[u8]) -> Option<EntryHead<'_>> {
     let name_end = memchr::memchr(0, bytes)?;
     let head = bytes.get(..name_end)?;
     // Modes have five or six digits, so a search would cost more than it saves.
@@ -102,11 +112,6 @@ impl TreeEntry<'_> {
         ObjectId::try_from(self.id).ok()
     }
 
-    /// Whether this entry comes after the entry at the start of `other` in a tree.
-    pub(super) fn comes_after(&self, other: &[u8], hash: Kind) -> bool {
-        parse_entry(other, hash.len_in_bytes()).is_some_and(|other| other.order(self).is_lt())
-    }
-
     pub(super) fn is_tree(&self) -> bool {
         self.mode.is_none()
     }
@@ -119,7 +124,8 @@ impl TreeEntry<'_> {
         Some(FileVersion { id: self.object_id()?, mode: self.mode? })
     }
 
-    fn order(&self, other: &TreeEntry<'_>) -> Ordering {
+    /// The order of the two in a tree.
+    pub(super) fn order(&self, other: &TreeEntry<'_>) -> Ordering {
         name_order(self.name, self.is_tree(), other.name, other.is_tree())
     }
 }

@@ -65,8 +65,7 @@ impl CommitSource for CommitsById<'_> {
                 return Ok(None);
             }
         }
-        let fields =
-            parse_commit(self.content, id.kind(), parents).ok_or_else(|| malformed_commit(self.store, id))?;
+        let fields = parse_commit(self.content, id.kind(), parents).ok_or_else(|| malformed_commit(self.store, id))?;
         if let Some(others) = self.overrides.get(&id) {
             parents.clone_from(others);
         }

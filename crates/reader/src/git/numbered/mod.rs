@@ -109,6 +109,13 @@ impl PackNumbers {
         }
     }
 
+    /// The length in bytes of the reference at the start of `bytes`.
+    #[inline]
+    pub fn len_at(&self, bytes: &[u8]) -> usize {
+        let is_escape = bytes.iter().take(self.width).all(|byte| *byte == 0);
+        self.width + if is_escape { self.id_len } else { 0 }
+    }
+
     /// Takes a reference from the start of `bytes`.
     ///
     /// # Errors
