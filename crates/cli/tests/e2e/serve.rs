@@ -42,7 +42,8 @@ fn clones_hold_every_reachable_object_under_any_codec() {
         let listed = git::output(&repo, ["rev-list", "--objects", "--all", "HEAD"]);
         let mut expected: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
         expected.sort_unstable();
-        for codec in ["zlib:6", "zstd:5", "zlib:9", "zstd:9,dict=4k", "zstd:9,prefix", "best-size"] {
+        let with_options = ["zstd:9,dict=4k", "zstd:9,prefix", "zstd:9,dict=4k,ids=number", "zlib:6,ids=number"];
+        for codec in ["zlib:6", "zstd:5", "zlib:9", "best-size"].into_iter().chain(with_options) {
             let variant = scratch.join(codec);
             convert(&repo, codec, &variant);
             let (pack, served) = serve(&variant, "serve:zlib", &[], &scratch);
@@ -87,6 +88,8 @@ fn thin_packs_build_on_objects_of_the_client() {
         ("zstd:5", "serve:zlib"),
         ("best-size", "serve:zlib"),
         ("zstd:9,prefix", "serve:push"),
+        ("zlib:6,ids=number", "serve:same"),
+        ("zstd:5,ids=number", "serve:push"),
     ] {
         let variant = scratch.join(codec);
         convert(&repo, codec, &variant);

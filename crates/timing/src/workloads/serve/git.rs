@@ -14,7 +14,10 @@ use repackbench_reader::{
         pack::{PackFile, write_offset_distance, write_type_and_size},
     },
 };
-use repackbench_writer::PayloadEncoders;
+use repackbench_writer::{
+    PayloadEncoders,
+    git::numbers::{PayloadRewriter, ReferenceForm},
+};
 
 use super::{
     Client, Encode, Recoding, Scope, Served,
@@ -39,6 +42,8 @@ pub(crate) struct PackServer {
     own: PayloadEncoders,
     plain: ChunkEncoder,
     verifier: ChunkDecoder,
+    /// Writes payloads of the pack with this number, of the store with this number, without numbers.
+    rewriter: Option<((usize, usize), PayloadRewriter)>,
     buffers: Buffers,
     /// The start of each entry of the pack.
     offsets: Vec<u64>,
@@ -51,6 +56,9 @@ struct Buffers {
     value: Vec<u8>,
     value_head: Option<(ValueHead, usize)>,
     payload: Vec<u8>,
+    /// A numbered object as git has it, and the base of its delta.
+    object: Vec<u8>,
+    base: Vec<u8>,
     chunk: Vec<u8>,
     again: Vec<u8>,
 }
@@ -70,6 +78,8 @@ enum Sending {
     Verbatim,
     /// Its payload is compressed again: a delta stays a delta.
     Payload,
+    /// The same for an entry of a numbered pack, whose payload is made anew first. Numbers have no meaning elsewhere.
+    WithoutNumbers,
     /// The object is compressed, instead of its delta.
     Whole,
 }
@@ -82,7 +92,6 @@ impl PackServer {
     /// has no limit. None of this is timed.
     pub(crate) fn at(place: &VariantPlace, range: &HistoryRange) -> Result<Self, WorkloadError> {
         let (repository, scope) = (Repository::open(&place.folder)?, Scope::of(range));
-        encode::refuse_numbers(&repository, "serving packs")?;
         let git = git_of(&repository)?;
         let spec = spec_of(place, &repository)?;
         let mut history = repository.history(Decoders::from(ZlibReader::Libdeflate))?;
@@ -101,6 +110,7 @@ impl PackServer {
             own: PayloadEncoders::of_variant(&repository, &spec)?,
             plain: ChunkEncoder::new(&Self::PLAIN.parse().map_err(refused)?).map_err(refused)?,
             verifier: ChunkDecoder::new(ZlibReader::Libdeflate),
+            rewriter: None,
             buffers: Buffers::default(),
             stores: vec![store],
         })
@@ -109,7 +119,6 @@ impl PackServer {
     /// Takes every second entry from the repository at `place` instead, which holds the same deltas.
     pub(crate) fn mix(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
         let repository = Repository::open(&place.folder)?;
-        encode::refuse_numbers(&repository, "serving packs")?;
         let mut store = ObjectStore::open(git_of(&repository)?, place.decoders)?;
         store.set_cache_limit(place.delta_cache);
         self.plan.mix(&store, self.stores.len())?;
@@ -159,7 +168,7 @@ impl PackServer {
                     names_dictionary |= uses_dictionary;
                     self.put_verbatim(&entry, &mut sink)?;
                 }
-                Sending::Payload | Sending::Whole => {
+                Sending::Payload | Sending::WithoutNumbers | Sending::Whole => {
                     served.encoded += 1;
                     self.put_encoded(&entry, client, sending, is_checked, &mut sink)?;
                 }
@@ -178,6 +187,9 @@ impl PackServer {
         let Some(chunk) = self.chunk(entry)? else { return Ok((Sending::Whole, false)) };
         if entry.base == Base::Lacking {
             return Ok((Sending::Whole, false));
+        }
+        if self.pack(entry).is_some_and(|(pack, _)| pack.is_numbered(entry.kind)) {
+            return Ok((Sending::WithoutNumbers, false));
         }
         if client == Client::Same {
             return Ok((Sending::Verbatim, StoredForm::of_chunk(chunk) == Some(StoredForm::Dictionary)));
@@ -234,7 +246,7 @@ impl PackServer {
         sink: &mut PackSink,
     ) -> Result<(), WorkloadError> {
         let mut payload = std::mem::take(&mut self.buffers.payload);
-        let is_delta = self.read_payload(entry, sending, &mut payload)?;
+        let is_delta = self.read_payload(entry, sending, is_checked, &mut payload)?;
         self.encode_payload(client, ChunkKind { object: entry.kind, is_delta }, &payload)?;
         if is_checked && !self.is_faithful(client, &payload) {
             let why = format!("{}: decodes to other bytes after encoding", entry.place.id);
@@ -246,13 +258,18 @@ impl PackServer {
         sink.put(&self.buffers.chunk)
     }
 
-    /// Reads what is encoded of `entry` into `payload`: its delta, or the object. Returns whether it is the delta.
+    /// Reads what is encoded of `entry` into `payload`: its delta, or the object. Returns whether it is the delta. If
+    /// `is_checked`, a payload that was made anew has to lead to the object.
     fn read_payload(
         &mut self,
         entry: &PlannedEntry,
         sending: Sending,
+        is_checked: bool,
         payload: &mut Vec<u8>,
     ) -> Result<bool, WorkloadError> {
+        if sending == Sending::WithoutNumbers {
+            return self.rewrite_payload(entry, is_checked, payload);
+        }
         let Some(store) = self.stores.get_mut(entry.store) else { return Ok(false) };
         // Its value is loaded.
         if let (Some(place), Some((head, chunk))) = (&entry.btree, self.buffers.loaded()) {
@@ -269,6 +286,40 @@ impl PackServer {
                 false
             }
         })
+    }
+
+    /// Writes the payload of `entry`, whose pack is numbered, without numbers: a delta stays one against the same base.
+    fn rewrite_payload(
+        &mut self,
+        entry: &PlannedEntry,
+        is_checked: bool,
+        payload: &mut Vec<u8>,
+    ) -> Result<bool, WorkloadError> {
+        let base = match entry.base {
+            Base::Earlier(number) => self.plan.entries.get(number).map(|base| base.place.id),
+            Base::Named(id) => Some(id),
+            Base::None | Base::Lacking => None,
+        };
+        let (Some(store), Some((at, _))) = (self.stores.get_mut(entry.store), entry.place.in_pack()) else {
+            return Ok(false);
+        };
+        let buffers = &mut self.buffers;
+        store.read_place(&entry.place, &mut buffers.object)?;
+        if let Some(base) = &base {
+            store.read_expected(base, entry.kind, &mut buffers.base)?;
+        }
+        let Some(pack) = store.packs().get(at) else { return Ok(false) };
+        let key = (entry.store, at);
+        let rewriter = match &mut self.rewriter {
+            Some((open, rewriter)) if *open == key => rewriter,
+            other => &mut other.insert((key, PayloadRewriter::new(pack, ReferenceForm::Ids))).1,
+        };
+        let content = base.is_some().then_some(buffers.base.as_slice());
+        rewriter.rewrite(pack, entry.kind, content, &buffers.object, payload);
+        if is_checked && !rewriter.leads_back(pack, base.is_some(), payload) {
+            return Err(refused(format_args!("{}: another object without numbers", entry.place.id)));
+        }
+        Ok(base.is_some())
     }
 
     /// Encodes `payload` to the buffer for chunks.
@@ -307,14 +358,14 @@ impl PackServer {
             if sending == Sending::Verbatim {
                 continue;
             }
-            let is_delta = self.read_payload(&entry, sending, &mut payload)?;
+            let is_delta = self.read_payload(&entry, sending, true, &mut payload)?;
             let object = match sending {
-                Sending::Whole => Some(payload.clone()),
+                Sending::Whole | Sending::WithoutNumbers => Some(payload.clone()),
                 Sending::Verbatim | Sending::Payload => None,
             };
             held += object.as_ref().map_or(0, Vec::len);
             if held > MOST_HELD {
-                return Err(refused("the objects that are sent instead of their deltas take too much memory"));
+                return Err(refused("the payloads that are made for sending take too much memory"));
             }
             let decodes = self.stores.first().map_or(0, ObjectStore::decodes_recorded);
             encodes.push(Encode { decodes, kind: ChunkKind { object: entry.kind, is_delta }, object });
