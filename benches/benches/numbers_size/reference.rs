@@ -107,8 +107,8 @@ impl NumbersInForms {
         let id_of = |place: u32| file.index().oid_at_index(self.index_places[place as usize]);
         match form {
             Form::Found | Form::Id => self.take_id(bytes),
-            Form::Sorted => self.sorted.take(bytes, |position| file.index().oid_at_index(position)),
-            Form::PackPlace => self.sorted.take(bytes, id_of),
+            Form::Sorted => self.sorted.take_id(bytes, |position| file.index().oid_at_index(position)),
+            Form::PackPlace => self.sorted.take_id(bytes, id_of),
             Form::PackDistance => {
                 let mut reader = VarintReader(bytes);
                 let number = reader.take();
