@@ -7,6 +7,7 @@
 
 mod cmake;
 mod corpus;
+mod coverage;
 mod demo;
 mod deny;
 mod differential;
@@ -68,6 +69,8 @@ chores:
                        Prints the path of the first page
   corpus [NAME...]     fetch the repositories that figures are measured on, and check that they have not changed.
                        --list lists them, --check also compares the sizes of their variants byte by byte
+  coverage REPO...     estimate repositories with many seeds, and print how often the intervals of sizes hold the true
+                       size, and the errors. --seeds N, --codec SPEC, --time TIME, --program FILE
   deny                 check the licences and sources of all dependencies against deny.toml. Needs cargo-deny
   differential REPO... convert repositories there and back, and check that stock git or hg reads the same objects, refs and
                        phases in the result. --codec SPEC, --program FILE
@@ -111,6 +114,7 @@ fn main() -> ExitCode {
             Ok(code) => return code,
             Err(failure) => Err(failure),
         },
+        Some("coverage") => coverage::run(&rest),
         Some("differential") => differential::run(&rest),
         Some("faults") => faults::run(&rest),
         Some("fleet") => fleet::run(&rest),
