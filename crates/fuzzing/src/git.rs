@@ -14,8 +14,9 @@ use repackbench_reader::git::pack::{DeltaForest, EntryTable, PACK_HEADER_LEN, Pa
 use repackbench_reader::git::packed_objects::PackedObjects;
 use repackbench_reader::git::repository::reftable::{REFTABLE_FOLDER, TABLES_LIST};
 use repackbench_reader::git::verify::verify_objects;
-use repackbench_reader::git::{GitRepository, ObjectStore};
+use repackbench_reader::git::{GitHistory, GitRepository, ObjectStore};
 use repackbench_reader::hash::IdHasher;
+use repackbench_reader::{History, ObjectKind};
 
 use crate::input::{Input, Output};
 
@@ -38,6 +39,8 @@ pub fn pack(data: &[u8]) {
     }
     fs::write(path.join("objects/pack/pack-1.pack"), pack).expect("to write");
     fs::write(path.join("objects/pack/pack-1.idx"), index).expect("to write");
+    let references = (0..lengths.len()).map(|at| format!("{} refs/heads/{at}\n", entry_id(hash, at)));
+    fs::write(path.join("packed-refs"), references.collect::<String>()).expect("to write");
     let repository = GitRepository::open(&path).expect("a repository");
     let _ = read_pack(&repository);
     let _ = verify_objects(&repository, 1);
@@ -49,6 +52,24 @@ pub fn pack(data: &[u8]) {
                 assert_eq!((kind, content.len() as u64), size, "{}", place.id);
             }
         }
+        count_reachable(&repository, store);
+    }
+}
+
+/// Counts by number have to be those by id.
+fn count_reachable(repository: &GitRepository, store: ObjectStore) {
+    let Ok(mut history) = GitHistory::new(repository, store) else { return };
+    let (mut listed, mut counted) = ([0u64; 4], [0u64; 4]);
+    let add = |counts: &mut [u64; 4], kind: ObjectKind| {
+        let at = ObjectKind::GIT.iter().position(|other| *other == kind).expect("a kind of Git");
+        counts[at] += 1;
+    };
+    let outcomes = [
+        history.traverse(&mut |kind, _| add(&mut listed, kind)),
+        history.count_newest(u64::MAX, &mut |kind| add(&mut counted, kind)),
+    ];
+    if outcomes.iter().all(Result::is_ok) {
+        assert_eq!(counted, listed);
     }
 }
 

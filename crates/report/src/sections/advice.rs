@@ -144,14 +144,15 @@ fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
     format!("{}{decoder}: {size}{times}", plain_text(&gain.spec.typed))
 }
 
-/// The most that any codec can save, by the shares of decoding in the workloads, replayed and by the user's own git.
+/// The shares of decoding in the workloads: the most that any codec can save of replays, and about what decoding takes of
+/// the user's own git, which also sets up a stream for each object.
 pub(super) fn decoding(
     replayed: impl Iterator<Item = f64> + Clone,
     own: impl Iterator<Item = f64> + Clone,
 ) -> Option<AdviceLine> {
     let replayed = range(replayed)?;
-    let own = range(own).map(|own| format!(", {own} of your git's")).unwrap_or_default();
-    Some(AdviceLine::new("Decoding", format!("{replayed} of replays' CPU time{own}: the limit.")))
+    let own = range(own).map(|own| format!("; about {own} of your git's")).unwrap_or_default();
+    Some(AdviceLine::new("Decoding", format!("{replayed} of replays' CPU time: the limit{own}.")))
 }
 
 /// `16 to 93 %`; `None` of none.
@@ -266,7 +267,7 @@ mod tests {
                 "Deltas: `git repack -adF` makes 7.00 of 10.0 MB in 434 ms and 40.0 MB of memory (30 % less): do this first.",
                 "No new format: libdeflate:9, decoded by it too: 1.0 % smaller, 11 % less CPU time; with a commit-graph, git's traverse takes 55 % less CPU time.",
                 "Best codec: zstd:9: 15.0 % smaller, 33 % less CPU time.",
-                "Decoding: 50 % of replays' CPU time, 20 % of your git's: the limit.",
+                "Decoding: 50 % of replays' CPU time: the limit; about 20 % of your git's.",
                 "Price: git reads it only under `exec`; other clients get it encoded again.",
                 "Writing: 2.00 s of CPU time, 3.50 MB a thread; `convert --codec zlib:6` leads back.",
                 "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",

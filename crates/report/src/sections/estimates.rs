@@ -247,7 +247,7 @@ mod tests {
             "Deltas: `git repack -adF` takes about 90.0 s; a longer --time tries it.",
             "No new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time.",
             "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time.",
-            "Decoding: 50 % of replays' CPU time, 25 % of your git's: the limit.",
+            "Decoding: 50 % of replays' CPU time: the limit; about 25 % of your git's.",
             "Price: git reads it only under `exec`; other clients get it encoded again.",
             "Writing: 400 ms of CPU time, 1.20 MB a thread; `convert --codec zlib:6` leads back.",
             "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",

@@ -3,7 +3,7 @@
 //! The objects of the largest pack are named by their position in its index, all others by id. So an object has one
 //! name, whichever pack refers to it.
 
-use gix_hash::{ObjectId, oid};
+use gix_hash::{Kind, ObjectId, oid};
 use rustc_hash::FxBuildHasher;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     expect::{damaged, malformed_commit, read_tree},
     last_trees::{Folder, LastTrees},
     new_entries::{ByIds, TreeForm, WalkedTree, for_each_new_entry},
-    seen_objects::{SeenObjects, Sighting},
+    seen_objects::{SeenObjects, Sighting, largest_pack},
     tree_diff::{TreeEntry, parse_numbered_entry},
     walk::ParentOverrides,
 };
@@ -21,7 +21,7 @@ use crate::{
     CountVisitor, ObjectKind, ReaderError, Result,
     git::{
         ObjectStore,
-        numbered::{NumberError, PackNumbers, Reference, VERBATIM},
+        numbered::{NumberError, PARENT_WORD, PackNumbers, Reference, VERBATIM},
         object_store::PackPlace,
         pack::PackFile,
     },
@@ -41,8 +41,7 @@ impl GitHistory {
     /// Whether objects can be counted by number. Replacements name objects by id.
     pub(super) fn is_numbered(&self) -> bool {
         let store = self.store.lock();
-        let numbered = numbered_pack(&store, SeenObjects::new(self.hash, &store).largest_pack());
-        numbered.is_some() && !store.has_replacements()
+        numbered_pack(&store, largest_pack(&store)).is_some() && !store.has_replacements()
     }
 
     /// Counts the newest `commits` commits that are reachable from any reference, with everything that they hold.
@@ -50,10 +49,16 @@ impl GitHistory {
         let mut seen = SeenObjects::new(self.hash, &self.store.lock());
         let tips = self.visit_tips(&mut seen, &mut |kind, _| count(kind))?;
         let mut store = self.store.lock();
-        let pack = seen.largest_pack();
+        let pack = largest_pack(&store);
         let Some(numbers) = numbered_pack(&store, pack) else { return Ok(()) };
-        let mut objects =
-            NumberedObjects { store: &mut store, pack, numbers, overrides: &self.overrides, content: Vec::new() };
+        let mut objects = NumberedObjects {
+            store: &mut store,
+            hash: self.hash,
+            pack,
+            numbers,
+            overrides: &self.overrides,
+            content: Vec::new(),
+        };
         let mut order = DateOrder::<Name, FxBuildHasher>::default();
         for tip in tips.commits {
             let name = objects.name(&tip);
@@ -81,6 +86,7 @@ fn numbered_pack(store: &ObjectStore, pack: usize) -> Option<PackNumbers> {
 /// The objects of a store whose largest pack is numbered.
 struct NumberedObjects<'a> {
     store: &'a mut ObjectStore,
+    hash: Kind,
     pack: usize,
     numbers: PackNumbers,
     overrides: &'a ParentOverrides,
@@ -96,11 +102,10 @@ impl NumberedObjects<'_> {
         PackPlace { pack: self.pack, position }
     }
 
-    /// The id of the object at `position`, for messages.
+    /// The id of the object at `position`, which is not past the end.
     fn id(&self, position: u32) -> ObjectId {
         let pack = self.store.packs().get(self.pack).filter(|pack| position < pack.entry_count());
-        let null = || ObjectId::null(self.store.packs().first().map_or(gix_hash::Kind::Sha1, PackFile::hash_kind));
-        pack.map_or_else(null, |pack| pack.index().oid_at_index(position).to_owned())
+        pack.map_or_else(|| self.hash.null(), |pack| pack.index().oid_at_index(position).to_owned())
     }
 
     /// The error for another object at `position` than one of kind `expected`.
@@ -132,6 +137,12 @@ impl NumberedObjects<'_> {
                 None => tree = Some(name),
                 Some(_) => parents.push(name),
             }
+        }
+        if rest.starts_with(PARENT_WORD.as_bytes()) {
+            // No writer leaves a parent to the text, but git would read it.
+            let id = self.id(position);
+            self.store.read_expected(&id, ObjectKind::Commit, &mut self.content)?;
+            return self.commit_by_id(&id, &self.content, parents);
         }
         let tree = tree.ok_or_else(|| bad(NumberError::Truncated))?;
         Ok(CommitFields { tree, date: committer_date(rest) })

@@ -14,6 +14,12 @@ pub(super) enum Sighting {
     New(Option<PackPlace>),
 }
 
+/// The number of the pack that has the most objects.
+pub(super) fn largest_pack(store: &ObjectStore) -> usize {
+    let packs = store.packs().iter().map(PackFile::entry_count).enumerate();
+    packs.max_by_key(|(_, entries)| *entries).map_or(0, |(number, _)| number)
+}
+
 /// The ids that a traversal has visited.
 ///
 /// Most objects are in the largest pack and are identified by their position in its index. One bit for each takes less
@@ -32,19 +38,14 @@ impl SeenObjects {
 
     /// An empty set for objects of `store`, whose ids are of the kind `hash`.
     pub(super) fn new(hash: Kind, store: &ObjectStore) -> Self {
-        let largest = store.packs().iter().map(PackFile::entry_count).enumerate().max_by_key(|(_, entries)| *entries);
-        let (largest_pack, entries) = largest.unwrap_or_default();
+        let largest_pack = largest_pack(store);
+        let entries = store.packs().get(largest_pack).map_or(0, PackFile::entry_count);
         SeenObjects {
             recent: vec![ObjectId::null(hash); Self::RECENT],
             largest_pack,
             in_largest_pack: vec![0; entries.div_ceil(64) as usize],
             elsewhere: HashSet::default(),
         }
-    }
-
-    /// The number of the pack whose objects are known by position.
-    pub(super) fn largest_pack(&self) -> usize {
-        self.largest_pack
     }
 
     /// Adds the object at `position` of the largest pack.
