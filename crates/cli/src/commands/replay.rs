@@ -17,12 +17,12 @@ use crate::{
 ///
 /// The output is for comparison with that of git or hg.
 ///
-/// traverse prints object ids, as `git rev-list --objects --all --no-object-names` does; traverse:count prints the
-/// number that `git rev-list --objects --all --count` does; diff:raw prints what `git log --raw --no-abbrev
-/// --no-renames --format='commit %H'` does, without blank lines; diff:pickaxe=STRING prints the ids that `git log
-/// -SSTRING --no-renames --format=%H` does; diff:patch prints patches, as `git log -p --no-renames --full-index
-/// --format='commit %H'` does, without blank lines; checkout writes files to the folder that --output names. web:file
-/// prints the file of each request as diff:raw does.
+/// traverse prints object ids, as `git rev-list --objects --all --no-object-names` does; diff:raw prints what
+/// `git log --raw --no-abbrev --no-renames --format='commit %H'` does, without blank lines; diff:pickaxe=STRING prints
+/// the ids that `git log -SSTRING --no-renames --format=%H` does; diff:patch prints patches, as
+/// `git log -p --no-renames --full-index --format='commit %H'` does, without blank lines; checkout writes files to the
+/// folder that --output names. web:file prints the file of each request as diff:raw does, and traverse:count how many
+/// ids traverse prints.
 /// sizes prints what `git cat-file --batch-check --batch-all-objects` does, cat-all what
 /// `git cat-file --batch --batch-all-objects --unordered` does, with packs in another order. encode, ingest and serve
 /// print counts. ingest writes to the folder that --output names. serve:zlib and serve:push write to the file that it
