@@ -354,13 +354,15 @@ impl GitRow {
         };
         match spec {
             WorkloadSpec::Checkout => return self.checkout(command, job, scratch),
-            WorkloadSpec::Traverse => {
+            WorkloadSpec::Traverse | WorkloadSpec::TraverseCount => {
                 // Variants have no other work trees, the HEADs of which would count.
                 command.args(["rev-list", "--single-worktree", "--objects", "--all"]);
                 if let Some(commits) = job.commits {
                     command.arg(format!("-n{commits}"));
                 }
-                if job.has_features {
+                if *spec == WorkloadSpec::TraverseCount {
+                    command.arg("--count");
+                } else if job.has_features {
                     // Bitmaps have no names.
                     command.arg("--no-object-names");
                     form = OutputForm::Lines;
@@ -368,15 +370,6 @@ impl GitRow {
                 if job.caches == Caches::Forge || self.features.contains(&GitFeature::Bitmaps) {
                     command.arg("--use-bitmap-index");
                     form = OutputForm::Lines;
-                }
-            }
-            WorkloadSpec::TraverseCount => {
-                command.args(["rev-list", "--single-worktree", "--objects", "--count", "--all"]);
-                if let Some(commits) = job.commits {
-                    command.arg(format!("-n{commits}"));
-                }
-                if job.caches == Caches::Forge || self.features.contains(&GitFeature::Bitmaps) {
-                    command.arg("--use-bitmap-index");
                 }
             }
             WorkloadSpec::RawDiff => log(&mut command, &["--raw", "--no-abbrev", "--format=commit %H"])?,
