@@ -33,6 +33,8 @@ const SCRIPT: &str = include_str!("../../templates/report.js");
 
 /// What a page without an answer says.
 const NOTHING_COMPARED: &str = "Nothing is compared with a baseline here.";
+/// The same of a page of estimates.
+const PREDICTED: &str = "Predicted from samples and replays; no variant was written.";
 
 /// The page.
 #[derive(Template)]
@@ -77,7 +79,11 @@ pub fn html_report(results: &Results) -> String {
         experiments: experiments::experiments(results),
         joined: sections.iter().find(|section| section.kind == SectionKind::Joined).map(PageSection::of),
         sections: page_sections,
-        no_answer: results.fleet.as_ref().map_or_else(|| NOTHING_COMPARED.to_owned(), fleet::counts),
+        no_answer: match &results.fleet {
+            Some(fleet) => fleet::counts(fleet),
+            None if results.estimates.is_empty() => NOTHING_COMPARED.to_owned(),
+            None => PREDICTED.to_owned(),
+        },
         measurement_sessions: PageTable::from(&origin.sessions),
         origin,
     };

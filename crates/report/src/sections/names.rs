@@ -33,6 +33,7 @@ pub(crate) fn title(results: &Results) -> String {
     let of_runs = results.comparisons.iter().map(|comparison| comparison.repository.name.as_str());
     let of_traces = results.traces.iter().map(|trace| trace.repository.name.as_str());
     let of_explanations = results.explanations.iter().map(|explanation| explanation.repository.name.as_str());
+    let of_estimates = results.estimates.iter().map(|estimate| estimate.repository.name.as_str());
     let of_sizes = results.sizes.iter().map(|line| line.size.label.as_str());
     if let Some(summary) = &results.fleet {
         return super::fleet::title(summary);
@@ -41,7 +42,7 @@ pub(crate) fn title(results: &Results) -> String {
         return title;
     }
     let mut names: Vec<&str> = Vec::new();
-    for name in of_runs.chain(of_traces).chain(of_explanations).chain(of_sizes) {
+    for name in of_runs.chain(of_traces).chain(of_explanations).chain(of_estimates).chain(of_sizes) {
         let name = short_name(name);
         if !names.contains(&name) {
             names.push(name);
