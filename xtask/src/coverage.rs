@@ -4,7 +4,7 @@
 //! sizes are compared. The estimates run side by side, as many as there are processors, with one thread each.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,7 @@ use std::thread;
 use serde_json::Value;
 
 use crate::process::{self, Failure, Outcome};
+use crate::trial_arguments::TrialArguments;
 
 const USAGE: &str = "\
 usage: cargo xtask coverage REPO... [--seeds N] [--codec SPEC]... [--time TIME] [--program FILE]
@@ -25,49 +26,33 @@ usage: cargo xtask coverage REPO... [--seeds N] [--codec SPEC]... [--time TIME] 
 const CODECS: [&str; 5] = ["zlib:6", "zstd:3", "zstd:9", "zstd:19", "lz4"];
 
 struct Arguments {
-    repositories: Vec<PathBuf>,
+    trial: TrialArguments,
     seeds: u64,
-    codecs: Vec<String>,
     time: String,
-    program: Option<PathBuf>,
 }
 
 impl Arguments {
     fn parse(words: &[OsString]) -> Outcome<Self> {
-        let usage = || Failure(USAGE.to_owned());
-        let mut arguments =
-            Arguments { repositories: Vec::new(), seeds: 250, codecs: Vec::new(), time: "30s".into(), program: None };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let mut value = || words.next().and_then(|word| word.to_str()).ok_or_else(usage);
-            match word.to_str() {
-                Some("--seeds") => {
-                    arguments.seeds = value()?.parse().ok().filter(|seeds| *seeds > 0).ok_or_else(usage)?;
-                }
-                Some("--codec") => arguments.codecs.push(value()?.to_owned()),
-                Some("--time") => arguments.time = value()?.to_owned(),
-                Some("--program") => arguments.program = Some(words.next().ok_or_else(usage)?.into()),
-                Some(option) if option.starts_with('-') => return Err(usage()),
-                _ => arguments.repositories.push(word.into()),
+        let (mut seeds, mut time) = (250, "30s".to_owned());
+        let trial = TrialArguments::parse(words, USAGE, &CODECS, |option, value| {
+            match option {
+                "--seeds" => seeds = value.parse().unwrap_or(0),
+                "--time" => value.clone_into(&mut time),
+                _ => return false,
             }
-        }
-        if arguments.repositories.is_empty() {
-            return Err(usage());
-        }
-        if arguments.codecs.is_empty() {
-            arguments.codecs = CODECS.map(str::to_owned).into();
-        }
-        Ok(arguments)
+            seeds > 0
+        })?;
+        Ok(Arguments { trial, seeds, time })
     }
 }
 
 /// Runs the chore. Prints a line for each repository and codec, and one for all.
 pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     let arguments = Arguments::parse(words)?;
-    let program = process::repackbench(arguments.program.as_deref())?;
+    let program = process::repackbench(arguments.trial.program.as_deref())?;
     println!("{HEAD}");
     let mut all = Tally::default();
-    for repository in &arguments.repositories {
+    for repository in &arguments.trial.repositories {
         let job = Job { program: &program, repository, arguments: &arguments };
         let truth = sizes(&job.estimate(&["--exact", "--time", "1h"])?)?;
         let estimates = job.estimate_with_seeds()?;
@@ -135,7 +120,7 @@ impl Job<'_> {
     fn estimate(&self, options: &[&str]) -> Outcome<Value> {
         let mut command = Command::new(self.program);
         command.args(["estimate", "--as-found", "--workload", "checkout:sink", "--quiet", "--json", "-"]);
-        command.args(self.arguments.codecs.iter().flat_map(|codec| ["--codec", codec]));
+        command.args(self.arguments.trial.codecs.iter().flat_map(|codec| ["--codec", codec]));
         let text = process::output(command.args(options).arg("--").arg(self.repository))?;
         let record = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
         serde_json::from_str(record).map_err(|error| Failure(format!("{}: {error}", self.repository.display())))
@@ -211,7 +196,7 @@ mod tests {
     fn words_are_parsed() {
         let parse = |words: &[&str]| Arguments::parse(&words.iter().map(OsString::from).collect::<Vec<_>>());
         let found = parse(&["a", "--seeds", "3", "--codec", "lz4", "b"]).expect("arguments");
-        assert_eq!((found.repositories.len(), found.seeds, found.codecs.len()), (2, 3, 1));
+        assert_eq!((found.trial.repositories.len(), found.seeds, found.trial.codecs.len()), (2, 3, 1));
         assert!(
             [&["--seeds", "0", "a"][..], &[], &["a", "--what"], &["a", "--codec"]]
                 .into_iter()

@@ -13,6 +13,7 @@ use crate::mercurial;
 use crate::process::{self, Failure, Outcome};
 use crate::stock::child::Limits;
 use crate::stock::{Reading, Stock};
+use crate::trial_arguments::TrialArguments;
 
 const USAGE: &str = "\
 usage: cargo xtask differential REPO... [--codec SPEC]... [--program FILE]
@@ -23,40 +24,9 @@ usage: cargo xtask differential REPO... [--codec SPEC]... [--program FILE]
 /// Another codec, and one with dictionaries, bases and a codec for each kind.
 const CODECS: [&str; 2] = ["zstd:3", "balanced"];
 
-struct Arguments {
-    repositories: Vec<PathBuf>,
-    codecs: Vec<String>,
-    program: Option<PathBuf>,
-}
-
-impl Arguments {
-    fn parse(words: &[OsString]) -> Outcome<Self> {
-        let usage = || Failure(USAGE.to_owned());
-        let mut arguments = Arguments { repositories: Vec::new(), codecs: Vec::new(), program: None };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match word.to_str() {
-                Some("--codec") => {
-                    arguments.codecs.push(words.next().and_then(|word| word.to_str()).ok_or_else(usage)?.to_owned());
-                }
-                Some("--program") => arguments.program = Some(words.next().ok_or_else(usage)?.into()),
-                Some(option) if option.starts_with('-') => return Err(usage()),
-                _ => arguments.repositories.push(word.into()),
-            }
-        }
-        if arguments.repositories.is_empty() {
-            return Err(usage());
-        }
-        if arguments.codecs.is_empty() {
-            arguments.codecs = CODECS.map(str::to_owned).into();
-        }
-        Ok(arguments)
-    }
-}
-
 /// Runs the chore. Prints a line for each repository and codec.
 pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
-    let arguments = Arguments::parse(words)?;
+    let arguments = TrialArguments::parse(words, USAGE, &CODECS, |_, _| false)?;
     let program = process::repackbench(arguments.program.as_deref())?;
     let folder = crate::target_dir().join("differential").join(std::process::id().to_string());
     println!("   objects       refs, nodes  seconds  codec        repository");
@@ -145,15 +115,19 @@ impl<'a> Trial<'a> {
 mod tests {
     use super::*;
 
+    fn parse(words: &[OsString]) -> Outcome<TrialArguments> {
+        TrialArguments::parse(words, USAGE, &CODECS, |_, _| false)
+    }
+
     #[test]
     fn repositories_and_codecs_can_be_mixed() {
         let words = ["one", "--codec", "lz4", "two"].map(OsString::from);
-        let Arguments { repositories, codecs, program } = Arguments::parse(&words).unwrap();
+        let TrialArguments { repositories, codecs, program } = parse(&words).unwrap();
         assert_eq!((repositories.len(), codecs, program), (2, vec!["lz4".to_owned()], None));
-        assert_eq!(Arguments::parse(&["one".into()]).unwrap().codecs, CODECS);
+        assert_eq!(parse(&["one".into()]).unwrap().codecs, CODECS);
         for wrong in [&[][..], &["--codec"], &["one", "--codec"], &["one", "--other"]] {
             let words: Vec<OsString> = wrong.iter().map(OsString::from).collect();
-            assert!(Arguments::parse(&words).is_err_and(|Failure(message)| message == USAGE), "{wrong:?}");
+            assert!(parse(&words).is_err_and(|Failure(message)| message == USAGE), "{wrong:?}");
         }
     }
 }

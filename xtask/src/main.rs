@@ -41,6 +41,7 @@ mod sanitize;
 mod slopes;
 mod stock;
 mod tests;
+mod trial_arguments;
 mod typed_time;
 
 use std::ffi::OsString;

@@ -47,7 +47,7 @@ pub struct StandInChunks {
 }
 
 impl StandInChunks {
-    /// No chunk yet for any of so many payloads: each is given back itself.
+    /// No chunks yet, for a memo of this many `payloads`.
     pub fn none_of(payloads: usize) -> Self {
         StandInChunks { stored: Vec::new(), ranges: vec![None; payloads] }
     }
