@@ -15,6 +15,23 @@ impl askama::filters::Escaper for PageText {
     }
 }
 
+/// `text`, escaped, with what stands between backticks as code. A backtick without a second one is text.
+pub(crate) fn with_code(text: &str) -> String {
+    let mut page = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, code, after)) =
+        rest.split_once('`').and_then(|(before, from)| from.split_once('`').map(|(code, after)| (before, code, after)))
+    {
+        page.push_str(&escape(before));
+        page.push_str("<code>");
+        page.push_str(&escape(code));
+        page.push_str("</code>");
+        rest = after;
+    }
+    page.push_str(&escape(rest));
+    page
+}
+
 #[cfg(test)]
 mod tests {
     use askama::filters::Escaper;
@@ -29,5 +46,14 @@ mod tests {
         page.clear();
         PageText.write_escaped_char(&mut page, '<').unwrap();
         assert_eq!(page, "&lt;");
+    }
+
+    #[test]
+    fn code_between_backticks_is_escaped_too() {
+        assert_eq!(
+            with_code("run `a <b>` and `c`, not `d & e"),
+            "run <code>a &lt;b&gt;</code> and <code>c</code>, not `d &amp; e"
+        );
+        assert_eq!(with_code(""), "");
     }
 }
