@@ -21,17 +21,18 @@ pub(crate) fn len(value: u64) -> usize {
     (u64::BITS - value.leading_zeros()).max(1).div_ceil(7) as usize
 }
 
+/// The encoding of `value`.
+pub(crate) fn bytes(value: u64) -> impl ExactSizeIterator<Item = u8> {
+    let len = len(value);
+    (0..len).map(move |position| {
+        let low = (value >> (7 * position) & 0x7f) as u8;
+        if position + 1 == len { low } else { low | 0x80 }
+    })
+}
+
 /// Appends `value` to `out`.
-pub(crate) fn write(mut value: u64, out: &mut Vec<u8>) {
-    loop {
-        let low = (value & 0x7f) as u8;
-        value >>= 7;
-        if value == 0 {
-            out.push(low);
-            return;
-        }
-        out.push(low | 0x80);
-    }
+pub(crate) fn write(value: u64, out: &mut Vec<u8>) {
+    out.extend(bytes(value));
 }
 
 /// Takes the number at the start of `stored`.

@@ -69,8 +69,7 @@ pub(crate) trait BlockCoder: Send {
 pub(crate) struct BlockCodec<C> {
     coder: C,
     checksum: bool,
-    /// Holds a block whose length is not yet known or whose bytes are arriving. The encoder never shortens it, so that
-    /// only growth is zeroed.
+    /// Holds a block whose bytes are arriving.
     block: Vec<u8>,
     /// Holds a payload that the caller wants in pieces, or of which it wants only a prefix.
     whole: Vec<u8>,
@@ -192,15 +191,20 @@ impl<C: BlockCoder> BlockCodec<C> {
         decoded.map(|()| self.whole.as_slice())
     }
 
-    /// Compresses `payload` into `self.block` and returns the block's length.
-    fn compress(&mut self, payload: &[u8]) -> Result<usize, CodecError> {
+    /// Appends the length of the block of `payload` and the block itself to `out`, where it is compressed, so that no
+    /// copy of it is held.
+    fn append_block(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let start = out.len();
         let most = self.coder.bound(payload.len());
-        if self.block.len() < most {
-            let missing = most - self.block.len();
-            reserve_chunk(&mut self.block, missing)?;
-            self.block.resize(most, 0);
-        }
-        self.coder.compress(payload, &mut self.block)
+        // The length comes first and is not yet known. It may turn out to be shorter than this.
+        let longest_len = leb128::len(most as u64);
+        reserve_chunk(out, longest_len + most + checksum::LEN)?;
+        out.resize(start + longest_len + most, 0);
+        let room = out.get_mut(start + longest_len..).unwrap_or_default();
+        let block_len = self.coder.compress(payload, room)?;
+        out.truncate(start + longest_len + block_len);
+        out.splice(start..start + longest_len, leb128::bytes(block_len as u64));
+        Ok(())
     }
 }
 
@@ -211,10 +215,8 @@ impl<C: BlockCoder> Codec for BlockCodec<C> {
 
     fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
         let start = out.len();
-        let block_len = self.compress(payload)?;
         leb128::write(payload.len() as u64, out);
-        leb128::write(block_len as u64, out);
-        out.extend_from_slice(self.block.get(..block_len).unwrap_or_default());
+        self.append_block(payload, out)?;
         if self.checksum {
             out.extend_from_slice(&checksum::of(payload).to_le_bytes());
         }
