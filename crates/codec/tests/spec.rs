@@ -202,7 +202,10 @@ fn lists_and_ranges_of_levels_expand_to_specs() {
         pointed_at("zstd:1..3,tree=zlib:1..9,blob=zlib:0..9,commit=zstd:1..9"),
         "zstd:1..3,tree=zlib:1..9,blob=zlib:0..9,commit=zstd:1..9"
     );
-    assert_eq!(refusal("zlib:1..3"), "expected one level, found several: only bench takes lists and ranges of levels");
+    assert_eq!(
+        refusal("zlib:1..3"),
+        "expected one level, found several: only bench and estimate take lists and ranges of levels"
+    );
     assert_eq!(refusal("zlib:1,3"), refusal("zlib:1..3"));
 }
 
@@ -240,7 +243,7 @@ fn messages_say_what_is_valid() {
     assert_eq!(
         refusal("zstd:5,prefix,balanced,lz4:2"),
         "expected options after the codec, found another codec; \
-         bench takes several as --codec zstd:5,prefix --codec balanced --codec lz4:2"
+         bench and estimate take several as --codec zstd:5,prefix --codec balanced --codec lz4:2"
     );
     assert_eq!(refusal("qqq"), format!("unknown codec \"qqq\"; expected one of {codecs}"));
     assert_eq!(refusal(""), format!("unknown codec \"\"; expected one of {codecs}"));

@@ -88,6 +88,9 @@ pub enum Rechosen {
         /// JSON if false.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_without_names: bool,
+        /// The search with another window, where one was asked for beside this. `None`, and omitted from JSON, otherwise.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        other: Option<OtherSearch>,
         /// The repository after it.
         state: Box<DeltaState>,
     },
@@ -107,6 +110,19 @@ pub enum Rechosen {
         /// Why not.
         why: String,
     },
+}
+
+/// A search for deltas with another window, whose result no codec is predicted for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OtherSearch {
+    /// The number of objects that git compared each with; `None`, and omitted from JSON, for its default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// Its elapsed time in seconds, which is predicted where there are no bytes.
+    pub seconds: f64,
+    /// All bytes of the repository after it. `None`, and omitted from JSON, if it did not fit the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bytes: Option<u64>,
 }
 
 /// The predictions for one state of a repository's deltas.

@@ -69,7 +69,9 @@ pub use comparison::{
     DisturbanceShares, ElapsedComparison, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison,
 };
 pub use device_check::{ColdCopyReads, DeviceCalibration, DeviceCheck};
-pub use estimate::{DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, WorkloadPrediction};
+pub use estimate::{
+    DeltaState, OtherSearch, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, WorkloadPrediction,
+};
 pub use experiment::{
     ClaimOutcome, ClaimText, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow,
     ExperimentTable, JudgedClaim, Outcome, Unit,

@@ -350,6 +350,8 @@ const FLOOR: &str = "floor:";
 impl WorkloadLabel {
     /// The parameter that names the stock client of the job.
     pub const CLIENT: &str = "client";
+    /// The string that `diff:pickaxe` looks for where the user names none.
+    pub const DEFAULT_NEEDLE: &str = "foo";
     /// The parameter that names the caches of a stock client, if they are on.
     pub const CACHES: &str = "caches";
     /// The parameter that holds the number of newest commits that the workload is limited to.

@@ -23,6 +23,7 @@ mod labels;
 mod look;
 mod noise;
 mod phases;
+mod predicted;
 mod ratios;
 mod rows;
 mod scale;
@@ -142,6 +143,7 @@ impl ChartKind {
 pub fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
     figures.extend(size_time::figures(results));
+    figures.extend(predicted::figures(&results.estimates));
     figures.extend(ratios::figures(results));
     figures.extend(stored_bytes::figures(results));
     figures.extend(phases::figures(results));

@@ -121,6 +121,8 @@ pub struct Article {
     pub heading: String,
     /// Its parts.
     pub blocks: Vec<Block>,
+    /// Whether it is an answer, which a page shows first, and in its own form.
+    pub is_answer: bool,
 }
 
 /// A part of an article.

@@ -59,7 +59,7 @@ pub enum BenchError {
         found: String,
     },
     /// The user stopped the work.
-    #[error("interrupted; finished variants and records are kept")]
+    #[error("interrupted; what was finished is kept")]
     Interrupted,
     /// Two variants of one repository have different content.
     #[error("{workload}: {variant} saw {found}, {reference} saw {expected}: they are not the same repository")]

@@ -7,6 +7,7 @@
 //! - `in_place`: the chunks that a workload decodes, under each codec;
 //! - `shares`: how much of a workload's time is decoding, measured in place;
 //! - `ratios`: what follows for the workload's time under each codec;
+//! - `searches`: new searches for deltas, whose results are predicted for, too;
 //! - `steps`: progress.
 //!
 //! The statistics are in `repackbench_analysis`. `docs/method.md` justifies the method.
@@ -17,6 +18,7 @@ pub(crate) mod held;
 mod in_place;
 mod population;
 mod ratios;
+mod searches;
 mod shares;
 mod steps;
 
@@ -34,8 +36,8 @@ use repackbench_records::{
     SpecText,
 };
 use repackbench_writer::{
-    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, WriterError,
-    cache::Cache, dictionaries::approximate_encoding_for, fingerprint, git::recompute::search_anew,
+    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, cache::Cache,
+    dictionaries::approximate_encoding_for, fingerprint,
 };
 
 use self::{
@@ -46,7 +48,7 @@ use self::{
     population::Population,
     ratios::workload_prediction,
     shares::{Replays, WorkloadShare},
-    steps::{Steps, Until},
+    steps::Steps,
 };
 use crate::{
     BenchError,
@@ -83,10 +85,6 @@ const LEAST_FOR_REPLAYS: f64 = 0.1;
 /// The part of an even share of the replays' time that each workload has at least, however long those before it took.
 const LEAST_OF_EVEN: f64 = 0.5;
 
-/// The part of the session's time that is left for the state after a search for deltas. A search that takes longer than
-/// predicted is stopped then.
-const LEAST_FOR_SECOND: f64 = 0.2;
-
 /// Sessions of this time or more train dictionaries on as many payloads as a conversion, and shorter ones on fewer in
 /// proportion: on two cores, the training for the default codecs takes about a tenth of a session.
 const FULL_TRAINING: Duration = Duration::from_secs(60);
@@ -106,6 +104,9 @@ pub struct EstimatePlan {
     pub is_exact: bool,
     /// How deltas are searched for anew, or why they are not.
     pub recomputer: Result<DeltaRecomputer, String>,
+    /// A search with another window, which takes place after that if it fits the time. Then codecs are predicted for its
+    /// result.
+    pub harder: Option<DeltaRecomputer>,
     /// The user's own git, by name or path, whose CPU time decoding is compared with; `None` for no comparison.
     pub git: Option<OsString>,
     /// The seed of the sample.
@@ -372,57 +373,6 @@ impl Job<'_> {
             shares.push(replays.measure(spec, &self.plan.range, part_end)?);
         }
         Ok(shares)
-    }
-
-    /// Searches for the deltas of `chunks`, which are all, anew if that fits, and predicts for the result until `end`.
-    fn rechosen(
-        &self,
-        source: &Repository,
-        chunks: &ChunkSizes,
-        cache: &Cache,
-        end: Duration,
-    ) -> Result<Rechosen, BenchError> {
-        let left_out = |why: &str| Ok(Rechosen::Left { why: why.to_owned() });
-        let (git_source, git, window) = match (source, &self.plan.recomputer) {
-            (Repository::Git(of), Ok(recomputer @ DeltaRecomputer::Git(git))) => (of, git, recomputer.window(source)),
-            (_, Err(why)) => return left_out(why),
-            _ => return left_out("only git searches once for all codecs"),
-        };
-        let predicted = self.search_time(chunks, window);
-        let too_long = |stopped_after_seconds| Rechosen::TooLong {
-            predicted_seconds: predicted.as_secs_f64(),
-            stopped_after_seconds,
-            window,
-        };
-        let session = Session::new(self.clock, self.progress);
-        let begin = session.now()?;
-        let search_end = end.saturating_sub(self.plan.time.mul_f64(LEAST_FOR_SECOND));
-        if !self.has_time_for(predicted) || begin >= search_end {
-            return Ok(too_long(None));
-        }
-        let until = Until { progress: self.progress, clock: self.clock, end: search_end };
-        let control = JobControl { threads: self.plan.threads, progress: &until };
-        let scratch = cache.scratch().map_err(|error| BenchError::Variant(error.into()))?;
-        let searched = match search_anew(git_source, scratch.path(), &**git, control) {
-            // What is known of the repository as found must not be lost.
-            Err(WriterError::Program { command, why }) => return left_out(&format!("{command} failed: {why}")),
-            Err(WriterError::Interrupted) if !self.progress.is_cancelled() => {
-                let took = session.now()?.saturating_sub(begin);
-                return Ok(too_long(Some(took.as_secs_f64())));
-            }
-            searched => searched?,
-        };
-        searched.notes.iter().for_each(|note| self.progress.note(note));
-        let repository = Repository::open(scratch.path()).map_err(WorkloadError::from)?;
-        let now = session.now()?;
-        let (state, _) = self.state(&repository, cache, (now, end), &|_| LAST)?;
-        Ok(Rechosen::Searched {
-            seconds: searched.cost.wall.as_secs_f64(),
-            window,
-            peak_resident_bytes: searched.cost.peak_resident_bytes,
-            is_without_names: searched.is_without_names,
-            state: Box::new(state),
-        })
     }
 }
 

@@ -24,10 +24,19 @@ pub fn advise_on_estimate(estimate: &RepositoryEstimate) -> EstimateAdvice<'_> {
     EstimateAdvice { state, advice: Advice::of(&gains) }
 }
 
+/// So few of the newest commits say nothing about a history.
+const FEWEST_COMMITS: u64 = 10;
+
+/// Whether the workload's ratios say something about the repository.
+fn is_telling(workload: &WorkloadPrediction) -> bool {
+    !workload.is_cut || workload.commits.is_none_or(|commits| commits >= FEWEST_COMMITS)
+}
+
 /// The gain of the codec at `at` in `state`. Sizes are compared with the repository itself.
 fn gain<'a>(state: &'a DeltaState, at: usize, spec: &'a SpecPrediction) -> CodecGain<'a> {
     let mean = |ratios: fn(&WorkloadPrediction) -> &[Predicted]| {
-        let ratios = state.workloads.iter().filter_map(|workload| ratios(workload).get(at));
+        let telling = state.workloads.iter().filter(|workload| is_telling(workload));
+        let ratios = telling.filter_map(|workload| ratios(workload).get(at));
         BoundedRatio::mean(&ratios.map(|ratio| bounded(ratio, 1.0)).collect::<Vec<_>>())
     };
     let speed = spec.encode_bytes_per_second;

@@ -154,6 +154,7 @@ impl EstimateArguments {
             time: self.time.0.unwrap_or(NO_LIMIT),
             is_exact: self.exact,
             recomputer: self.recomputer(source),
+            harder: self.harder(source),
             git: matches!(source, Repository::Git(_)).then(|| self.programs.git.clone().into()),
             seed,
             threads: self.effort.threads(),
@@ -166,11 +167,17 @@ impl EstimateArguments {
         match source {
             _ if self.as_found => Err("it was not asked for".to_owned()),
             Repository::Git(_) => match self.programs.git() {
-                Ok(git) => Ok(DeltaRecomputer::git(self.window.applied_to(git).with_meter(meter()))),
+                Ok(git) => Ok(DeltaRecomputer::git(git.with_meter(meter()))),
                 Err(error) => Err(error.to_string()),
             },
             Repository::Hg(_) => Err("hg searches again for each codec; `bench --rechosen` measures that".to_owned()),
         }
+    }
+
+    /// What searches with the window of `--window`.
+    fn harder(&self, source: &Repository) -> Option<DeltaRecomputer> {
+        let git = self.programs.git().ok().filter(|_| matches!(source, Repository::Git(_)))?;
+        self.window.window.map(|_| DeltaRecomputer::git(self.window.applied_to(git).with_meter(meter())))
     }
 }
 

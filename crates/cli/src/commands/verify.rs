@@ -13,6 +13,7 @@ use crate::{
     failure::{FAILED, Failure},
     options::{Completeness, Effort, MemoryArguments, located},
     output::print,
+    progress::Bar,
     repository::{open_whole, print_notes},
 };
 
@@ -47,6 +48,8 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
     let (first, second) = (open(&arguments.first)?, open(&arguments.second)?);
     print_notes(&first, arguments.effort.quiet());
     print_notes(&second, arguments.effort.quiet());
+    // While it lives, a signal ends the comparison as it ends every other job.
+    let _job = Bar::new(arguments.effort.quiet());
     let mut differences = Differences { count: 0, printed: Ok(()) };
     let threads = arguments.effort.threads();
     let agreement = match (&first, &second) {

@@ -50,7 +50,10 @@ impl SessionArguments {
     pub(crate) fn open(&self) -> Result<Repository, Failure> {
         self.measure.records.check(true)?;
         self.memory.ceiling(self.effort.threads()).for_histories(self.measure.pace.jobs as usize).set();
-        let source = open_with_commits(&self.repository)?;
+        let source = open_with_commits(&self.repository).map_err(|failure| match self.measure.pace.resume {
+            Some(_) => failure.with_hint("a session that was begun with a relative path is resumed in the same folder"),
+            None => failure,
+        })?;
         print_notes(&source, self.effort.quiet());
         Ok(source)
     }

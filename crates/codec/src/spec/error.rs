@@ -60,7 +60,7 @@ pub enum SpecErrorKind {
     },
 
     /// A second codec where options are expected.
-    #[error("expected options after the codec, found another codec; bench takes several as {}", repeated(.specs))]
+    #[error("expected options after the codec, found another codec; bench and estimate take several as {}", repeated(.specs))]
     SecondCodec {
         /// The specs that were probably meant.
         specs: Vec<String>,
@@ -105,7 +105,7 @@ pub enum SpecErrorKind {
     },
 
     /// Several levels where only one spec is allowed.
-    #[error("expected one level, found several: only bench takes lists and ranges of levels")]
+    #[error("expected one level, found several: only bench and estimate take lists and ranges of levels")]
     SeveralLevels,
 
     /// No option has this name.

@@ -60,6 +60,8 @@ pub(super) struct LabelPlace {
 pub(super) struct Room {
     bounds: Area,
     taken: Vec<Area>,
+    /// Lines that a name stands on only where there is no other place for it.
+    lines: Vec<Area>,
     /// All points. A name without a line must not be nearer to another point than to its own.
     points: Vec<[f64; 2]>,
 }
@@ -74,12 +76,17 @@ const LEADER_FROM: f64 = 12.0;
 impl Room {
     /// All of `bounds`.
     pub(super) fn new(bounds: Area) -> Self {
-        Room { bounds, taken: Vec::new(), points: Vec::new() }
+        Room { bounds, taken: Vec::new(), lines: Vec::new(), points: Vec::new() }
     }
 
     /// Marks `area` as taken.
     pub(super) fn take(&mut self, area: Area) {
         self.taken.push(area);
+    }
+
+    /// Marks the upright or level line between two places as one to avoid.
+    pub(super) fn avoid_line(&mut self, [x1, y1, x2, y2]: [f64; 4]) {
+        self.lines.push(Area { x: x1.min(x2), y: y1.min(y2), width: (x2 - x1).abs(), height: (y2 - y1).abs() });
     }
 
     /// Marks the square about a point as taken.
@@ -91,10 +98,13 @@ impl Room {
     /// Takes the best free place for a name of this size beside `point`, at most `reach` away, if there is one.
     pub(super) fn place(&mut self, point: [f64; 2], size: [f64; 2], radius: f64, reach: f64) -> Option<LabelPlace> {
         let rings = RINGS.into_iter().filter(|distance| *distance <= reach);
-        let distances = [0.0].into_iter().chain(rings);
-        let found = distances
-            .flat_map(|distance| places(point, size, radius, distance))
-            .find(|place| self.is_free(place) && self.is_clear(place, point))?;
+        let distances: Vec<f64> = [0.0].into_iter().chain(rings).collect();
+        let free = || {
+            let all = distances.iter().flat_map(|distance| places(point, size, radius, *distance));
+            all.filter(|place| self.is_free(place) && self.is_clear(place, point))
+        };
+        let is_off_lines = |place: &LabelPlace| !self.lines.iter().any(|line| line.overlaps(&place.area));
+        let found = free().find(is_off_lines).or_else(|| free().next())?;
         self.taken.push(found.area);
         Some(found)
     }
@@ -193,6 +203,18 @@ mod tests {
                 "{place:?}"
             );
         }
+    }
+
+    #[test]
+    fn name_stands_on_a_line_only_where_there_is_no_other_place() {
+        let mut room = room();
+        room.take_point([100.0, 100.0], 5.0);
+        room.avoid_line([100.0, 100.0, 400.0, 100.0]);
+        let place = room.place([100.0, 100.0], [50.0, 14.0], 5.0, 100.0).unwrap();
+        assert!(place.area.x + place.area.width < 100.0, "left of it: {place:?}");
+        let mut narrow = Room::new(Area { x: 0.0, y: 90.0, width: 70.0, height: 20.0 });
+        narrow.avoid_line([0.0, 100.0, 70.0, 100.0]);
+        assert!(narrow.place([8.0, 100.0], [50.0, 14.0], 5.0, 100.0).is_some());
     }
 
     #[test]

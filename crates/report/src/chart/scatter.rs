@@ -217,6 +217,8 @@ impl ScatterPanel {
             room.take_point(plane.at(point), RADIUS + 1.0);
             plane.interval_area(point).into_iter().for_each(|area| room.take(area));
         }
+        plane.front_lines(front).into_iter().for_each(|line| room.avoid_line(line));
+        plane.references().into_iter().for_each(|line| room.avoid_line(line));
         if has_corner {
             let [x, y, width, height] = plane.better();
             room.take(Area { x, y, width, height });
@@ -270,22 +272,40 @@ impl Plane {
         }
         drawing.line([left, bottom, right, bottom], "axis");
         drawing.line([left, top, left, bottom], "axis");
+        self.references().into_iter().for_each(|line| drawing.line(line, "reference"));
+    }
+
+    /// The cross hairs at the baseline.
+    fn references(&self) -> [[f64; 4]; 2] {
+        let Area { x: left, y: top, width, height } = self.area;
         let (x, y) = (self.x.at(1.0), self.y.at(1.0));
-        drawing.line([x, top, x, bottom], "reference");
-        drawing.line([left, y, right, y], "reference");
+        [[x, top, x, top + height], [left, y, left + width, y]]
     }
 
     /// Steps from point to point: everything above and to the right is beaten by one of them.
     fn draw_front(&self, drawing: &mut Drawing, front: &[&Point]) {
         use super::svg::px;
-        let Some(first) = front.first() else { return };
-        let mut d = format!("M{} {}", px(self.x.at(first.size)), px(self.area.y));
-        for point in front {
-            let [x, y] = self.at(point);
-            d.push_str(&format!("H{}V{}", px(x), px(y)));
+        let lines = self.front_lines(front);
+        let Some([x, y, ..]) = lines.first() else { return };
+        let mut d = format!("M{} {}", px(*x), px(*y));
+        for [x1, _, x2, y2] in lines {
+            d.push_str(&if x1 == x2 { format!("V{}", px(y2)) } else { format!("H{}", px(x2)) });
         }
-        d.push_str(&format!("H{}", px(self.area.x + self.area.width)));
         drawing.path(&d, "front");
+    }
+
+    /// The upright and level lines of the front, from its smallest point on.
+    fn front_lines(&self, front: &[&Point]) -> Vec<[f64; 4]> {
+        let Some(first) = front.first() else { return Vec::new() };
+        let mut lines = Vec::new();
+        let [mut x, mut y] = [self.x.at(first.size), self.area.y];
+        for point in front {
+            let [next_x, next_y] = self.at(point);
+            lines.extend([[x, y, next_x, y], [next_x, y, next_x, next_y]]);
+            [x, y] = [next_x, next_y];
+        }
+        lines.push([x, y, self.area.x + self.area.width, y]);
+        lines
     }
 
     /// The interval of a point, if it can be drawn.

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// More panels are not on one screen.
-const MOST_PANELS: usize = 12;
+pub(super) const MOST_PANELS: usize = 12;
 
 /// The means over repositories, then one figure for each repository with a panel for each workload.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
@@ -63,7 +63,7 @@ impl<'a> Shown<'a> {
 }
 
 /// The notes on reading every chart of size against time.
-fn reading_notes(scatter: &Scatter) -> Vec<String> {
+pub(super) fn reading_notes(scatter: &Scatter) -> Vec<String> {
     let mut notes = vec![format!(
         "Both are multiples of {}: left is smaller, down takes less {}. The dashed lines mark the baseline, and the stepped line \
              joins the best trade-offs: nothing is better than a point on it in both.",
@@ -126,7 +126,7 @@ fn point(comparison: &WorkloadComparison, row: &VariantComparison, baseline: &Va
     Some(Point { variant, name, look, size, time, interval, tip, is_comparable, is_baseline })
 }
 
-fn description(scatter: &Scatter) -> String {
+pub(super) fn description(scatter: &Scatter) -> String {
     let mut text = format!(
         "A panel for each workload. Each point is a variant: from left to right its size, upwards its {}, both as multiples of {}.",
         scatter.time, scatter.baseline

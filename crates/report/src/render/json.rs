@@ -34,6 +34,7 @@ pub fn json(results: &Results) -> serde_json::Result<String> {
         "experiments": results.experiments,
     });
     // Left out if there are none, as in documents of older versions.
+    insert(&mut document, "estimates", &results.estimates)?;
     insert(&mut document, "chains", &results.chains)?;
     insert(&mut document, "device_checks", &results.device_checks)?;
     insert(&mut document, "memory_checks", &results.memory_checks)?;

@@ -52,7 +52,8 @@ pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     lines.extend(gains(&found.advice, repository.vcs.filter(|_| is_replayed), graph.as_ref()));
     let replayed = baselines().filter_map(|baseline| baseline.decode_share);
     lines.extend(decoding(replayed, own_git().map(|own| own.decode_share)));
-    lines.extend(price(&found.advice, repository.vcs));
+    let encoded_again = found.baseline.conversion.map(|cost| cost.cpu_ns as f64 / 1e9);
+    lines.extend(price(&found.advice, repository.vcs, encoded_again));
     lines.extend(writing(&found.advice));
     lines.push(verdict(&found.advice));
     lines.push(method(&found.advice, comparisons));
@@ -63,6 +64,7 @@ pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
 fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<AdviceLine> {
     let is_git = repository.vcs != Some(Vcs::Mercurial);
     let chunks = found.baseline.size.objects.sum();
+    let pack = pack(repository, chunks.entries, found.baseline.size.total_bytes);
     match found.searched {
         Some(searched) => {
             let program =
@@ -71,17 +73,26 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
             let cost = searched.conversion.unwrap_or_default();
             let took = cost.search_ns.map(|took| took as f64 / 1e9);
             let words = searched_words(bytes, took, cost.search_peak_bytes);
-            Some(AdviceLine::new("Deltas", format!("{program} makes {words}.")))
+            Some(AdviceLine::new("Deltas", format!("{pack}{program} makes {words}.")))
         }
         None if repository.vcs == Some(Vcs::Git) && chunks.entries > 0 => {
             let takes = seconds(predicted_search_seconds(&chunks, None));
             let clone = in_full_clone(repository);
             let text =
-                format!("{clone}`git repack -adF` takes about {takes} of CPU time; `bench --rechosen` tries it.");
+                format!("{pack}{clone}`git repack -adF` takes about {takes} of CPU time; `bench --rechosen` tries it.");
             Some(AdviceLine::new("Deltas", text))
         }
         None => None,
     }
+}
+
+/// `171,327 objects, 199 MB; `: what the line on deltas begins with.
+pub(super) fn pack(repository: &RepositoryState, chunks: u64, bytes: u64) -> String {
+    let [one, many] = match repository.vcs {
+        Some(Vcs::Mercurial) => ["chunk", "chunks"],
+        _ => ["object", "objects"],
+    };
+    format!("{}, {} MB; ", counted(chunks, one, many), megabytes(bytes))
 }
 
 /// What a sentence about `git repack` begins with. In a partial clone git packs without file names, and finds far fewer
@@ -90,13 +101,13 @@ pub(super) fn in_full_clone(repository: &RepositoryState) -> String {
     if repository.is_partial_clone { "in a full clone, ".to_owned() } else { String::new() }
 }
 
-/// `124 of 180 MB in 16.0 s and 663 MB of memory (31 % less): do this first`, of the seconds and bytes that a search took.
+/// `124 MB of it in 16.0 s with 663 MB of memory (31 % less): do this first`, of the seconds and bytes that a search took.
 pub(super) fn searched_words((found, searched): (u64, u64), took: Option<f64>, peak: Option<u64>) -> String {
     let ratio = searched as f64 / found.max(1) as f64;
     let took = took.map(|took| format!(" in {}", seconds(took))).unwrap_or_default();
-    let memory = peak.map(|bytes| format!(" and {} MB of memory", megabytes(bytes))).unwrap_or_default();
+    let memory = peak.map(|bytes| format!(" with {} MB of memory", megabytes(bytes))).unwrap_or_default();
     let advice = if ratio <= 1.0 - SIZE_THRESHOLD { ": do this first" } else { "" };
-    format!("{} of {} MB{took}{memory} ({}){advice}", megabytes(searched), megabytes(found), change_words(ratio))
+    format!("{} MB of it{took}{memory} ({}){advice}", megabytes(searched), change_words(ratio))
 }
 
 /// What is gained without a new format, and by the best codec. `replayed` is the system if replays of this program were
@@ -162,14 +173,31 @@ fn range(shares: impl Iterator<Item = f64> + Clone) -> Option<String> {
     Some(if percent(least, 0) == most { most } else { format!("{:.0} to {most}", 100.0 * least) })
 }
 
-/// Who cannot read the best codec.
-pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>) -> Option<AdviceLine> {
+/// Who cannot read the best codec, and the CPU seconds that encoding everything for other clients takes.
+pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>, encoded_again: Option<f64>) -> Option<AdviceLine> {
     let program = if vcs == Some(Vcs::Mercurial) { "hg" } else { "git" };
     let text = match advice.best?.readers? {
         Readers::Stock => format!("none; stock {program} reads it."),
-        _ => format!("{program} reads it only under `exec`; other clients get it encoded again."),
+        _ => {
+            let took = encoded_again.map(|took| format!(", about {} of CPU time", seconds(took))).unwrap_or_default();
+            format!("{program} reads it only under `exec`; a clone for others encodes all of it again{took}.")
+        }
     };
     Some(AdviceLine::new("Price", text))
+}
+
+/// `, CPU time within 3.1 %`: the half-width of the interval of the best codec's time. Empty if there is none.
+pub(super) fn time_error(advice: &Advice<'_>) -> String {
+    let known = advice.best.and_then(|best| {
+        let name = if best.cpu.is_some() { "CPU time" } else { "elapsed time" };
+        Some((best.cpu.or(best.elapsed)?, name))
+    });
+    match known {
+        Some((time, name)) if time.high.is_finite() && time.high > time.low => {
+            format!(", {name} within {}", percent((time.high - time.low) / 2.0 / time.ratio, 1))
+        }
+        _ => String::new(),
+    }
 }
 
 /// What writing under the best codec costs.
@@ -213,7 +241,8 @@ fn method(advice: &Advice<'_>, comparisons: &[&WorkloadComparison]) -> AdviceLin
         let spec = plain_text(&best.spec.typed);
         format!("; `bench --precise --codec {spec}` confirms it")
     });
-    let text = format!("{blocks}{}{}.", missing.unwrap_or_default(), confirm.unwrap_or_default());
+    let error = time_error(advice);
+    let text = format!("{blocks}{error}{}{}.", missing.unwrap_or_default(), confirm.unwrap_or_default());
     AdviceLine::new("Measured", text)
 }
 
@@ -264,11 +293,11 @@ mod tests {
         assert_eq!(
             lines(DeltaOrigin::Recomputed),
             [
-                "Deltas: `git repack -adF` makes 7.00 of 10.0 MB in 434 ms and 40.0 MB of memory (30 % less): do this first.",
+                "Deltas: 9,000 objects, 10.0 MB; `git repack -adF` makes 7.00 MB of it in 434 ms with 40.0 MB of memory (30 % less): do this first.",
                 "No new format: libdeflate:9, decoded by it too: 1.0 % smaller, 11 % less CPU time; with a commit-graph, git's traverse takes 55 % less CPU time.",
                 "Best codec: zstd:9: 15.0 % smaller, 33 % less CPU time.",
                 "Decoding: 50 % of replays' CPU time: the limit; about 20 % of your git's.",
-                "Price: git reads it only under `exec`; other clients get it encoded again.",
+                "Price: git reads it only under `exec`; a clone for others encodes all of it again, about 1.00 s of CPU time.",
                 "Writing: 2.00 s of CPU time, 3.50 MB a thread; `convert --codec zlib:6` leads back.",
                 "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
                 "Measured: 10 blocks; `bench --precise --codec zstd:9` confirms it.",
@@ -309,7 +338,10 @@ mod tests {
     #[test]
     fn search_that_was_not_made_has_a_price() {
         let lines = lines(DeltaOrigin::Kept);
-        assert_eq!(lines[0], "Deltas: `git repack -adF` takes about 4.14 s of CPU time; `bench --rechosen` tries it.");
+        assert_eq!(
+            lines[0],
+            "Deltas: 9,000 objects, 10.0 MB; `git repack -adF` takes about 4.14 s of CPU time; `bench --rechosen` tries it."
+        );
         assert!(lines[2].starts_with("Best codec: zstd:9: 40.5 % smaller, 40 % less CPU time"), "{lines:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! The first screen of a page: what each variant would gain and lose.
 
 mod points;
+mod predicted;
 
 use repackbench_analysis::{ResultSource, Results, by_source, without_floors};
 use repackbench_records::{RepositoryState, Role, SizeRecord, VariantComparison, WorkloadComparison};
@@ -114,10 +115,11 @@ fn strength(ratio: f64) -> u8 {
     }
 }
 
-/// One answer for each repository, or one for all if there are only sizes.
+/// One answer for each repository that was measured or estimated, or one for all if there are only sizes.
 pub(crate) fn answers(results: &Results) -> Vec<Answer> {
     let repositories = by_source(&results.comparisons).into_iter();
     let mut answers: Vec<Answer> = repositories.map(|(of, rows)| answer(of, &rows)).collect();
+    answers.extend(results.estimates.iter().map(predicted::answer));
     if answers.is_empty() {
         let sizes: Vec<&SizeRecord> = results.sizes.iter().map(|line| &line.size).collect();
         answers.extend(answer_of_sizes(&sizes));

@@ -39,6 +39,7 @@ fn article(title: String, budgets: &[&EqualBudget]) -> Article {
         heading: format!("At equal budgets{}, interpolated between levels:", plain_text(&place)),
         title,
         blocks,
+        ..Article::default()
     }
 }
 

@@ -31,6 +31,7 @@ pub fn clients(comparisons: &[WorkloadComparison]) -> Vec<Article> {
             heading: format!("{}, in-process and by commands: CPU time ratios [95 % interval]", plain_text(&title)),
             title,
             blocks: vec![Block::Table(table), Block::Details(vec![NOTE.to_owned()])],
+            ..Article::default()
         })
     };
     sources.into_iter().filter_map(of_source).collect()

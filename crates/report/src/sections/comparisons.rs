@@ -47,6 +47,7 @@ fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Articl
         title,
         heading: source::heading(of),
         blocks,
+        ..Article::default()
     }
 }
 

@@ -1,7 +1,9 @@
 //! Sizes and times that were predicted from a sample.
 
 use repackbench_analysis::{EstimateAdvice, advise_on_estimate};
-use repackbench_records::{DeltaState, Predicted, Rechosen, RepositoryEstimate, Vcs, WorkloadPrediction};
+use repackbench_records::{
+    DeltaState, OtherSearch, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, Vcs, WorkloadPrediction,
+};
 
 use super::advice::{self, AdviceLine};
 use crate::{
@@ -21,7 +23,7 @@ fn articles(estimate: &RepositoryEstimate) -> Vec<Article> {
         articles.push(article(estimate, state, "with deltas that git searched for anew"));
     }
     let answer = Article { heading: "Answer".to_owned(), ..Article::of([advice::notes(&answer(estimate))]) };
-    articles.push(named(estimate, "Answer", answer));
+    articles.push(Article { is_answer: true, ..named(estimate, "Answer", answer) });
     articles
 }
 
@@ -38,12 +40,8 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
         "{name} {deltas}, {chunks}, {size} MB: predicted size, and CPU time as multiples of that of {baseline}; less is better"
     );
     let mut notes = cut_workloads(state);
-    if state.workloads.iter().flat_map(|workload| &workload.ratios).any(Predicted::is_unknown) {
-        notes.push(
-            "A question mark stands for an interval that is too wide: too few replays or encodings fitted the time."
-                .to_owned(),
-        );
-    }
+    notes.extend(elapsed_note(state));
+    notes.extend(open_note(state));
     notes.push(
         "Speed and memory (of contexts and dictionaries, to encode and decode) are those of one thread.".to_owned(),
     );
@@ -51,23 +49,80 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
     named(estimate, deltas, Article { heading, ..Article::of(blocks) })
 }
 
+/// The meaning of question marks, if there are any.
+pub(super) fn open_note(state: &DeltaState) -> Option<String> {
+    let is_open = state.workloads.iter().flat_map(|workload| &workload.ratios).any(Predicted::is_unknown);
+    is_open.then(|| {
+        "A question mark stands for an interval that is too wide: too few replays or encodings fitted the time."
+            .to_owned()
+    })
+}
+
 fn named(estimate: &RepositoryEstimate, part: &str, article: Article) -> Article {
     let name = &estimate.repository.name;
     Article { repository: Some(name.clone()), title: format!("{name}: {part}"), ..article }
 }
 
-/// A row for each codec: its size as a multiple of the repository's as it stands, and its CPU time in each workload as a
-/// multiple of the baseline's.
+/// How far CPU and elapsed time may be apart to be one column: the noise floor of a steady machine.
+const ELAPSED_TOLERANCE: f64 = 0.02;
+
+/// Whether a ratio of elapsed times differs from that of CPU times, so that the workload needs two columns.
+fn elapsed_differs(workload: &WorkloadPrediction) -> bool {
+    let is_apart = |(cpu, elapsed): (&Predicted, &Predicted)| (cpu.value - elapsed.value).abs() > ELAPSED_TOLERANCE;
+    workload.ratios.iter().zip(&workload.elapsed_ratios).any(is_apart)
+}
+
+/// What elapsed times are where they have no column.
+fn elapsed_note(state: &DeltaState) -> Option<String> {
+    let known = || state.workloads.iter().filter(|workload| !workload.elapsed_ratios.is_empty());
+    let same = known().filter(|workload| !elapsed_differs(workload)).count();
+    match same {
+        0 => None,
+        _ if same == known().count() => {
+            Some(format!("Elapsed times are the same multiples, within {ELAPSED_TOLERANCE}."))
+        }
+        _ => Some(format!(
+            "Elapsed times have a column where their multiples differ by more than {ELAPSED_TOLERANCE} from those of CPU time."
+        )),
+    }
+}
+
+/// A time of a workload, which has a column.
+struct TimeColumn<'a> {
+    name: String,
+    ratios: &'a [Predicted],
+}
+
+fn time_columns(state: &DeltaState) -> Vec<TimeColumn<'_>> {
+    let mut columns = Vec::new();
+    for workload in &state.workloads {
+        let name = &workload.workload.name;
+        let differs = elapsed_differs(workload);
+        let cpu = if differs { format!("{name}, CPU") } else { name.clone() };
+        columns.push(TimeColumn { name: cpu, ratios: &workload.ratios });
+        if differs {
+            columns.push(TimeColumn { name: format!("{name}, elapsed"), ratios: &workload.elapsed_ratios });
+        }
+    }
+    columns
+}
+
+/// A row for the repository as it stands, then one for each codec: its size as a multiple of that, and its times in each
+/// workload as multiples of the baseline's.
 fn table(state: &DeltaState) -> Table {
     let columns = [Column::words("codec"), Column::numbers("MB"), Column::words("size")];
-    let workloads = state.workloads.iter().map(|workload| Column::words(workload.workload.name.clone()));
+    let times = time_columns(state);
     let last = ["enc MB/s", "dec MB/s", "mem MB"].map(Column::numbers);
-    let mut table = Table::new(columns.into_iter().chain(workloads).chain(last));
+    let names = times.iter().map(|time| Column::words(time.name.clone()));
+    let mut table = Table::new(columns.into_iter().chain(names).chain(last));
     table.split = Some(ColumnSplit { fixed: 3, together: 1 });
+    let head = ["as it is".to_owned(), megabytes(state.total_bytes), three_decimals(1.0)];
+    let rest = std::iter::repeat_n("-".to_owned(), times.len() + 3);
+    table.row(head.into_iter().chain(rest).map(Cell::from));
     for (at, spec) in state.specs.iter().enumerate() {
         let size = with_error(&spec.total_bytes, state.total_bytes as f64, three_decimals);
         let head = [plain_text(&spec.spec.typed), megabytes(spec.total_bytes.value.max(0.0) as u64), size];
-        let times = state.workloads.iter().map(|workload| time_cell(workload, at));
+        let times = times.iter().map(|time| time_cell(time.ratios.get(at)));
         let rates = [spec.encode_bytes_per_second, spec.decode_bytes_per_second].map(|speed| rate(speed / 1e6));
         let memory = spec.encode_memory_bytes.zip(spec.decode_memory_bytes);
         let memory = or_dash(memory, |(encode, decode)| megabytes(encode.saturating_add(decode)));
@@ -89,8 +144,8 @@ fn cut_workloads(state: &DeltaState) -> Vec<String> {
 }
 
 /// A ratio of times with its error, or with a question mark if the error says that little is known.
-fn time_cell(workload: &WorkloadPrediction, at: usize) -> String {
-    match workload.ratios.get(at) {
+fn time_cell(ratio: Option<&Predicted>) -> String {
+    match ratio {
         Some(ratio) if ratio.is_unknown() => format!("{} ?", time_ratio(ratio.value)),
         Some(ratio) => with_error(ratio, 1.0, time_ratio),
         None => "-".to_owned(),
@@ -98,7 +153,7 @@ fn time_cell(workload: &WorkloadPrediction, at: usize) -> String {
 }
 
 /// `0.75 ±0.02`, as a multiple of `of`.
-fn with_error(predicted: &Predicted, of: f64, show: fn(f64) -> String) -> String {
+pub(super) fn with_error(predicted: &Predicted, of: f64, show: fn(f64) -> String) -> String {
     let value = show(predicted.value / of);
     match predicted.interval {
         Some(interval) => format!("{value} ±{}", show((interval.high - interval.low) / 2.0 / of)),
@@ -107,7 +162,7 @@ fn with_error(predicted: &Predicted, of: f64, show: fn(f64) -> String) -> String
 }
 
 /// The answer, in eight lines at most, which fit 80 columns.
-fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
+pub(super) fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
     let found = advise_on_estimate(estimate);
     let mut lines = vec![deltas(estimate)];
     let workloads = || found.state.workloads.iter();
@@ -115,32 +170,54 @@ fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
     lines.extend(advice::gains(&found.advice, estimate.repository.vcs, graph));
     let replayed = workloads().map(|workload| workload.decode_share.value);
     lines.extend(advice::decoding(replayed, workloads().filter_map(|workload| workload.own_share)));
-    lines.extend(advice::price(&found.advice, estimate.repository.vcs));
+    let encoded_again = found.state.specs.first().and_then(|baseline| encoding_seconds(found.state, baseline));
+    lines.extend(advice::price(&found.advice, estimate.repository.vcs, encoded_again));
     lines.extend(advice::writing(&found.advice));
     lines.push(advice::verdict(&found.advice));
     lines.push(method(estimate, &found));
     lines
 }
 
+/// The CPU seconds that encoding everything takes.
+fn encoding_seconds(state: &DeltaState, spec: &SpecPrediction) -> Option<f64> {
+    let speed = spec.encode_bytes_per_second;
+    (speed > 0.0).then(|| state.payload_bytes as f64 / speed)
+}
+
 /// What a new search for deltas makes of the repository.
 fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
-    let clone = advice::in_full_clone(&estimate.repository);
+    let found = &estimate.as_found;
+    let clone = advice::pack(&estimate.repository, found.chunks, found.total_bytes)
+        + &advice::in_full_clone(&estimate.repository);
     let text = match &estimate.rechosen {
-        Rechosen::Searched { seconds: took, window, peak_resident_bytes, state, .. } => {
-            let bytes = (estimate.as_found.total_bytes, state.total_bytes);
+        Rechosen::Searched { seconds: took, window, peak_resident_bytes, other, state, .. } => {
+            let bytes = (found.total_bytes, state.total_bytes);
             let words = advice::searched_words(bytes, Some(*took), *peak_resident_bytes);
-            format!("{clone}{} makes {words}.", command(*window))
+            let other = other.as_ref().map(other_search).unwrap_or_default();
+            format!("{clone}{} makes {words}{other}.", command(*window))
         }
         Rechosen::TooLong { predicted_seconds, stopped_after_seconds, window } => {
             let takes = match stopped_after_seconds {
                 Some(stopped) if stopped > predicted_seconds => format!("more than {}", seconds(*stopped)),
                 _ => format!("about {}", seconds(*predicted_seconds)),
             };
-            format!("{clone}{} takes {takes}; a longer --time tries it.", command(*window))
+            let longest = stopped_after_seconds.unwrap_or_default().max(*predicted_seconds);
+            // A search may take a third of the session.
+            let minutes = (3.0 * longest / 60.0).ceil() as u64 + 1;
+            format!("{clone}{} takes {takes}; `--time {minutes}m` has room for it.", command(*window))
         }
-        Rechosen::Left { why } => format!("not searched for anew: {}.", plain_text(why)),
+        Rechosen::Left { why } => format!("{clone}not searched for anew: {}.", plain_text(why)),
     };
     AdviceLine::new("Deltas", text)
+}
+
+/// `; with --window=250 116 MB in 90.0 s`.
+fn other_search(other: &OtherSearch) -> String {
+    let window = other.window.map_or_else(|| "without --window".to_owned(), |window| format!("with --window={window}"));
+    match other.total_bytes {
+        Some(bytes) => format!("; {window} {} MB in {}", megabytes(bytes), seconds(other.seconds)),
+        None => format!("; {window} it takes more than the time left, about {}", seconds(other.seconds)),
+    }
 }
 
 /// The command that searches for deltas.
@@ -161,7 +238,8 @@ fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> AdviceLi
         format!("; `bench --codec {spec}` measures it")
     });
     let took = seconds(estimate.seconds);
-    AdviceLine::new("Predicted", format!("in {took}, sizes {error}{missing}{}.", measure.unwrap_or_default()))
+    let times = advice::time_error(&found.advice);
+    AdviceLine::new("Predicted", format!("in {took}, sizes {error}{times}{missing}{}.", measure.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -244,11 +322,11 @@ mod tests {
         let answer: Vec<&str> = text.split("Answer").nth(1).unwrap().trim().lines().collect();
         assert_eq!(answer.len(), 8, "{text}");
         for (line, expected) in answer.iter().zip([
-            "Deltas: `git repack -adF` takes about 90.0 s; a longer --time tries it.",
+            "Deltas: 9,000 objects, 10.0 MB; `git repack -adF` takes about 90.0 s; `--time 6m` has room for it.",
             "No new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time.",
             "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time.",
             "Decoding: 50 % of replays' CPU time: the limit; about 25 % of your git's.",
-            "Price: git reads it only under `exec`; other clients get it encoded again.",
+            "Price: git reads it only under `exec`; a clone for others encodes all of it again, about 400 ms of CPU time.",
             "Writing: 400 ms of CPU time, 1.20 MB a thread; `convert --codec zlib:6` leads back.",
             "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
             "Predicted: in 12.0 s, sizes within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
@@ -279,10 +357,11 @@ mod tests {
             window: None,
             peak_resident_bytes: Some(20_000_000),
             is_without_names: false,
+            other: Some(OtherSearch { window: Some(250), seconds: 20.0, total_bytes: Some(6_500_000) }),
             state: Box::new(searched),
         })]));
         assert!(
-            text.contains("makes 7.00 of 10.0 MB in 3.00 s and 20.0 MB of memory (30 % less): do this first."),
+            text.contains("makes 7.00 MB of it in 3.00 s with 20.0 MB of memory (30 % less): do this first; with --window=250 6.50 MB in 20.0 s."),
             "{text}"
         );
         assert!(text.contains("repo with deltas that git searched for anew, 9,000 objects, 7.00 MB"), "{text}");
@@ -307,6 +386,6 @@ mod tests {
             estimate(Rechosen::TooLong { predicted_seconds: 90.0, stopped_after_seconds: None, window: None });
         estimate.repository.is_partial_clone = true;
         let text = plain(&estimates(&[estimate]));
-        assert!(text.contains("Deltas: in a full clone, `git repack -adF` takes about 90.0 s"), "{text}");
+        assert!(text.contains("MB; in a full clone, `git repack -adF` takes about 90.0 s"), "{text}");
     }
 }

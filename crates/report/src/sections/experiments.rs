@@ -100,7 +100,7 @@ fn article(experiment: &Experiment) -> Article {
             blocks.push(list(heading, &lines));
         }
     }
-    Article { repository: Some(experiment.repository.name.clone()), workload: None, title, heading, blocks }
+    Article { repository: Some(experiment.repository.name.clone()), title, heading, blocks, ..Article::default() }
 }
 
 /// A list of sentences below a heading.

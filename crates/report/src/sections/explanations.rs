@@ -26,6 +26,7 @@ fn article(explanation: &Explanation) -> Article {
             Block::Notes(vec![step_note(explanation), product_note(explanation), SHARE_NOTE.to_owned()]),
         ],
         title,
+        ..Article::default()
     }
 }
 

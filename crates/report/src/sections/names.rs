@@ -10,9 +10,11 @@ pub(crate) fn variant_name(variant: &Variant) -> String {
     if variant.checksum || is_said { label.into_owned() } else { format!("{label} [checksum=no]") }
 }
 
-/// The workload without parameters that have their default value: the newest revision.
+/// The workload without parameters that have their default value: the newest revision, and the string that is searched.
 pub(crate) fn workload_name(workload: &WorkloadLabel) -> String {
-    let is_default = |name: &str, value: &str| name == "rev" && matches!(value, "HEAD" | "tip");
+    let is_default = |name: &str, value: &str| {
+        matches!((name, value), ("rev", "HEAD" | "tip") | ("string", WorkloadLabel::DEFAULT_NEEDLE))
+    };
     let mut shown = workload.clone();
     shown.parameters.retain(|name, value| !is_default(name, value));
     shown.to_string()

@@ -51,6 +51,7 @@ fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Option
             plain_text(&variant_name(&baseline.variant)),
         ),
         blocks,
+        ..Article::default()
     })
 }
 

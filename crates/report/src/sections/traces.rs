@@ -38,6 +38,7 @@ fn article(first: &TraceRecord, records: &[TraceRecord]) -> Article {
         title: format!("{}, {}", workload_name(&first.workload), first.repository.name),
         workload: Some(workload),
         blocks: tables.into_iter().map(Block::Table).collect(),
+        ..Article::default()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+use repackbench_records::WorkloadLabel;
+
 use super::{
     HistoryRange, Workload,
     checkout::{Checkout, CheckoutToSink},
@@ -16,9 +18,6 @@ use super::{
     traverse::Traverse,
     web_file::WebFile,
 };
-
-/// The default string of the pickaxe: that of the experiment of 2016.
-const DEFAULT_NEEDLE: &str = "foo";
 
 /// A workload by name and parameters, parsed once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +79,7 @@ impl WorkloadSpec {
             WorkloadSpec::CheckoutToSink,
             WorkloadSpec::Traverse,
             WorkloadSpec::RawDiff,
-            WorkloadSpec::PickaxeDiff(DEFAULT_NEEDLE.to_owned()),
+            WorkloadSpec::PickaxeDiff(WorkloadLabel::DEFAULT_NEEDLE.to_owned()),
             WorkloadSpec::PatchDiff,
         ]
     }
@@ -205,7 +204,7 @@ impl FromStr for WorkloadSpec {
             "web:file" => Ok(WorkloadSpec::WebFile),
             "encode" => Ok(WorkloadSpec::Encode),
             "ingest" => Ok(WorkloadSpec::Ingest),
-            "diff:pickaxe" => Ok(WorkloadSpec::PickaxeDiff(DEFAULT_NEEDLE.to_owned())),
+            "diff:pickaxe" => Ok(WorkloadSpec::PickaxeDiff(WorkloadLabel::DEFAULT_NEEDLE.to_owned())),
             _ if let Some(exchange) = Exchange::ALL.into_iter().find(|exchange| exchange.name() == text) => {
                 Ok(WorkloadSpec::Serve(exchange))
             }

@@ -31,7 +31,7 @@ impl PageSection {
             title: kind.heading(),
             is_folded: true,
             figures: Vec::new(),
-            articles: section.articles.iter().map(PageArticle::of).collect(),
+            articles: section.articles.iter().filter(|article| !article.is_answer).map(PageArticle::of).collect(),
         }
     }
 }

@@ -32,6 +32,7 @@ fn estimate(name: &str, bytes: u64, (size, cpu): (f64, f64), left: f64) -> Repos
         window: None,
         peak_resident_bytes: None,
         is_without_names: false,
+        other: None,
         state: Box::new(delta_state((bytes as f64 * left) as u64, &codecs(size, cpu))),
     };
     estimate
