@@ -8,6 +8,8 @@
 //!   pack/  loose/   Git: the old files
 //!   store/          Mercurial: the old store
 //!   requires        Mercurial: the old file; requires.new is the new one
+//!   00changelog.i   Mercurial: a copy of the new changelog
+//!   done            once `go-back` has restored everything
 //! ```
 
 use std::{

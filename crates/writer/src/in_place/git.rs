@@ -538,6 +538,8 @@ fn stored_bytes(packs: &[PackFiles], loose: &LooseObjects) -> Result<u64> {
 }
 
 /// A script that goes back to the files in the backup folder. `objects` leads from the folder around it to the objects.
+/// It can be run again after it was killed, and does nothing once it has restored everything. It removes new packs only
+/// while all packs that they were made from are there.
 fn way_back(objects: &str) -> String {
     format!(
         r#"#!/bin/sh
@@ -547,10 +549,20 @@ set -e
 backup=$(cd "$(dirname "$0")" && pwd)
 objects="$backup/..{objects}"
 cd "$backup"
+if [ -e done ]; then
+    echo "restored already; the backup can be removed: $backup"
+    exit 0
+fi
 if [ -e incomplete ]; then
     echo "the conversion was stopped: run the same convert --in-place again first" >&2
     exit 1
 fi
+for lock in "$backup/../gc.pid" "$objects/maintenance.lock" "$objects/pack/multi-pack-index.lock"; do
+    if [ -e "$lock" ] || [ -L "$lock" ]; then
+        echo "another program holds a lock: $lock" >&2
+        exit 1
+    fi
+done
 # Packs that were both put in and moved away are restored, and stay.
 if [ ! -e restored ]; then ls pack > restored.new; mv restored.new restored; fi
 rm -f "$objects/pack/multi-pack-index"
@@ -560,6 +572,13 @@ done
 for file in pack/*.idx pack/multi-pack-index*; do
     if [ -e "$file" ]; then mv -f "$file" "$objects/pack/"; fi
 done
+while read -r name; do
+    case $name in pack-*.pack | pack-*.idx) ;; *) continue ;; esac
+    if [ ! -e "$objects/pack/$name" ]; then
+        echo "$name is gone since: git or a conversion has packed its objects again, and nothing is removed" >&2
+        exit 1
+    fi
+done < restored
 if [ -e new-packs ]; then
     while read -r name; do
         if grep -qxF "$name.pack" restored; then continue; fi
@@ -572,6 +591,7 @@ find loose -type f | while read -r file; do
     mkdir -p "$objects/$(basename "$(dirname "$file")")"
     mv -f "$file" "$objects/${{file#loose/}}"
 done
+: > done
 echo "restored; the empty backup can be removed: $backup"
 "#
     )

@@ -145,8 +145,7 @@ impl Place<'_> {
     fn swap(&self, source: &HgRepository, spec: &CodecSpec, new: &Path, locks: &HgLocks) -> Result<Backup> {
         let store = self.hg_dir.join(STORE);
         let mark = identity(&store)?.unwrap_or_default();
-        let changelog = fs::metadata(new.join(".hg/store/00changelog.i")).map_or(0, |found| found.len());
-        let backup = Backup::create(self.hg_dir, self.scratch, &mark, &way_back(changelog))?;
+        let backup = Backup::create(self.hg_dir, self.scratch, &mark, WAY_BACK)?;
         match self.swap_into(&backup, source, spec, new, locks) {
             Ok(()) => Ok(backup),
             Err(error) => {
@@ -175,6 +174,7 @@ impl Place<'_> {
         backup.write(REQUIRES, &current, 0o644)?;
         self.set_requirements(&requirements(&old.work_tree, &both, &current))?;
         let prepared = new.join(".hg").join(STORE);
+        backup.write(NEW_CHANGELOG, &read_if_there(&prepared.join(NEW_CHANGELOG))?, 0o644)?;
         // At no time is the store without a lock.
         let lock = prepared.join("lock");
         symlink(locks.text(), &lock).map_err(|e| WriterError::io("create", &lock, e))?;
@@ -238,17 +238,21 @@ fn identity(folder: &Path) -> Result<Option<String>> {
     }
 }
 
-/// A script that goes back to the store in the backup folder, if no changeset was added since: the changelog's index has
-/// `changelog` bytes.
-fn way_back(changelog: u64) -> String {
-    format!(
-        r#"#!/bin/sh
+/// The copy of the new changelog in a backup, by which the script that goes back knows that no changeset was added since.
+const NEW_CHANGELOG: &str = "00changelog.i";
+
+/// A script that goes back to the store in the backup folder. It can be run again after it was killed, and does nothing
+/// once it has restored the store.
+const WAY_BACK: &str = r#"#!/bin/sh
 # Restores the store as it was before `repackbench convert --in-place`.
-# Nothing may use the repository meanwhile. Changes since then that are no changesets, such as phases and bookmarks,
-# are in the folder `converted`.
+# Nothing may use the repository meanwhile.
 set -e
 backup=$(cd "$(dirname "$0")" && pwd)
 hg="$backup/.."
+if [ -e "$backup/done" ]; then
+    echo "restored already; the backup can be removed: $backup"
+    exit 0
+fi
 if [ -e "$backup/incomplete" ]; then
     echo "the conversion was stopped: run the same convert --in-place again first" >&2
     exit 1
@@ -257,14 +261,26 @@ if [ -L "$hg/store/lock" ] || [ -L "$hg/wlock" ]; then
     echo "another program holds the lock of $hg" >&2
     exit 1
 fi
-if [ "$(wc -c < "$hg/store/00changelog.i")" -ne {changelog} ]; then
-    echo "changesets were added or removed since: going back would lose that" >&2
-    exit 1
+if [ ! -e "$backup/converted" ]; then
+    if ! cat "$hg/store/00changelog.i" 2>/dev/null | cmp -s - "$backup/00changelog.i"; then
+        echo "changesets were added, amended or removed since: going back would lose that" >&2
+        exit 1
+    fi
+    mv "$hg/store" "$backup/converted"
 fi
-mv "$hg/store" "$backup/converted"
-mv "$backup/store" "$hg/store"
+if [ -e "$backup/store" ]; then
+    if [ -e "$hg/store" ]; then
+        echo "there is a new store since the old one was moved to $backup/converted" >&2
+        exit 1
+    fi
+    mv "$backup/store" "$hg/store"
+fi
 cp "$backup/requires" "$hg/requires"
+: > "$backup/done"
+for file in phaseroots obsstore bookmarks; do
+    if [ -e "$backup/converted/$file" ] && ! cmp -s "$backup/converted/$file" "$hg/store/$file"; then
+        echo "$file has changed since the conversion: the newer one is in $backup/converted"
+    fi
+done
 echo "restored; the backup can be removed: $backup"
-"#
-    )
-}
+"#;

@@ -74,6 +74,37 @@ fn every_fixture_is_converted_and_taken_back() {
     }
 }
 
+/// A conversion makes packs of the same names each time, and an old script must not take them for its own.
+#[test]
+fn going_back_again_removes_nothing() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("history", &scratch).repo();
+    let before = facts(&repo);
+    in_place(&repo, "zlib:9", &[]).exits(exit::OK);
+    let backup = backups(&repo).swap_remove(0);
+    let go_back = || program::run(Command::new("sh").arg(backup.join("go-back")));
+    assert!(go_back().exits(exit::OK).text().contains("restored;"));
+    in_place(&repo, "zlib:9", &["--no-backup"]).exits(exit::OK);
+    assert!(go_back().exits(exit::OK).text().contains("restored already;"));
+    assert_eq!(facts(&repo), before);
+    // As if the first run of the script had been killed before its end.
+    fs::remove_file(backup.join("done")).expect("the mark");
+    let outcome = go_back().exits(exit::FAILURE);
+    assert!(outcome.stderr.contains("nothing is removed"), "{}", outcome.stderr);
+    assert_eq!(facts(&repo), before);
+}
+
+#[test]
+fn going_back_obeys_locks_of_git() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("history", &scratch).repo();
+    in_place(&repo, "zlib:9", &[]).exits(exit::OK);
+    let (backup, lock) = (backups(&repo).swap_remove(0), git::path(&repo, "gc.pid"));
+    fs::write(&lock, "1 here\n").expect("a lock");
+    let outcome = program::run(Command::new("sh").arg(backup.join("go-back"))).exits(exit::FAILURE);
+    assert!(outcome.stderr.contains("gc.pid"), "{}", outcome.stderr);
+}
+
 /// A repository with two packs, loose objects, bitmaps and a multi-pack-index.
 fn indexed(scratch: &Scratch) -> PathBuf {
     let repo = Fixture::copy("history", scratch).repo();

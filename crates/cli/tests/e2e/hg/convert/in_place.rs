@@ -88,15 +88,40 @@ fn hg_goes_on_with_the_new_codec() {
 
 #[test]
 fn going_back_does_not_lose_changesets() {
+    // The amended changelog is as long as before.
+    for commit in [&["commit", "-A", "-m", "new"][..], &["commit", "-A", "--amend", "-m", "amended"]] {
+        let scratch = Scratch::new();
+        let repo = Fixture::hg_copy("default", &scratch).repo();
+        fs::write(repo.join("draft"), "content").expect("a file");
+        hg::hg(Version::V72, &repo, ["commit", "-A", "-m", "draft"]).exits(exit::OK);
+        in_place(&repo, "zlib:9", &[]).exits(exit::OK);
+        fs::write(repo.join("new"), "content").expect("a file");
+        hg::hg(Version::V72, &repo, commit).exits(exit::OK);
+        let before = facts(&repo);
+        let outcome = go_back(&repo).exits(exit::FAILURE);
+        assert!(outcome.stderr.contains("changesets"), "{}", outcome.stderr);
+        assert_eq!(facts(&repo), before);
+    }
+}
+
+fn go_back(repo: &Path) -> program::Outcome {
+    program::run(Command::new("sh").arg(backups(repo)[0].join("go-back")))
+}
+
+#[test]
+fn going_back_again_does_nothing() {
     let scratch = Scratch::new();
     let repo = Fixture::hg_copy("default", &scratch).repo();
+    let (before, files) = (facts(&repo), stored(&repo));
     in_place(&repo, "zlib:9", &[]).exits(exit::OK);
-    fs::write(repo.join("new"), "content").expect("a file");
-    hg::hg(Version::V72, &repo, ["commit", "-A", "-m", "new"]).exits(exit::OK);
-    let before = facts(&repo);
-    let outcome = program::run(Command::new("sh").arg(backups(&repo)[0].join("go-back"))).exits(exit::FAILURE);
-    assert!(outcome.stderr.contains("changesets"), "{}", outcome.stderr);
+    // As if the script had been killed half-way.
+    let (store, converted) = (repo.join(".hg/store"), backups(&repo)[0].join("converted"));
+    fs::rename(&store, &converted).expect("the store");
+    let first = go_back(&repo).exits(exit::OK).text();
+    let again = go_back(&repo).exits(exit::OK).text();
+    assert!(first.contains("restored;") && again.contains("restored already;"), "{first}{again}");
     assert_eq!(facts(&repo), before);
+    snapshot::assert_same(&files, &stored(&repo));
 }
 
 #[test]
