@@ -24,6 +24,7 @@ use clap::{CommandFactory, FromArgMatches};
 use repackbench_client::{METER_COMMAND, Preload};
 use repackbench_reader::threads;
 use repackbench_timing::arms::load::RECODE_COMMAND;
+use repackbench_writer::leftovers;
 use signal_hook::consts::SIGXFSZ;
 
 use args::{Arguments, Command};
@@ -66,6 +67,9 @@ fn main() -> ExitCode {
             return code;
         }
     };
+    for left in leftovers::take_not_removed() {
+        failure::print_note(format_args!("{}: left over, and could not be removed", left.display()));
+    }
     match result {
         Ok(code) => code,
         Err(failure) => {

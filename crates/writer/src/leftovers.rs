@@ -13,6 +13,9 @@ use std::{
 /// How to remove each path. A work folder may hold an earlier output, which has to be restored.
 static REGISTERED: Mutex<BTreeMap<PathBuf, Removal>> = Mutex::new(BTreeMap::new());
 
+/// What its owner could not remove.
+static NOT_REMOVED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
 /// How often a removal is tried: other threads may still create files in a folder.
 const ATTEMPTS: usize = 5;
 
@@ -41,6 +44,18 @@ impl Drop for Leftover {
     fn drop(&mut self) {
         registered().remove(&self.path);
     }
+}
+
+/// Remembers `path`, which its owner could not remove, unless `removed` says that it is gone.
+pub(crate) fn note_unless_gone(path: &Path, removed: io::Result<()>) {
+    if removed.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+        NOT_REMOVED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+    }
+}
+
+/// Locks and folders that could not be removed since the last call.
+pub fn take_not_removed() -> Vec<PathBuf> {
+    std::mem::take(&mut *NOT_REMOVED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Removes everything that is registered, for the end of the process. Returns what could not be removed.

@@ -22,7 +22,7 @@ use std::{
 
 use nix::{fcntl::OFlag, unistd::geteuid};
 
-use crate::leftovers::Leftover;
+use crate::leftovers::{Leftover, note_unless_gone};
 
 /// The start of the name of a work folder.
 const PREFIX: &str = ".repackbench-";
@@ -103,7 +103,7 @@ impl Drop for WorkFolder {
     fn drop(&mut self) {
         // If something cannot be removed now, the next run removes it.
         if !self.path.as_os_str().is_empty() {
-            let _ = fs::remove_dir_all(&self.path);
+            note_unless_gone(&self.path, fs::remove_dir_all(&self.path));
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     failure::{Failure, USAGE, print_note, say},
     options::{
         Completeness, Effort, LayoutArguments, MemoryArguments, OUTPUT, ProgramArguments, SpecArguments, WHAT, Written,
-        located,
+        changeset_of, located,
     },
     output::{converted::Converted, in_place::ReplacedInPlace, print, print_article},
     progress::Bar,
@@ -271,10 +271,13 @@ fn write_revision(
     codec: &CodecSpec,
     target: &Path,
 ) -> Result<ExitCode, Failure> {
+    let revision = match (&arguments.layout.rev, source) {
+        (Some(rev), Repository::Hg(repository)) => Some(changeset_of(source, repository, rev, &arguments.programs.hg)?),
+        (rev, _) => rev.clone(),
+    };
     let bar = Bar::new(arguments.effort.quiet());
-    let revision = arguments.layout.rev.as_deref();
     let job = ConvertJob { force: arguments.force, ..ConvertJob::new(target, arguments.effort.control(&bar)) };
-    let (files, _) = write_files(source, codec, revision, &job)?;
+    let (files, _) = write_files(source, codec, revision.as_deref(), &job)?;
     if !arguments.effort.quiet() {
         print(&files.to_string())?;
         say(format_args!("wrote    {}", target.display()));

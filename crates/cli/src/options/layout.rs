@@ -31,6 +31,8 @@ pub(crate) struct LayoutArguments {
     store: StoreOrFiles,
 
     /// Revision whose files --store files writes [default: HEAD, or Mercurial's tip].
+    ///
+    /// In Mercurial it may be a revset, for which hg is asked as by bench --rev.
     #[arg(long, value_name = "REV", allow_negative_numbers = true, help_heading = super::EXPERT)]
     pub(crate) rev: Option<String>,
 

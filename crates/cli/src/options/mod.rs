@@ -41,7 +41,7 @@ pub(crate) use self::{
     measure::MeasureArguments,
     pace::{MinRunTimeArgument, PaceArguments, Percent, SeedArgument, Span, TimeLimit},
     programs::{ProgramArguments, WindowArgument, meter},
-    range::RangeArguments,
+    range::{RangeArguments, changeset_of},
     records::{RecordArguments, RecordWriter, refuse_existing},
     repository_path::{enclosing_repository, is_repository, located},
     session::SessionArguments,

@@ -47,7 +47,12 @@ impl RangeArguments {
 }
 
 /// `rev` as typed if it names a changeset, or else the last changeset of the revset `rev`.
-fn changeset_of(source: &Repository, repository: &HgRepository, rev: &str, hg: &Path) -> Result<String, Failure> {
+pub(crate) fn changeset_of(
+    source: &Repository,
+    repository: &HgRepository,
+    rev: &str,
+    hg: &Path,
+) -> Result<String, Failure> {
     // Nothing is timed here.
     let mut history = source.history(Decoders::from(ZlibReader::Libdeflate))?;
     let unknown = match history.resolve(rev) {

@@ -9,7 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Result, WriterError, leftovers::Leftover};
+use crate::{
+    Result, WriterError,
+    leftovers::{Leftover, note_unless_gone},
+};
 
 /// A lock that is removed with this value.
 #[derive(Debug)]
@@ -36,8 +39,10 @@ impl LinkLock {
 impl Drop for LinkLock {
     fn drop(&mut self) {
         // Another program may have taken it meanwhile, if it took this one for dead.
-        if fs::read_link(&self.path).is_ok_and(|text| text == self.text) {
-            let _ = fs::remove_file(&self.path);
+        match fs::read_link(&self.path) {
+            Ok(text) if text != self.text => {}
+            Ok(_) => note_unless_gone(&self.path, fs::remove_file(&self.path)),
+            Err(error) => note_unless_gone(&self.path, Err(error)),
         }
     }
 }

@@ -84,6 +84,25 @@ impl Document {
         found
     }
 
+    /// The lines of its text blocks, each with its place.
+    pub(super) fn text_lines(&self) -> Vec<(String, String)> {
+        let mut events = Parser::new(&self.text).into_offset_iter();
+        let mut found = Vec::new();
+        while let Some((event, range)) = events.next() {
+            let Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) = event else { continue };
+            let body: String = events.by_ref().map_while(|(event, _)| text_in_block(&event)).collect();
+            if &*language == "text" {
+                let first = self.line(range.start) + 1;
+                found.extend(
+                    body.lines()
+                        .enumerate()
+                        .map(|(at, line)| (format!("{}:{}", self.name, first + at), line.to_owned())),
+                );
+            }
+        }
+        found
+    }
+
     /// Every code span, with its place.
     pub(super) fn code_spans(&self) -> Vec<(String, String)> {
         let spans = Parser::new(&self.text).into_offset_iter().filter_map(|(event, range)| match event {

@@ -9,6 +9,7 @@ mod limits;
 mod stage;
 
 use std::collections::BTreeSet;
+use std::{fs, io};
 
 use document::{Document, Example, checkout, examples_in_help};
 use limits::{LEFT_OUT, LIMITS, ONLY_UNDERSTOOD};
@@ -88,6 +89,34 @@ fn play(document: &str, scene: &Scene) {
 #[test]
 fn readme() {
     play(README, &Scene { git: &["jj"], hg: &[], before: "" });
+}
+
+/// The records of the sessions that README and other pages quote.
+const SESSIONS: &str = "docs/sessions";
+
+/// The names of the lines of an answer.
+const ANSWER: [&str; 9] =
+    ["Deltas", "No new format", "Best codec", "Decoding", "Price", "Writing", "Verdict", "Predicted", "Measured"];
+
+#[test]
+fn quoted_answers_are_those_of_committed_records() {
+    let sessions = fs::read_dir(checkout().join(SESSIONS)).expect("the sessions");
+    let report = |session: io::Result<fs::DirEntry>| {
+        repackbench(["report".into(), session.expect("a session").path()]).exits(exit::OK).text()
+    };
+    let reported: String = sessions.map(report).collect();
+    let is_of_answer = |line: &str| line.split_once(": ").is_some_and(|(name, _)| ANSWER.contains(&name));
+    for document in [README, GETTING_STARTED, MEASUREMENTS] {
+        let lines = Document::named(document).text_lines();
+        let quoted: Vec<_> = lines.iter().filter(|(_, line)| is_of_answer(line)).collect();
+        assert!(quoted.len() >= 6, "{document}: {lines:?}");
+        for (place, line) in quoted {
+            assert!(
+                reported.lines().any(|reported| reported == line),
+                "{place}: no record says so: {line}\n{reported}"
+            );
+        }
+    }
 }
 
 #[test]

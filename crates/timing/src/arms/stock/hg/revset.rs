@@ -30,7 +30,8 @@ pub fn last_of_revset(
     command.arg("-R").arg(&root).args(["log", "-T", "{node}", "-r", &format!("last({set})")]);
     let found = output(command.env("HOME", scratch).current_dir(scratch))?;
     match String::from_utf8(found) {
-        Ok(node) if !node.is_empty() => Ok(node),
+        // A set with brackets of its own could name several.
+        Ok(node) if [40, 64].contains(&node.len()) => Ok(node),
         _ => Err(StockError::refused(format!("the revset {set} has no changeset"))),
     }
 }
