@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::traced::Way;
 use crate::process::{Failure, Outcome};
 
 /// How often a conversion is killed by default, and how often each other fault happens.
@@ -17,14 +18,22 @@ pub(super) struct Arguments {
     pub(super) errors: usize,
     /// The kinds of faults; all if empty.
     pub(super) only: Vec<String>,
+    /// The ways of converting; all if empty.
+    ways: Vec<Way>,
     /// A program that is built already.
     pub(super) program: Option<PathBuf>,
 }
 
 impl Arguments {
     pub(super) fn parse(words: &[OsString]) -> Outcome<Self> {
-        let mut parsed =
-            Arguments { repositories: Vec::new(), kills: KILLS, errors: ERRORS, only: Vec::new(), program: None };
+        let mut parsed = Arguments {
+            repositories: Vec::new(),
+            kills: KILLS,
+            errors: ERRORS,
+            only: Vec::new(),
+            ways: Vec::new(),
+            program: None,
+        };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match word.to_str().and_then(|word| word.strip_prefix("--")) {
@@ -47,13 +56,22 @@ impl Arguments {
             "kills" => self.kills = number()?,
             "errors" => self.errors = number()?,
             "only" => self.only.push(value),
+            "way" => match Way::ALL.into_iter().find(|way| way.name() == value) {
+                Some(way) => self.ways.push(way),
+                None => return Err(Failure(format!("faults: --way: expected in-place or output, found {value:?}"))),
+            },
             "program" => self.program = Some(value.into()),
             _ => {
-                let known = "--kills, --errors, --only and --program";
+                let known = "--kills, --errors, --only, --way and --program";
                 return Err(Failure(format!("faults: unknown option --{option}; expected {known}")));
             }
         }
         Ok(())
+    }
+
+    /// The ways of converting that are wanted.
+    pub(super) fn ways(&self) -> Vec<Way> {
+        if self.ways.is_empty() { Way::ALL.to_vec() } else { self.ways.clone() }
     }
 
     /// Whether faults of this name are wanted.
@@ -71,7 +89,9 @@ mod tests {
         let parse = |line: &str| Arguments::parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>());
         let parsed = parse("a --kills 3 --only kill b").unwrap();
         assert_eq!((parsed.repositories, parsed.kills, parsed.errors), (vec!["a".into(), "b".into()], 3, ERRORS));
-        for wrong in ["", "--kills 3", "a --kills", "a --kills x", "a --other 3"] {
+        assert_eq!(parsed.ways(), Way::ALL);
+        assert_eq!(parse("a --way output").unwrap().ways(), [Way::Output]);
+        for wrong in ["", "--kills 3", "a --kills", "a --kills x", "a --other 3", "a --way x"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -47,6 +47,18 @@ impl Repository {
         run(&["log", "--hidden", "-T", "{rev} {node} {phase} {bookmarks}\n"])
     }
 
+    /// Fails if the folder of a variant has anything but what the chore put there.
+    pub(super) fn check_tidy_around(&self, work: &Path, variant: &Path) -> Outcome<()> {
+        let own = [work, variant].map(|path| path.file_name().unwrap_or_default());
+        for path in entries(work.parent().unwrap_or(work))? {
+            let name = path.file_name().unwrap_or_default();
+            if !own.contains(&name) {
+                return Err(Failure(format!("{} is left over", path.display())));
+            }
+        }
+        Ok(())
+    }
+
     /// Fails if a run has left anything but its backup.
     pub(super) fn check_tidy(&self, work: &Path) -> Outcome<()> {
         let git_dir = if work.join(".git").is_dir() { work.join(".git") } else { work.to_owned() };

@@ -1,9 +1,10 @@
-//! `cargo xtask faults`: converts repositories in place while strace kills the program or makes its system calls fail.
+//! `cargo xtask faults`: converts repositories, in place and into a new folder, while strace kills the program or makes its
+//! system calls fail.
 //!
 //! A first run under strace counts the calls of each kind. Every other run starts from a fresh copy, and has one fault at
 //! one of those calls, spread evenly over the run. After each fault stock git or hg checks the repository, and a run
 //! without a fault has to finish: `git fsck --full --strict` or `hg verify` passes again, everything is as before, and
-//! nothing is left over. The program itself knows nothing of all this.
+//! nothing is left over. A new folder is absent or has every object. The program itself knows nothing of all this.
 
 mod arguments;
 mod judge;
@@ -18,7 +19,7 @@ use crate::process::{self, Failure, Outcome};
 use arguments::Arguments;
 use judge::{Repository, copy};
 use plan::{FAULTS, Fault};
-use traced::{End, calls, run_with};
+use traced::{Conversion, End, Way, calls, run_with};
 
 /// Runs the chore. Prints a line for each kind of fault.
 pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
@@ -28,10 +29,12 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     make_folder(&folder)?;
     for path in &arguments.repositories {
         let repository = Repository::find(path)?;
-        for fault in FAULTS.iter().filter(|fault| arguments.is_chosen(fault.name)) {
-            let points = if fault.is_kill() { arguments.kills } else { arguments.errors };
-            let tally = Trial { program: &program, repository: &repository, folder: &folder, fault }.run(points)?;
-            println!("{}: {}: {tally}", path.display(), fault.name);
+        for way in arguments.ways() {
+            for fault in FAULTS.iter().filter(|fault| arguments.is_chosen(fault.name)) {
+                let points = if fault.is_kill() { arguments.kills } else { arguments.errors };
+                let trial = Trial { program: &program, repository: &repository, folder: &folder, way, fault };
+                println!("{}: {}, {}: {}", path.display(), way.name(), fault.name, trial.run(points)?);
+            }
         }
     }
     remove_folder(&folder)
@@ -42,6 +45,7 @@ struct Trial<'a> {
     program: &'a Path,
     repository: &'a Repository,
     folder: &'a Path,
+    way: Way,
     fault: &'a Fault,
 }
 
@@ -65,33 +69,38 @@ impl std::fmt::Display for Tally {
 
 impl Trial<'_> {
     fn run(&self, points: usize) -> Outcome<Tally> {
-        let work = self.folder.join("work");
-        let trace = self.folder.join("trace");
+        let place = self.folder.join("place");
+        let (work, variant) = (place.join("work"), place.join("variant"));
+        let Trial { program, repository, way, .. } = *self;
+        let conversion = Conversion { program, repository, way, work: &work, variant: &variant };
         self.fresh(&work)?;
         let before = self.repository.facts(&work)?;
-        let calls = calls(self.program, self.repository, &work, self.fault, &trace)?;
+        let calls = calls(conversion, self.fault, &self.folder.join("trace"))?;
         let mut tally = Tally { calls: calls.len() as u64, ..Tally::default() };
         for call in plan::spread(&calls, points) {
             self.fresh(&work)?;
             let at = format!("{} at {} {}", self.fault.name, call.name, call.number);
             let failed = |Failure(why): Failure| Failure(format!("{at}, in {}: {why}", work.display()));
-            match run_with(self.program, self.repository, &work, self.fault, call).map_err(failed)? {
+            match run_with(conversion, self.fault, call).map_err(failed)? {
                 End::Killed => tally.killed += 1,
                 End::Failed => tally.failed += 1,
                 End::Finished => tally.finished += 1,
             }
             tally.faults += 1;
-            self.check(&work, &before).map_err(failed)?;
-            traced::finish(self.program, self.repository, &work).map_err(failed)?;
-            self.check(&work, &before).map_err(failed)?;
+            self.check(&work, &before).and_then(|()| conversion.check_variant(false)).map_err(failed)?;
+            conversion.finish().map_err(failed)?;
+            self.check(&work, &before).and_then(|()| conversion.check_variant(true)).map_err(failed)?;
             self.repository.check_tidy(&work).map_err(failed)?;
+            self.repository.check_tidy_around(&work, &variant).map_err(failed)?;
         }
         Ok(tally)
     }
 
-    /// Makes `work` a copy of the repository as it was.
+    /// Makes `work` a copy of the repository as it was, and the only thing in its folder.
     fn fresh(&self, work: &Path) -> Outcome<()> {
-        remove_folder(work)?;
+        let place = work.parent().unwrap_or(work);
+        remove_folder(place)?;
+        make_folder(place)?;
         copy(self.repository.path(), work)
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct GitClientArguments {
     pub(crate) codec: Option<CodecSpec>,
 
     /// Library that reads and writes zlib streams for git.
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host, help_heading = super::EXPERT)]
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host, help_heading = super::WHAT)]
     zlib: Implementation,
 }
 

@@ -461,10 +461,12 @@ fn put_in(new: &Path, old: &NewPack, folder: &Path, backup: &Backup) -> Result<(
         return Ok(());
     }
     backup.append_line(NEW_PACKS, &stem.to_string_lossy())?;
+    // git renews the time of a pack whose objects it is given again, so that they do not expire.
+    let times = fs::metadata(&old.files.pack).unwrap_or_else(|_| old.old.clone());
     for extension in BESIDE_INDEX.iter().chain(&["idx"]) {
         let file = new.with_extension(extension);
         if file.exists() {
-            take_times_and_mode(&file, &old.old)?;
+            take_times_and_mode(&file, &times)?;
             rename(&file, &target.with_extension(extension))?;
         }
     }

@@ -72,14 +72,18 @@ impl<'a> Network<'a> {
         let name = default_output(path, self.codec, &self.layout.file_suffix())?;
         let target = self.folder.join(name.file_name().unwrap_or_default());
         let (source, alternates) = self.own_part(source)?;
-        if target.exists() {
-            self.check_variant(&source, &target)?;
-            if !self.arguments.effort.quiet() {
-                say(format_args!("uses     {}, the variant of {}", target.display(), path.display()));
+        let part = Part { source: &source, path, alternates: &alternates, target: &target, force: false };
+        let made =
+            if target.exists() { None } else { Some(convert_part(self.arguments, self.codec, self.layout, &part)) };
+        match made {
+            // Another run may have converted the same store meanwhile.
+            None | Some(Err(_)) if target.exists() => {
+                self.check_variant(&source, &target)?;
+                if !self.arguments.effort.quiet() {
+                    say(format_args!("uses     {}, the variant of {}", target.display(), path.display()));
+                }
             }
-        } else {
-            let part = Part { source: &source, path, alternates: &alternates, target: &target, force: false };
-            convert_part(self.arguments, self.codec, self.layout, &part)?;
+            made => made.transpose().map(drop)?,
         }
         let made = target.join("objects");
         let variant = fs::canonicalize(&made)
