@@ -88,8 +88,8 @@ mod tests {
     fn options_are_told_from_repositories() {
         let parse = |line: &str| Arguments::parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>());
         let parsed = parse("a --kills 3 --only kill b").unwrap();
-        assert_eq!((parsed.repositories, parsed.kills, parsed.errors), (vec!["a".into(), "b".into()], 3, ERRORS));
         assert_eq!(parsed.ways(), Way::ALL);
+        assert_eq!((parsed.repositories, parsed.kills, parsed.errors), (vec!["a".into(), "b".into()], 3, ERRORS));
         assert_eq!(parse("a --way output").unwrap().ways(), [Way::Output]);
         for wrong in ["", "--kills 3", "a --kills", "a --kills x", "a --other 3", "a --way x"] {
             assert!(parse(wrong).is_err(), "{wrong}");

@@ -19,6 +19,7 @@ pub mod delta;
 mod file_index;
 pub mod filelog;
 mod history;
+mod lfs;
 mod manifest;
 pub mod new_chunks;
 pub mod repository;

@@ -28,6 +28,9 @@ const PREFIX: &str = "repackbench-backup-";
 /// The mark of a conversion that is not finished.
 const INCOMPLETE: &str = "incomplete";
 
+/// The end of the name of a file that is being written.
+const PART: &str = ".part";
+
 /// The script that goes back.
 const WAY_BACK: &str = "go-back";
 
@@ -70,15 +73,16 @@ impl Backup {
         fs::read_to_string(&path).map_err(|e| WriterError::io("read", path, e))
     }
 
-    /// Writes the file `name` and syncs it.
+    /// Writes the file `name` and syncs it. It appears with all of its content: the next run restores what it finds here.
     pub(super) fn write(&self, name: &str, content: &[u8], mode: u32) -> Result<()> {
-        let path = self.folder.join(name);
+        let path = self.folder.join(format!("{name}{PART}"));
         let write = || {
             let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&path)?;
             file.write_all(content)?;
             file.sync_all()
         };
-        write().map_err(|e: io::Error| WriterError::io("write", &path, e))
+        write().map_err(|e: io::Error| WriterError::io("write", &path, e))?;
+        rename(&path, &self.folder.join(name))
     }
 
     /// Appends a line to the file `name` and syncs it.

@@ -14,7 +14,7 @@ use repackbench_codec::{DecodeMemo, Decoders};
 
 use self::{manifests::Manifests, open_logs::OpenLogs};
 use super::{
-    HgRepository, changeset, filelog,
+    HgRepository, changeset, filelog, lfs,
     revlog::{NodeMap, Revlog, TextReader},
 };
 use crate::{
@@ -91,17 +91,8 @@ impl HgHistory {
     }
 
     /// Replaces the pointer in `content` by the content that it refers to; `false` if that is not in this repository.
-    ///
-    /// Source: `hg help -e lfs`. A pointer has the format of Git LFS: one line is `oid sha256:` and 64 digits.
     fn follow_pointer(&self, content: &mut Vec<u8>) -> Result<bool> {
-        let id = content.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"oid sha256:"));
-        let Some((first, rest)) = id.and_then(|id| std::str::from_utf8(id).ok()?.split_at_checked(2)) else {
-            return Ok(false);
-        };
-        if rest.len() != 62 || !rest.bytes().chain(first.bytes()).all(|digit| digit.is_ascii_hexdigit()) {
-            return Ok(false);
-        }
-        let path = self.hg_dir.join("store/lfs/objects").join(first).join(rest);
+        let Some(path) = lfs::content_path(&self.hg_dir, content) else { return Ok(false) };
         match fs::read(&path) {
             Ok(object) => *content = object,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),

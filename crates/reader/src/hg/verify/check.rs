@@ -9,7 +9,7 @@ use super::{Verified, next_job, references::References, text_check::TextCheck};
 use crate::{
     ReaderError, Result,
     hg::{
-        HgRepository,
+        HgRepository, lfs,
         revlog::{Revlog, RevlogFiles},
     },
     memory::TurnTaker,
@@ -108,7 +108,9 @@ fn check_revlog(
             return Err(revlog.corrupt(revision, "a revision that is stored here", found));
         }
         check.read(&revlog, revision, turn).map_err(|damage| damage.error)?;
-        seen(revision, check.text(), entry.is_hashed());
+        let is_found =
+            entry.is_stored_externally() && lfs::check(repository.hg_dir(), &revlog, revision, check.text())?;
+        seen(revision, check.text(), is_found || entry.is_hashed());
     }
     Ok(true)
 }

@@ -118,6 +118,29 @@ fn flags_do_not_hide_a_wrong_text() {
     }
 }
 
+/// The text is a pointer, and the content that it names is in the store.
+#[test]
+fn content_of_lfs_is_hashed() {
+    let check: &[&str] = &["convert", "--quiet", "--check", "--codec", "zlib:6", "-o", "variant"];
+    let scratch = Scratch::new();
+    let repo = Fixture::hg_copy("lfs", &scratch).repo();
+    let checked = program::run(
+        command()
+            .current_dir(scratch.path())
+            .args(["convert", "--check", "--codec", "zlib:6"])
+            .args(["-o", "sound"])
+            .arg(&repo),
+    );
+    assert!(!checked.exits(exit::OK).stderr.contains("have none"));
+    let objects = repo.join(".hg/store/lfs/objects");
+    let folder = fs::read_dir(&objects).expect("the objects").next().expect("a folder").expect("a folder").path();
+    let file = fs::read_dir(&folder).expect("a folder").next().expect("an object").expect("an object").path();
+    let mut content = fs::read(&file).expect("an object");
+    content[0] ^= 1;
+    fs::write(&file, content).expect("an object");
+    are_refused(&[check], &repo, "content of lfs", &["store/lfs/objects", "content that hashes to its name", "found"]);
+}
+
 /// An empty revlog has no damaged revision, but others name those that it lost.
 #[test]
 fn lost_manifests_are_missed() {
