@@ -231,7 +231,13 @@ fn short_search_for_deltas_is_made_unasked() {
     assert_eq!(origins, 2);
     assert_contains(
         &table,
-        &["zstd:3, rechosen", "\nDeltas: `git repack -adF` makes ", "\nDecoding: ", "\nMeasured: 1 block"],
+        &[
+            "zstd:3, rechosen",
+            "\nDeltas: 67 objects, ",
+            "; `git repack -adF` makes ",
+            "\nDecoding: ",
+            "\nMeasured: 1 block",
+        ],
     );
     let (table, origins) = rows(&["--as-found"]);
     assert_eq!(origins, 1);

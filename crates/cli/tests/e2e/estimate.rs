@@ -76,6 +76,30 @@ fn search_that_takes_too_long_is_stopped() {
     assert_eq!(found["as_found"]["workloads"][0]["workload"]["name"], "traverse", "{found}");
 }
 
+/// The default search comes first, and is what remains if the other does not fit.
+#[test]
+fn harder_search_is_another_size() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let options = ["--time", "4s", "--codec", "zstd:3", "--workload", "traverse", "--window", "50"];
+    let (outcome, found) = estimate(&repo, &scratch, &options);
+    let rechosen = &found["rechosen"];
+    assert_eq!((rechosen["outcome"].as_str(), rechosen["window"].as_u64()), (Some("searched"), Some(50)), "{rechosen}");
+    assert!(number(&rechosen["other"]["total_bytes"]) > 0, "{rechosen}");
+    assert!(outcome.text().contains("`git repack -adF --window=50` makes"), "{}", outcome.text());
+    assert!(outcome.text().contains("; without --window "), "{}", outcome.text());
+
+    let git = scratch.join("git");
+    let script =
+        "#!/bin/sh\nfor word; do if [ \"$word\" = --window=50 ]; then exec sleep 1000000; fi; done\nexec git \"$@\"\n";
+    executable::write(&git, script);
+    let (outcome, found) = estimate(&repo, &scratch, &[&options[..], &["--git", text(&git)]].concat());
+    let rechosen = &found["rechosen"];
+    assert_eq!((rechosen["outcome"].as_str(), rechosen["window"].as_u64()), (Some("searched"), None), "{rechosen}");
+    assert!(rechosen["other"]["total_bytes"].is_null() && rechosen["other"]["window"] == 50, "{rechosen}");
+    assert!(outcome.text().contains("; with --window=50 it takes more than the time left"), "{}", outcome.text());
+}
+
 /// As in a mirror that lost its configuration: its packs are marked as sent by a promisor, which no remote is.
 #[test]
 fn deltas_are_searched_for_where_an_object_is_missing() {
