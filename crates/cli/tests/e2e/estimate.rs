@@ -81,7 +81,7 @@ fn search_that_takes_too_long_is_stopped() {
 fn harder_search_is_another_size() {
     let scratch = Scratch::new();
     let repo = Fixture::get("history").repo();
-    let options = ["--time", "4s", "--codec", "zstd:3", "--workload", "traverse", "--window", "50"];
+    let options = ["--time", "10s", "--codec", "zstd:3", "--workload", "traverse", "--window", "50"];
     let (outcome, found) = estimate(&repo, &scratch, &options);
     let rechosen = &found["rechosen"];
     assert_eq!((rechosen["outcome"].as_str(), rechosen["window"].as_u64()), (Some("searched"), Some(50)), "{rechosen}");
