@@ -26,6 +26,11 @@ impl Predicted {
             .map_or(0.0, |interval| (interval.high - interval.low) / 2.0 / self.value.abs().max(f64::MIN_POSITIVE))
     }
 
+    /// The ends of the interval: the value itself if it is exact.
+    pub fn ends(&self) -> (f64, f64) {
+        self.interval.map_or((self.value, self.value), |interval| (interval.low, interval.high))
+    }
+
     /// Whether the interval is wider than the value, so that the value says nothing: the error of two replays can be a
     /// multiple of it.
     pub fn is_unknown(&self) -> bool {
@@ -147,6 +152,14 @@ pub struct DeltaState {
     pub specs: Vec<SpecPrediction>,
     /// Each workload.
     pub workloads: Vec<WorkloadPrediction>,
+}
+
+impl DeltaState {
+    /// The CPU seconds that encoding everything under `spec` takes; `None` if that is unknown.
+    pub fn encoding_seconds(&self, spec: &SpecPrediction) -> Option<f64> {
+        let speed = spec.encode_bytes_per_second;
+        (speed > 0.0).then(|| self.payload_bytes as f64 / speed)
+    }
 }
 
 /// The predictions for one codec.

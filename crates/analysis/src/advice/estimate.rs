@@ -39,22 +39,20 @@ fn gain<'a>(state: &'a DeltaState, at: usize, spec: &'a SpecPrediction) -> Codec
         let ratios = telling.filter_map(|workload| ratios(workload).get(at));
         BoundedRatio::mean(&ratios.map(|ratio| bounded(ratio, 1.0)).collect::<Vec<_>>())
     };
-    let speed = spec.encode_bytes_per_second;
     CodecGain {
         spec: &spec.spec,
         readers: Some(spec.readers),
         size: bounded(&spec.total_bytes, state.total_bytes.max(1) as f64),
         cpu: mean(|workload| &workload.ratios),
         elapsed: mean(|workload| &workload.elapsed_ratios),
-        writing_seconds: (speed > 0.0).then(|| state.payload_bytes as f64 / speed),
+        writing_seconds: state.encoding_seconds(spec),
         writing_memory: spec.encode_memory_bytes,
     }
 }
 
 /// `predicted` as a multiple of `of`.
 fn bounded(predicted: &Predicted, of: f64) -> BoundedRatio {
-    let (low, high) =
-        predicted.interval.map_or((predicted.value, predicted.value), |interval| (interval.low, interval.high));
+    let (low, high) = predicted.ends();
     BoundedRatio { ratio: predicted.value / of, low: low / of, high: high / of }
 }
 

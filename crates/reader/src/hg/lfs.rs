@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use gix_hash::{Kind, ObjectId};
 
-use super::revlog::Revlog;
+use super::revlog::{Revlog, node_hasher};
 use crate::{Place, ReaderError, Result, hash::IdHasher};
 
 /// What stands around the metadata of a file revision.
@@ -62,10 +62,7 @@ pub(super) fn check(hg_dir: &Path, revlog: &Revlog, revision: usize, pointer: &[
     };
     let entry = revlog.entry(revision)?;
     let [first, second] = revlog.parent_nodes(entry);
-    let (low, high) = if first <= second { (first, second) } else { (second, first) };
-    let (mut content, mut node) = (IdHasher::new(Kind::Sha256), IdHasher::new(Kind::Sha1));
-    node.update(low.as_bytes());
-    node.update(high.as_bytes());
+    let (mut content, mut node) = (IdHasher::new(Kind::Sha256), node_hasher(&first, &second));
     let mut start = Vec::new();
     (&file).take(MARK.len() as u64).read_to_end(&mut start).map_err(failed)?;
     let metadata = metadata(pointer);

@@ -1,9 +1,7 @@
 //! Sizes and times that were predicted from a sample.
 
 use repackbench_analysis::{EstimateAdvice, advise_on_estimate};
-use repackbench_records::{
-    DeltaState, OtherSearch, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, Vcs, WorkloadPrediction,
-};
+use repackbench_records::{DeltaState, OtherSearch, Predicted, Rechosen, RepositoryEstimate, Vcs, WorkloadPrediction};
 
 use super::advice::{self, AdviceLine};
 use crate::{
@@ -170,18 +168,12 @@ pub(super) fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
     lines.extend(advice::gains(&found.advice, estimate.repository.vcs, graph));
     let replayed = workloads().map(|workload| workload.decode_share.value);
     lines.extend(advice::decoding(replayed, workloads().filter_map(|workload| workload.own_share)));
-    let encoded_again = found.state.specs.first().and_then(|baseline| encoding_seconds(found.state, baseline));
-    lines.extend(advice::price(&found.advice, estimate.repository.vcs, encoded_again));
+    let encoding = found.state.specs.first().and_then(|baseline| found.state.encoding_seconds(baseline));
+    lines.extend(advice::price(&found.advice, estimate.repository.vcs, encoding));
     lines.extend(advice::writing(&found.advice));
     lines.push(advice::verdict(&found.advice));
     lines.push(method(estimate, &found));
     lines
-}
-
-/// The CPU seconds that encoding everything takes.
-fn encoding_seconds(state: &DeltaState, spec: &SpecPrediction) -> Option<f64> {
-    let speed = spec.encode_bytes_per_second;
-    (speed > 0.0).then(|| state.payload_bytes as f64 / speed)
 }
 
 /// What a new search for deltas makes of the repository.
@@ -326,7 +318,7 @@ mod tests {
             "No new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time.",
             "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time.",
             "Decoding: 50 % of replays' CPU time: the limit; about 25 % of your git's.",
-            "Price: git reads it only under `exec`; a clone for others encodes all of it again, about 400 ms of CPU time.",
+            "Price: git reads it only under `exec`; a clone by others needs a new search for deltas, and all of it encoded again, about 400 ms of CPU time.",
             "Writing: 400 ms of CPU time, 1.20 MB a thread; `convert --codec zlib:6` leads back.",
             "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
             "Predicted: in 12.0 s, sizes within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",

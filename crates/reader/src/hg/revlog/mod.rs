@@ -18,11 +18,11 @@ use gix_hash::{ObjectId, oid};
 use repackbench_codec::{CodecError, RevlogDecoder};
 
 use self::log::RevlogLog;
-pub(crate) use self::revision_place::RevisionPlace;
 pub use self::{
     entry::{ENTRY_LEN, Entry, RevlogHeader},
     text::{TextReader, node_of},
 };
+pub(crate) use self::{revision_place::RevisionPlace, text::node_hasher};
 use super::delta::longest_payload;
 use crate::{
     ObjectKind, Place, ReaderError, Result,

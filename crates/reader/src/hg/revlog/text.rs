@@ -2,12 +2,12 @@
 
 use gix_hash::ObjectId;
 use repackbench_codec::{BaseUse, DecodeMemo, RevlogDecoder};
-use sha1::{Digest, Sha1};
 
 use super::{Entry, Revlog};
 use crate::{
     ChunkInMemory, Place, ReaderError, Result,
     delta_base_cache::{CacheLookups, DeltaBaseCache},
+    hash::IdHasher,
     hg::{
         delta::{DeltaApplier, Deltas},
         filelog,
@@ -310,12 +310,18 @@ fn run_len(revlog: &Revlog, chain: &[usize]) -> Result<usize> {
 
 /// The node of a revision: SHA-1 of the nodes of its parents, the smaller one first, and its full text.
 pub fn node_of(first: &ObjectId, second: &ObjectId, text: &[u8]) -> ObjectId {
+    let mut hasher = node_hasher(first, second);
+    hasher.update(text);
+    hasher.finish()
+}
+
+/// The hasher of a node, before the text.
+pub(crate) fn node_hasher(first: &ObjectId, second: &ObjectId) -> IdHasher {
     let (low, high) = if first <= second { (first, second) } else { (second, first) };
-    let mut hasher = Sha1::new();
+    let mut hasher = IdHasher::new(gix_hash::Kind::Sha1);
     hasher.update(low.as_bytes());
     hasher.update(high.as_bytes());
-    hasher.update(text);
-    ObjectId::Sha1(hasher.finalize().into())
+    hasher
 }
 
 /// Checks the length and the hash of a full text against its entry. Only zlib chunks have a checksum, and hg also

@@ -78,10 +78,9 @@ fn changed(ratio: &Predicted) -> String {
 
 /// Good or bad news, if the whole interval is.
 fn tone(ratio: &Predicted) -> Tone {
-    let (low, high) = ratio.interval.map_or((ratio.value, ratio.value), |interval| (interval.low, interval.high));
-    match ratio {
-        _ if high < 1.0 => Tone::Better,
-        _ if low > 1.0 => Tone::Worse,
+    match ratio.ends() {
+        (_, high) if high < 1.0 => Tone::Better,
+        (low, _) if low > 1.0 => Tone::Worse,
         _ => Tone::Even,
     }
 }
