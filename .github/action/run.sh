@@ -84,22 +84,20 @@ comment() {
 gate() {
   local old=${INPUT_OLD:-} new=${INPUT_NEW:-} percent=${INPUT_GATE:-3%} code=0 what
   if [ -z "$old" ] || [ -z "$new" ]; then fail "old, new: expected the paths of two files of records"; fi
-  local options=(--gate "$percent")
+  local options=(--gate "$percent" --markdown -)
   if is_true absolute "${INPUT_ABSOLUTE:-}"; then options+=(--absolute); fi
   local comments=false
   if is_true comment "${INPUT_COMMENT:-}"; then comments=true; fi
 
-  "$program" diff "${options[@]}" -- "$old" "$new" > "$work/diff.txt" || code=$?
+  "$program" diff "${options[@]}" -- "$old" "$new" > "$work/diff.md" || code=$?
   case $code in
     0) what="Nothing got worse by more than ${percent%\%} %." ;;
     3) what="**Something got worse by more than ${percent%\%} %, or is missing in the newer records.**" ;;
     *) exit "$code" ;;
   esac
-  # Lines that are indented by four spaces are code in Markdown, whatever they contain.
   {
     printf '### repackbench: newer records compared with older ones\n\n%s\n\n' "$what"
-    sed 's/^/    /' "$work/diff.txt"
-    echo
+    cat "$work/diff.md"
   } > "$work/short.md"
   {
     cat "$work/short.md"

@@ -1,4 +1,4 @@
-//! How long a search for deltas takes, and when nobody has to ask for one.
+//! How long a search for deltas is predicted to take, and when nobody has to ask for one.
 
 use std::time::Duration;
 
@@ -8,8 +8,9 @@ use repackbench_records::ChunkSizes;
 /// Which part of a session's time a search may take that nobody asked for.
 const SHARE: u32 = 3;
 
-/// The predicted elapsed time of `git repack -adF` on these chunks, with `--window` if there is one.
-pub(crate) fn predicted_time(chunks: &ChunkSizes, window: Option<u32>, threads: usize) -> Duration {
+/// The predicted elapsed time of `git repack -adF` on these chunks, with `--window` if there is one, and `threads`
+/// threads.
+pub fn predicted_time(chunks: &ChunkSizes, window: Option<u32>, threads: usize) -> Duration {
     Duration::from_secs_f64(predicted_search_seconds(chunks, window) / threads.max(1) as f64)
 }
 

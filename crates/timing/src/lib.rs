@@ -33,7 +33,7 @@ pub mod bench;
 pub mod clock;
 mod context_memory;
 mod decode_share;
-mod delta_search;
+pub mod delta_search;
 mod error;
 pub mod estimate;
 pub mod explain;

@@ -12,7 +12,7 @@ use repackbench_timing::{arms::chains::measure_chains, clock::SystemClock};
 use crate::{
     failure::{Failure, print_note},
     options::{MemoryArguments, QuietArgument, RecordArguments, located},
-    output::{command_line, print_article, record_file::RecordFile},
+    output::{command_line, record_file::RecordFile, table_output::TableArguments},
     progress::Bar,
     repository::{name_of, open, print_notes},
 };
@@ -44,6 +44,9 @@ pub(crate) struct ChainsArguments {
     records: RecordArguments,
 
     #[command(flatten)]
+    output: TableArguments,
+
+    #[command(flatten)]
     pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
@@ -52,6 +55,7 @@ pub(crate) struct ChainsArguments {
 
 pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
     arguments.records.check(false)?;
+    let output = arguments.output.create(arguments.records.json.as_ref())?;
     arguments.memory.ceiling(1).set();
     let mut json = RecordFile::open(&arguments.records)?;
     let mut repositories = Vec::with_capacity(arguments.repositories.len());
@@ -68,13 +72,9 @@ pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
     for record in &records {
         json.append(&ResultLine::Chains(Box::new(record.clone())))?;
     }
-    if arguments.records.take_stdout() {
-        return Ok(ExitCode::SUCCESS);
-    }
     let comparisons = chain_comparisons(&records);
-    for comparison in if comparisons.is_empty() { vec![ChainComparison::default()] } else { comparisons } {
-        print_article(sections::chains(&comparison))?;
-    }
+    let comparisons = if comparisons.is_empty() { vec![ChainComparison::default()] } else { comparisons };
+    output.write(&comparisons.iter().map(sections::chains).collect::<Vec<_>>())?;
     Ok(ExitCode::SUCCESS)
 }
 

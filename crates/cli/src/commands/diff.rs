@@ -10,7 +10,7 @@ use repackbench_report::sections;
 use crate::{
     failure::{FAILED, Failure, REGRESSION},
     options::{Percent, WHAT},
-    output::{print_article, record_file},
+    output::{record_file, table_output::TableArguments},
 };
 
 /// Compare newer results with older ones
@@ -42,12 +42,16 @@ pub(crate) struct DiffArguments {
     /// Compare absolute times, for results of one machine.
     #[arg(long, help_heading = WHAT)]
     pub(crate) absolute: bool,
+
+    #[command(flatten)]
+    output: TableArguments,
 }
 
 /// The smallest difference to mention if there is no gate, as a share of 1.
 const NOTABLE: f64 = 0.03;
 
 pub(crate) fn run(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
+    let output = arguments.output.create(None)?;
     let (old, new) = (record_file::read(&arguments.old)?, record_file::read(&arguments.new)?);
     let measure = if arguments.absolute { Measure::Time } else { Measure::RatioToBaseline };
     let change = compare_results(&old, &new, measure);
@@ -60,7 +64,7 @@ pub(crate) fn run(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
         return Err(Failure::new(FAILED, what));
     }
     let gate = arguments.gate.as_ref().map(|gate| gate.0);
-    print_article(sections::changes(&change, gate.unwrap_or(NOTABLE)))?;
+    output.write(&[sections::changes(&change, gate.unwrap_or(NOTABLE))])?;
     let is_worse = |gate| change.cells.iter().any(|cell| cell.is_slower(gate) || cell.is_larger(gate));
     // Missing results cannot be judged, so they do not pass.
     let is_refused = |gate| is_worse(gate) || !change.only_old.is_empty();

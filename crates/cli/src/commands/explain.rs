@@ -11,7 +11,7 @@ use repackbench_timing::{BenchError, bench::BenchPlan, explain::ExplainPlan, wor
 use crate::{
     failure::{Failure, USAGE},
     options::{SessionArguments, WHAT},
-    output::{print, style},
+    output::{print, style, table_output::TableArguments},
 };
 
 /// Split the ratio of a codec's time to zlib's into its causes
@@ -42,6 +42,9 @@ pub(crate) struct ExplainArguments {
 
     #[command(flatten)]
     pub(crate) session: SessionArguments,
+
+    #[command(flatten)]
+    output: TableArguments,
 }
 
 /// Parses the baseline, which has to be stock zlib, as the first step leads to another implementation of it.
@@ -69,6 +72,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
         workloads: arguments.workloads.clone(),
         ..session.plan(&source, &arguments.baseline, None)?
     };
+    let output = arguments.output.create(session.measure.records.json.as_ref())?;
     let mut file = session.measure.record_file()?;
     let rows = explain.rows();
     let last_words = {
@@ -83,9 +87,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     for explanation in &explanations {
         file.append(&ResultLine::Explanation(Box::new(explanation.clone())))?;
     }
-    if !session.measure.records.take_stdout() {
-        print(&articles_text(&sections::explanations(&explanations), style()))?;
-    }
+    output.write(&sections::explanations(&explanations))?;
     match measured.is_interrupted {
         true => Err(session.with_way_on("explain", BenchError::Interrupted.into())),
         false => Ok(ExitCode::SUCCESS),

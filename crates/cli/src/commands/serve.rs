@@ -22,7 +22,7 @@ use crate::{
         EXPERT, Effort, HOW_LONG, MemoryArguments, RangeArguments, RecordArguments, RecordWriter, Span, SpecArguments,
         WHAT, located, meter,
     },
-    output::print_article,
+    output::table_output::TableArguments,
     progress::Bar,
     repository::{name_of, open_with_commits, print_notes},
 };
@@ -108,6 +108,9 @@ pub(crate) struct ServeArguments {
     records: RecordArguments,
 
     #[command(flatten)]
+    output: TableArguments,
+
+    #[command(flatten)]
     pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
@@ -116,6 +119,7 @@ pub(crate) struct ServeArguments {
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     arguments.records.check(false)?;
+    let output = arguments.output.create(arguments.records.json.as_ref())?;
     arguments.memory.ceiling(arguments.effort.threads()).set();
     let source = open_with_commits(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet());
@@ -124,9 +128,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         true => show_rollout(arguments, &source, json)?,
         false => show_load(arguments, &source, json)?,
     };
-    if !arguments.records.take_stdout() {
-        print_article(article)?;
-    }
+    output.write(&[article])?;
     Ok(ExitCode::SUCCESS)
 }
 

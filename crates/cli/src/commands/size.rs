@@ -1,15 +1,19 @@
 //! `repackbench size`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::Args;
-use repackbench_analysis::{Results, predicted_search_seconds};
+use repackbench_analysis::Results;
 use repackbench_client::GitProgram;
 use repackbench_reader::{Repository, git::GitRepository};
 use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, SizeRecord};
 use repackbench_report::{articles_text, sections};
-use repackbench_timing::sizes::measure;
-use repackbench_writer::{Progress, cache::Cache, git::recompute::search_anew};
+use repackbench_timing::{delta_search::predicted_time, sizes::measure};
+use repackbench_writer::{
+    Progress,
+    cache::Cache,
+    git::recompute::{search_anew, search_window},
+};
 
 use crate::{
     failure::{Failure, print_note},
@@ -23,8 +27,8 @@ use crate::{
     repository::{name_of, open_whole, print_notes},
 };
 
-/// CPU seconds of a search that is not worth a note, as the repository is small.
-const SHORT_SEARCH: f64 = 1.0;
+/// How long a search may take that nobody asked for.
+const UNASKED_SEARCH: Duration = Duration::from_secs(10);
 
 /// Show where the bytes of repositories go, and compare them.
 ///
@@ -41,9 +45,14 @@ pub(crate) struct SizeArguments {
 
     /// Show each Git repository with new deltas, too, which git searches for (repack -adF).
     ///
-    /// In a copy, which is thrown away. A variant is searched as zlib:6. --window implies this.
+    /// In a copy, which is thrown away. A variant is searched as zlib:6. This is the default for the first
+    /// repository if stock git reads it and the search is predicted to take at most 10 s. --window implies this.
     #[arg(long, help_heading = WHAT)]
     rechosen: bool,
+
+    /// Do not search for deltas anew.
+    #[arg(long, help_heading = WHAT, conflicts_with_all = ["rechosen", "window"])]
+    as_found: bool,
 
     #[command(flatten)]
     window: WindowArgument,
@@ -69,33 +78,57 @@ pub(crate) struct SizeArguments {
 }
 
 impl SizeArguments {
-    /// A window is for a search.
-    fn is_rechosen(&self) -> bool {
-        self.rechosen || self.window.window.is_some()
+    /// The size of `repository` with deltas that git searched for anew, beside `size` with those it has, if the user
+    /// asked for it, or if it is the first one and this takes little time.
+    fn rechosen(
+        &self,
+        repository: &GitRepository,
+        size: &SizeRecord,
+        is_first: bool,
+    ) -> Result<Option<SizeRecord>, Failure> {
+        // A window is for a search.
+        if self.rechosen || self.window.window.is_some() {
+            return self.searched(repository, &GitProgram::new(&self.git)?, size).map(Some);
+        }
+        if self.as_found || !is_first || repository.extension_spec().is_some() {
+            return Ok(None);
+        }
+        let takes = predicted_time(&size.objects.sum(), search_window(repository), self.effort.threads());
+        if takes > UNASKED_SEARCH {
+            self.note(format!(
+                "{}: --rechosen shows it after git repack -adF too, which takes about {:.0} s",
+                size.label,
+                takes.as_secs_f64()
+            ));
+            return Ok(None);
+        }
+        // Without git, or with objects that it cannot repack, there is one column less.
+        let searched = GitProgram::new(&self.git).map_err(Failure::from);
+        match searched.and_then(|git| self.searched(repository, &git, size)) {
+            Ok(searched) => Ok(Some(searched)),
+            Err(failure) if failure.is_interrupt() => Err(failure),
+            Err(failure) => {
+                self.note(format!("{}: not shown with new deltas: {failure}", size.label));
+                Ok(None)
+            }
+        }
     }
 
-    /// The size of `repository`, which is called `name`, with deltas that git searched for anew.
-    fn searched(&self, repository: &GitRepository, name: &str) -> Result<SizeRecord, Failure> {
-        let git = self.window.applied_to(GitProgram::new(&self.git)?);
+    /// The size of `repository` with deltas that `git` searched for anew.
+    fn searched(&self, repository: &GitRepository, git: &GitProgram, size: &SizeRecord) -> Result<SizeRecord, Failure> {
+        let git = self.window.applied_to(git.clone());
         let bar = Bar::new(self.effort.quiet());
         let scratch = Cache::open(None)?.scratch()?;
         let searched = search_anew(repository, scratch.path(), &git, self.effort.control(&bar))?;
         bar.finish();
-        if !self.effort.quiet() {
-            searched.notes.iter().for_each(print_note);
-        }
+        searched.notes.iter().for_each(|note| self.note(note));
         let window = self.window.window.map(|window| format!(" with window {window}")).unwrap_or_default();
-        Ok(measure(&Repository::open(scratch.path())?, &format!("{name}, rechosen{window}"))?)
+        Ok(measure(&Repository::open(scratch.path())?, &format!("{}, rechosen{window}", size.label))?)
     }
 
-    /// Says what a search for deltas would take.
-    fn note_search(&self, size: &SizeRecord) {
-        let seconds = predicted_search_seconds(&size.objects.sum(), None);
-        if !self.effort.quiet() && seconds >= SHORT_SEARCH {
-            let name = &size.label;
-            print_note(format!(
-                "{name}: --rechosen shows it after git repack -adF, which takes about {seconds:.0} s of CPU time"
-            ));
+    fn note(&self, note: impl std::fmt::Display) {
+        if !self.effort.quiet() {
+            print_note(note);
         }
     }
 }
@@ -111,13 +144,7 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
         print_notes(&repository, arguments.effort.quiet());
         let size = measure(&repository, &name_of(path))?;
         let searched = match &repository {
-            Repository::Git(repository) if arguments.is_rechosen() => {
-                Some(arguments.searched(repository, &size.label)?)
-            }
-            Repository::Git(_) => {
-                arguments.note_search(&size);
-                None
-            }
+            Repository::Git(repository) => arguments.rechosen(repository, &size, results.sizes.is_empty())?,
             Repository::Hg(_) => None,
         };
         for size in std::iter::once(size).chain(searched) {

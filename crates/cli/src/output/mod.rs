@@ -7,6 +7,7 @@ pub(crate) mod in_place;
 pub(crate) mod record_file;
 pub(crate) mod replay_printer;
 pub(crate) mod result_output;
+pub(crate) mod table_output;
 
 use std::{
     ffi::OsString,

@@ -131,6 +131,23 @@ fn rejects_a_variant_with_other_content() {
 }
 
 #[test]
+fn markdown_has_the_rows_of_the_table() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("chains.md");
+    let mut command = command();
+    command.args(["chains", "--quiet"]).arg(&repo).arg("--markdown").arg(&file);
+    let table = program::run(&mut command).exits(exit::OK).text();
+    let markdown = std::fs::read_to_string(&file).expect("the file of --markdown");
+    let rows = markdown.lines().filter_map(|line| line.strip_prefix("| "));
+    let rows: String = rows.map(|row| format!("{}\n", row.replace(" | ", " "))).collect();
+    assert_eq!(counted(&rows), counted(&table), "{markdown}");
+    assert!(!counted(&rows).is_empty(), "{markdown}");
+    let mut command = crate::support::program::command();
+    command.args(["chains", "--quiet"]).arg(&repo).args(["--markdown", "-", "--json", "-"]);
+    program::run(&mut command).exits(exit::USAGE);
+}
+
+#[test]
 fn raw_times_are_recorded_and_reported() {
     let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let (variant, json) = (scratch.join("variant"), scratch.join("chains.jsonl"));

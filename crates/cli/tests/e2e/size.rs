@@ -114,7 +114,7 @@ fn compares_repositories_in_columns() {
     let (source, scratch) = (Fixture::get("large-blob").repo(), Scratch::new());
     let variant = scratch.join("variant");
     convert(&source, "zstd:19", &variant);
-    let table = program::run(command().arg("size").arg(&source).arg(&variant)).exits(exit::OK).text();
+    let table = program::run(command().args(["size", "--as-found"]).arg(&source).arg(&variant)).exits(exit::OK).text();
     let line = table.lines().find(|line| line.contains("total") && !line.contains("payload")).expect("a total");
     let numbers: Vec<f64> = line.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
     let git_folder = git::path(&source, ".").canonicalize().expect("the git folder");
@@ -130,7 +130,7 @@ fn compares_repositories_in_columns() {
 
 /// The number of chunks of each form, from the table that `size` prints for one repository.
 fn forms(repo: &Path) -> BTreeMap<String, u64> {
-    let table = program::run(command().arg("size").arg(repo)).exits(exit::OK).text();
+    let table = program::run(command().args(["size", "--as-found"]).arg(repo)).exits(exit::OK).text();
     let lines = table.lines().skip_while(|line| !line.starts_with("form ")).skip(2);
     let form = |line: &str| {
         let mut words = line.split_ascii_whitespace();
@@ -209,7 +209,7 @@ fn deltas_that_git_searched_for_anew_are_a_second_size() {
     let file = scratch.join("sizes.jsonl");
     let sizes = |options: &[&str]| {
         let mut command = program::cached(&scratch);
-        command.args(["size", "--quiet", "--force", "--rechosen"]).args(options).args(["--json"]).args([&file, &repo]);
+        command.args(["size", "--quiet", "--force"]).args(options).args(["--json"]).args([&file, &repo]);
         program::run(&mut command).exits(exit::OK);
         let records = records::read(&file);
         records.iter().map(|record| record["size"].clone()).collect::<Vec<_>>()
@@ -218,6 +218,8 @@ fn deltas_that_git_searched_for_anew_are_a_second_size() {
     let label = |of: usize| found[of]["label"].as_str().expect("a name").to_owned();
     assert_eq!((found.len(), label(1)), (2, format!("{}, rechosen", label(0))));
     assert!(number(&found[1]["total_bytes"]) < number(&found[0]["total_bytes"]), "{found:?}");
+    assert_eq!(sizes(&["--rechosen"]), found, "the search that nobody has to ask for");
+    assert_eq!(sizes(&["--as-found"]), found[..1]);
     let wide = sizes(&["--window", "250"]);
     assert!(wide[1]["label"].as_str().expect("a name").ends_with(", rechosen with window 250"), "{wide:?}");
     assert_eq!(snapshot::content(&repo), before, "the source");

@@ -1,5 +1,6 @@
 //! Markdown for a pull request: the worst first, folded details, and one line on machine and method.
 
+mod articles;
 mod experiments;
 mod fleet;
 pub(crate) mod results_page;
@@ -9,6 +10,7 @@ use std::fmt::Write;
 use repackbench_analysis::{Outcome, Results, by_source, outcomes, without_floors};
 use repackbench_records::{Role, WorkloadComparison};
 
+pub use self::articles::articles_markdown;
 use super::text::{Style, articles_text};
 use crate::{
     document::plain_text,

@@ -118,8 +118,8 @@ pub(crate) fn search_settings(source: &GitRepository) -> Vec<(&'static str, i64)
     [("window", 1000), ("depth", 4095)].into_iter().filter_map(number).collect()
 }
 
-/// The window among [`search_settings`].
-pub(crate) fn search_window(source: &GitRepository) -> Option<u32> {
+/// The window of git's search for deltas that `source` sets for itself: [`search_anew`] keeps it.
+pub fn search_window(source: &GitRepository) -> Option<u32> {
     let settings = search_settings(source).into_iter();
     settings.filter(|(name, _)| *name == "window").find_map(|(_, window)| u32::try_from(window).ok())
 }

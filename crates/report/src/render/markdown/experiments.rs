@@ -4,17 +4,17 @@ use std::fmt::Write;
 
 use repackbench_records::{Experiment, ExperimentTable};
 
-use super::escaped;
-use crate::{
-    document::Table,
-    sections::experiments::{
-        claims::claims,
-        differences, notes, origin,
-        statement::stored_sentence,
-        tables::{listing, quantities},
-        title,
-        words::{outcome_name, summary},
-    },
+use super::{
+    articles::{table_row, table_rows},
+    escaped,
+};
+use crate::sections::experiments::{
+    claims::claims,
+    differences, notes, origin,
+    statement::stored_sentence,
+    tables::{listing, quantities},
+    title,
+    words::{outcome_name, summary},
 };
 
 /// A section for each experiment: verdicts first, then the figures.
@@ -62,18 +62,4 @@ fn figures(table: &ExperimentTable) -> String {
         text.push_str(&table_rows(&grid));
     }
     text
-}
-
-/// The rows of `table` below the names of its columns.
-pub(super) fn table_rows(table: &Table) -> String {
-    let mut text = table_row(table.columns.iter().map(|column| column.name.as_str()));
-    text.push_str(&format!("|{}\n", "---|".repeat(table.columns.len())));
-    table.rows().for_each(|row| text.push_str(&table_row(row.cells.iter().map(|cell| cell.text.as_str()))));
-    text.push('\n');
-    text
-}
-
-fn table_row<'a>(cells: impl Iterator<Item = &'a str>) -> String {
-    let cells: Vec<String> = cells.map(|cell| escaped(cell.trim())).collect();
-    format!("| {} |\n", cells.join(" | "))
 }
