@@ -17,6 +17,9 @@ pub const SIZE_THRESHOLD: f64 = 0.05;
 /// A CPU time that is less by less than this share is no reason to change a codec.
 pub const TIME_THRESHOLD: f64 = 0.10;
 
+/// A repository of fewer bytes is no reason to change a codec: nobody would notice.
+pub const REPOSITORY_THRESHOLD: u64 = 1_000_000;
+
 /// How much larger a codec that only saves time may be: less than what counts as a gain where it is smaller.
 const SIZE_TOLERANCE: f64 = SIZE_THRESHOLD;
 
@@ -159,6 +162,8 @@ pub enum CodecVerdict {
     Open,
     /// It saves something, but less than both thresholds.
     TooSmall,
+    /// A codec saves something, but of few bytes.
+    SmallRepository,
     /// No codec is better than the baseline.
     Stay,
 }
@@ -175,8 +180,8 @@ pub struct Advice<'a> {
 }
 
 impl<'a> Advice<'a> {
-    /// What follows from `gains`.
-    fn of(gains: &[CodecGain<'a>]) -> Self {
+    /// What follows from `gains` for a repository of so many bytes.
+    fn of(gains: &[CodecGain<'a>], bytes: u64) -> Self {
         let read_by = |is_stock: bool| {
             let is_read = move |gain: &&CodecGain<'_>| match gain.readers {
                 Some(Readers::Stock) => true,
@@ -196,7 +201,11 @@ impl<'a> Advice<'a> {
         let best = best.min_by(|(class, a), (other, b)| {
             class.cmp(other).then_with(|| is_larger(a).cmp(&is_larger(b))).then_with(|| least(a, b))
         });
-        let verdict = best.map_or(CodecVerdict::Stay, |(class, _)| class);
+        let verdict = match best {
+            None => CodecVerdict::Stay,
+            Some(_) if bytes < REPOSITORY_THRESHOLD => CodecVerdict::SmallRepository,
+            Some((class, _)) => class,
+        };
         let best = best.map(|(_, gain)| *gain);
         Advice { stock, best, verdict }
     }

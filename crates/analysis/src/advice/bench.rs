@@ -35,7 +35,8 @@ pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<Ben
         others.filter_map(|outcome| gain(outcome, baseline, searched, comparisons)).collect();
     let has_candidates = !gains.is_empty() || searched.is_some();
     let searched = searched.and_then(|searched| searched.rows.iter().copied().flatten().next());
-    has_candidates.then(|| BenchAdvice { baseline, searched, advice: Advice::of(&gains) })
+    let bytes = searched.unwrap_or(baseline).size.total_bytes;
+    has_candidates.then(|| BenchAdvice { baseline, searched, advice: Advice::of(&gains, bytes) })
 }
 
 /// Whether the variant differs from the baseline at most in its codec and in having these deltas.
@@ -127,15 +128,17 @@ mod tests {
     use super::*;
     use crate::advice::CodecVerdict;
 
+    /// A row with so many bytes of every 1,000 of the baseline.
     fn candidate(spec: &str, ratio: f64, bytes: u64, deltas: DeltaOrigin, readers: Readers) -> VariantComparison {
-        let mut row = row(Role::Candidate, spec, 100, Some(estimate(ratio, ratio - 0.005, ratio + 0.005)), bytes);
+        let ratio = estimate(ratio, ratio - 0.005, ratio + 0.005);
+        let mut row = row(Role::Candidate, spec, 100, Some(ratio), 10_000 * bytes);
         row.variant.deltas = deltas;
         row.variant.readers = Some(readers);
         row
     }
 
     fn workload(candidates: Vec<VariantComparison>) -> WorkloadComparison {
-        let rows = std::iter::once(row(Role::Baseline, "zlib:6", 100, None, 1000)).chain(candidates).collect();
+        let rows = std::iter::once(row(Role::Baseline, "zlib:6", 100, None, 10_000_000)).chain(candidates).collect();
         comparison("traverse", rows, Some(estimate(1.0, 0.995, 1.005)))
     }
 
@@ -149,7 +152,7 @@ mod tests {
             candidate("libdeflate:6", 0.72, 601, anew, Readers::Stock),
         ]);
         let found = advise_on_bench(&[&workload]).unwrap();
-        assert_eq!(found.searched.unwrap().size.total_bytes, 600);
+        assert_eq!(found.searched.unwrap().size.total_bytes, 6_000_000);
         let best = found.advice.best.unwrap();
         assert_eq!((best.spec.typed.as_str(), best.size), ("zstd:9", BoundedRatio::exact(0.9)));
         let cpu = best.cpu.unwrap();

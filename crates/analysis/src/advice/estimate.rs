@@ -21,7 +21,7 @@ pub fn advise_on_estimate(estimate: &RepositoryEstimate) -> EstimateAdvice<'_> {
     };
     let others = state.specs.iter().enumerate().skip(1);
     let gains: Vec<CodecGain<'_>> = others.map(|(at, spec)| gain(state, at, spec)).collect();
-    EstimateAdvice { state, advice: Advice::of(&gains) }
+    EstimateAdvice { state, advice: Advice::of(&gains, state.total_bytes) }
 }
 
 /// So few of the newest commits say nothing about a history.
@@ -63,12 +63,12 @@ mod tests {
     use super::*;
     use crate::advice::CodecVerdict;
 
-    /// A repository of 1,000 bytes under codecs of these bytes and CPU times.
+    /// A repository of 10 MB under codecs that make these bytes of every 1,000, with these CPU times.
     fn estimate(codecs: &[(&str, f64, f64, bool)]) -> RepositoryEstimate {
         let readers = |is_read_by_stock| if is_read_by_stock { Readers::Stock } else { Readers::Exec };
         let codecs: Vec<_> =
             codecs.iter().map(|(name, bytes, time, stock)| (*name, readers(*stock), bytes / 1000.0, *time)).collect();
-        repository_estimate("repo", "", 1000, &codecs)
+        repository_estimate("repo", "", 10_000_000, &codecs)
     }
 
     #[test]
@@ -110,13 +110,24 @@ mod tests {
     fn uncertain_gain_decides_nothing() {
         let mut estimate = estimate(&[("zlib:6", 1000.0, 1.0, true), ("zstd:3", 930.0, 1.0, false)]);
         let mut advice = |half_width: f64| {
-            let interval = RatioInterval { low: 930.0 - half_width, high: 930.0 + half_width, coverage: 0.95 };
-            estimate.as_found.specs[1].total_bytes = Predicted { value: 930.0, interval: Some(interval) };
+            let interval = RatioInterval { low: 9.3e6 - half_width, high: 9.3e6 + half_width, coverage: 0.95 };
+            estimate.as_found.specs[1].total_bytes = Predicted { value: 9.3e6, interval: Some(interval) };
             advise_on_estimate(&estimate).advice.verdict
         };
-        assert_eq!(advice(10.0), CodecVerdict::Change);
-        assert_eq!(advice(30.0), CodecVerdict::Open);
-        assert_eq!(advice(80.0), CodecVerdict::Open);
+        assert_eq!(advice(0.1e6), CodecVerdict::Change);
+        assert_eq!(advice(0.3e6), CodecVerdict::Open);
+        assert_eq!(advice(0.8e6), CodecVerdict::Open);
+    }
+
+    #[test]
+    fn small_repository_is_no_reason_to_change() {
+        let codecs = [("zlib:6", Readers::Stock, 1.0, 1.0), ("zstd:3", Readers::Exec, 0.5, 0.5)];
+        let advice = |bytes| {
+            let estimate = repository_estimate("repo", "", bytes, &codecs);
+            advise_on_estimate(&estimate).advice.verdict
+        };
+        assert_eq!(advice(999_999), CodecVerdict::SmallRepository);
+        assert_eq!(advice(1_000_000), CodecVerdict::Change);
     }
 
     #[test]

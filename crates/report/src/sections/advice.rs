@@ -3,8 +3,8 @@
 use std::fmt;
 
 use repackbench_analysis::{
-    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, SIZE_THRESHOLD, TIME_THRESHOLD, advise_on_bench,
-    predicted_search_seconds,
+    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, REPOSITORY_THRESHOLD, SIZE_THRESHOLD, TIME_THRESHOLD,
+    advise_on_bench, predicted_search_seconds,
 };
 use repackbench_records::{Predicted, Readers, RepositoryState, Vcs, WorkloadComparison};
 
@@ -226,6 +226,9 @@ pub(super) fn verdict(advice: &Advice<'_>) -> AdviceLine {
             format!("open: {} may save {thresholds}; a longer --time decides.", plain_text(&best.spec.typed))
         }
         (CodecVerdict::TooSmall, _) => format!("too small to matter: no codec saves {thresholds}."),
+        (CodecVerdict::SmallRepository, _) => {
+            format!("too small to matter: a repository of less than {} MB.", megabytes(REPOSITORY_THRESHOLD))
+        }
         _ => "stay: no codec of about this size is certain to save anything.".to_owned(),
     };
     AdviceLine::new("Verdict", text)
