@@ -41,12 +41,14 @@ use crate::stock::Stock;
 use crate::stock::child::{self, Limits};
 
 /// The fixtures that are damaged if no repository is named: packs with everything that git derives from them, loose
-/// objects, SHA-256, a shallow clone; and Mercurial repositories of several forms.
-const FIXTURES: [&str; 7] = [
+/// objects, SHA-256, a shallow clone, reftables, a partial clone; and Mercurial repositories of several forms.
+const FIXTURES: [&str; 9] = [
     "git-derived-files",
     "git-work-tree",
     "git-sha256",
     "git-shallow",
+    "git-reftable",
+    "git-partial-clone",
     "hg-history",
     "hg-treemanifest",
     "hg-evolution",

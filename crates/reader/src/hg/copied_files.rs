@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use super::{HgRepository, read_or_empty, store_names};
+use super::{HgRepository, obsolescence, read_or_empty, store_names};
 use crate::{Place, ReaderError, Result};
 
 /// The roots of phases: lines whose order does not count.
@@ -23,6 +23,7 @@ pub fn check_copied_files(repository: &HgRepository) -> Result<()> {
     if repository.requirements().contains("fncache") {
         read_fncache(&repository.hg_dir().join(FNCACHE))?;
     }
+    obsolescence::read(&repository.hg_dir().join(obsolescence::MARKERS))?;
     check_phases(&repository.hg_dir().join(PHASES))
 }
 

@@ -22,6 +22,7 @@ mod history;
 mod lfs;
 mod manifest;
 pub mod new_chunks;
+mod obsolescence;
 pub mod repository;
 pub mod revlog;
 pub(crate) mod store;

@@ -154,6 +154,16 @@ pub(super) fn boolean(config: &gix_config::File, path: &Path, key: &str, default
     }
 }
 
+/// Checks that every `remote.<name>.promisor` is a boolean: git reads no object otherwise.
+pub(super) fn check_promisors(config: &gix_config::File, path: &Path) -> Result<()> {
+    for section in config.sections_by_name("remote").into_iter().flatten() {
+        for value in section.values("promisor") {
+            parse_boolean(Some(value.as_ref()), path, "remote.<name>.promisor")?;
+        }
+    }
+    Ok(())
+}
+
 /// Whether any `remote.<name>.promisor` is true.
 pub(super) fn has_promisor_remote(config: &gix_config::File) -> bool {
     config.sections_by_name("remote").into_iter().flatten().any(|section| match section.value_implicit("promisor") {

@@ -95,6 +95,7 @@ impl GitRepository {
         let shallow = grafts::read_shallow(&location.common_dir.join("shallow"), format.object_hash)?;
         let grafts = grafts::read_grafts(&location.common_dir.join("info/grafts"), format.object_hash, &mut notes)?;
         note_unused(&location, &config, &mut notes)?;
+        format::check_promisors(&config, &location.common_dir.join("config"))?;
         Ok(GitRepository {
             location,
             config,

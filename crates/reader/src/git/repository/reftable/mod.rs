@@ -80,6 +80,9 @@ fn merge(tables: &[ReferenceTable]) -> Result<BTreeMap<BString, Target>> {
     Ok(targets)
 }
 
+/// The bytes of the longest file name that systems have.
+const LONGEST_NAME: usize = 255;
+
 /// The paths of the files that make up the stack of the git directory `git_dir`: the list, and the tables in it, from
 /// oldest to newest.
 pub(super) fn stack_files(git_dir: &Path, bounds: Bounds<'_>) -> Result<Vec<PathBuf>> {
@@ -89,7 +92,8 @@ pub(super) fn stack_files(git_dir: &Path, bounds: Bounds<'_>) -> Result<Vec<Path
     let content = read_regular_file(&list)?.unwrap_or_default();
     let mut files = vec![list.clone()];
     for (number, name) in content.lines().enumerate().filter(|(_, name)| !name.is_empty()) {
-        let is_file_name = !name.contains(&b'/') && name != b"." && name != b"..";
+        let has_special = name.iter().any(|byte| matches!(byte, b'/' | 0));
+        let is_file_name = !has_special && name != b"." && name != b".." && name.len() <= LONGEST_NAME;
         let Some(name) = name.to_path().ok().filter(|_| is_file_name) else {
             let found = format!("'{}'", name.escape_ascii());
             return Err(ReaderError::corrupt(

@@ -159,6 +159,11 @@ impl ReferenceTable {
                 names_len = names_len.saturating_add(records.key.len());
                 self.check_expansion(names_len)?;
                 let value = ReferenceValue::read(kind, &mut records.fields, self.hash)?;
+                let target = if let ReferenceValue::Symbolic(target) = &value { target.as_slice() } else { b"" };
+                // git would take what precedes it for the name.
+                if records.key.contains(&0) || target.contains(&0) {
+                    return Err(records.fields.corrupt("names of refs", "one with a byte of zero"));
+                }
                 visit(&records.key, value);
             }
             key = records.key;

@@ -436,12 +436,21 @@ fn invalid_records_are_rejected() {
 }
 
 #[test]
+fn names_have_no_zero_bytes() {
+    let made = HandMade::new();
+    let id = made.id();
+    let record = [(0, &b"refs/heads/a\0b"[..], 1, value(&id))];
+    let message = made.message(&table(&[block(b'r', 24, &record)], 0));
+    assert!(message.ends_with(": expected names of refs, found one with a byte of zero"), "{message}");
+}
+
+#[test]
 fn long_common_prefixes_do_not_fill_the_memory() {
     let made = HandMade::new();
     let id = made.id();
     let long = [&b"refs/heads/"[..], &[b'x'; 8000]].concat();
     let mut records = vec![(0, long.as_slice(), 1, value(&id))];
-    let suffixes: Vec<[u8; 2]> = (0..4000_u16).map(u16::to_be_bytes).collect();
+    let suffixes: Vec<[u8; 2]> = (0..16).flat_map(|high| (0..250).map(move |low| [high + 1, low + 1])).collect();
     records.extend(suffixes.iter().map(|suffix| (long.len(), suffix.as_slice(), 0, vec![0])));
     let message = made.message(&table(&[block(b'r', 24, &records)], 0));
     assert_eq!(message, ": expected records of at most 64 times as many bytes as the file has, found more");
@@ -488,9 +497,10 @@ fn list_may_only_name_tables_beside_it() {
         fs::write(&list, names).unwrap();
         GitRepository::open(&made.path).unwrap().references().unwrap_err().to_string()
     };
-    for name in ["../x.ref", "a/b.ref", "..", "."] {
+    for name in ["../x.ref", "a/b.ref", "..", ".", "a\0b.ref", &"a".repeat(256)] {
         let message = read(&format!("\n{name}\n"));
-        let expected = format!("tables.list, line 2: expected the name of a file beside the list, found '{name}'");
+        let found = name.replace('\0', "\\x00");
+        let expected = format!("tables.list, line 2: expected the name of a file beside the list, found '{found}'");
         assert!(message.ends_with(&expected), "{message}");
     }
     let message = read("0x1-0x1-2.ref\n");
