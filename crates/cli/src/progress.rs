@@ -76,7 +76,11 @@ impl Progress for Bar {
         if self.quiet {
             return;
         }
-        self.with(|display| display.interrupted_by(|| print_note(note)));
+        self.with(|display| {
+            if display.is_first(note) {
+                display.interrupted_by(|| print_note(note));
+            }
+        });
     }
 
     fn is_cancelled(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The text of documents: each file turns one kind of finding into articles. Every sentence of a report is written
 //! here.
 
-mod advice;
+pub(crate) mod advice;
 pub(crate) mod answer;
 pub(crate) mod budgets;
 mod chains;

@@ -55,7 +55,7 @@ use crate::{
     BenchError,
     clock::{Clock, unix_ms},
     own_git::OwnGit,
-    record_names::{is_partial_clone, vcs_of},
+    record_names::{borrows_objects, is_partial_clone, vcs_of},
     session::BASELINE,
 };
 
@@ -203,6 +203,7 @@ fn state(
         fingerprint: fingerprint(source)?.to_string(),
         vcs: Some(vcs_of(source)),
         is_partial_clone: is_partial_clone(source),
+        borrows_objects: borrows_objects(source),
         ..RepositoryState::default()
     };
     let Some(as_found) = as_found else { return Ok(state) };

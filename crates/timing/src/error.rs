@@ -59,7 +59,7 @@ pub enum BenchError {
         found: String,
     },
     /// The user stopped the work.
-    #[error("interrupted; what was finished is kept")]
+    #[error("interrupted")]
     Interrupted,
     /// Two variants of one repository have different content.
     #[error("{workload}: {variant} saw {found}, {reference} saw {expected}: they are not the same repository")]

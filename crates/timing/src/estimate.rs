@@ -56,7 +56,7 @@ use crate::{
     context_memory::{self, ContextMemory},
     delta_search, host_with_software,
     own_git::OwnGit,
-    record_names::{is_partial_clone, readers_of, vcs_of},
+    record_names::{borrows_objects, is_partial_clone, readers_of, vcs_of},
     session::Session,
     sizes::examine_each,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec, refuse_numbers},
@@ -153,6 +153,7 @@ pub fn estimate(
         tip: tip_of(source)?,
         head: None,
         is_partial_clone: is_partial_clone(source),
+        borrows_objects: borrows_objects(source),
     };
     Ok(RepositoryEstimate {
         schema: SCHEMA_VERSION,

@@ -18,6 +18,11 @@ pub(crate) fn is_partial_clone(source: &Repository) -> bool {
     matches!(source, Repository::Git(git) if git.is_partial_clone())
 }
 
+/// Whether some objects of `source` are in other repositories.
+pub(crate) fn borrows_objects(source: &Repository) -> bool {
+    matches!(source, Repository::Git(git) if git.object_dirs().len() > 1)
+}
+
 /// Who reads a variant of `source` under `spec` in a store of this kind.
 pub fn readers_of(source: &Repository, spec: &CodecSpec, store: StoreKind) -> Readers {
     let (is_stock, has_means) = match source {

@@ -101,7 +101,10 @@ impl SessionArguments {
         let json = self.measure.records.json.as_ref().and_then(Destination::file);
         match self.measure.pace.resume.as_deref().or(json) {
             Some(path) if failure.is_interrupt() => {
-                failure.with_hint(format!("repackbench {command} --resume {} continues the session", path.display()))
+                let file = path.display();
+                let hint =
+                    format!("what was measured is kept; repackbench {command} --resume {file} continues the session");
+                failure.with_hint(hint)
             }
             _ => failure,
         }

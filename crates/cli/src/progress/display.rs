@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    fmt,
     io::IsTerminal,
     sync::{
         Arc, Mutex, PoisonError,
@@ -11,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use repackbench_writer::{ProgressUnit, SessionStatus};
 
 use crate::failure::say;
@@ -26,6 +27,8 @@ const LINE: Duration = Duration::from_secs(60);
 pub(super) struct Display {
     form: Form,
     shown: Shown,
+    /// The notes that were printed.
+    notes: BTreeSet<String>,
 }
 
 enum Form {
@@ -62,6 +65,13 @@ impl SessionPlace {
     }
 }
 
+/// Writes how much time the step has left, which is unknown before its first progress.
+fn write_left(state: &ProgressState, to: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        let _ = write!(to, ", {}", time_left(state.eta()));
+    }
+}
+
 /// The lines that were printed of a session.
 #[derive(Debug, Default)]
 struct SessionLog {
@@ -88,7 +98,12 @@ impl Display {
             false if std::io::stderr().is_terminal() => Form::Terminal,
             false => Form::Lines(SessionLog::default()),
         };
-        Display { form, shown: Shown::Nothing }
+        Display { form, shown: Shown::Nothing, notes: BTreeSet::new() }
+    }
+
+    /// Whether `note` was not printed before.
+    pub(super) fn is_first(&mut self, note: &str) -> bool {
+        self.notes.insert(note.to_owned())
     }
 
     pub(super) fn start_step(&mut self, step: &str, total: u64, unit: ProgressUnit) {
@@ -98,11 +113,11 @@ impl Display {
         }
         let bar = ProgressBar::new(total);
         let template = match unit {
-            ProgressUnit::Bytes => "{msg} [{bar:20}] {bytes}/{total_bytes} {binary_bytes_per_sec} {eta} left",
-            ProgressUnit::Items => "{msg} [{bar:20}] {pos}/{len} {eta} left",
+            ProgressUnit::Bytes => "{msg} [{bar:20}] {decimal_bytes}/{decimal_total_bytes}{left}",
+            ProgressUnit::Items => "{msg} [{bar:20}] {pos}/{len}{left}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
+            bar.set_style(style.progress_chars("=> ").with_key("left", write_left));
         }
         bar.set_message(step.to_owned());
         self.shown = Shown::Step(bar);

@@ -158,7 +158,7 @@ fn end(state: &mut State) {
     for left in leftovers::remove_registered() {
         print_note(format!("{}: left over, and could not be removed", left.display()));
     }
-    say(format_args!("repackbench: interrupted; what was finished is kept"));
+    say(format_args!("repackbench: interrupted"));
     process::exit(INTERRUPTED.into());
 }
 

@@ -124,7 +124,7 @@ fn interrupt_is_reported_and_keeps_the_records() {
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(130), "{said}");
     assert!(said.contains("\nrepackbench: stopping...\n"), "{said}");
-    let way_on = "repackbench: interrupted; what was finished is kept\nhint: repackbench bench --resume ";
+    let way_on = "repackbench: interrupted\nhint: what was measured is kept; repackbench bench --resume ";
     assert!(said.contains(way_on), "{said}");
     assert!(!records::read(&file).is_empty());
 }

@@ -42,7 +42,7 @@ pub(super) fn notes(lines: &[AdviceLine]) -> Block {
 }
 
 /// The answer that the workloads of one repository give. Empty without a candidate.
-pub(super) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> Vec<AdviceLine> {
+pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> Vec<AdviceLine> {
     let Some(found) = advise_on_bench(comparisons) else { return Vec::new() };
     let mut lines: Vec<AdviceLine> = deltas(repository, &found).into_iter().collect();
     let is_replayed = comparisons.iter().all(|comparison| comparison.workload.client().is_none());
@@ -67,8 +67,11 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
     let pack = pack(repository, chunks.entries, found.baseline.size.total_bytes);
     match found.searched {
         Some(searched) => {
-            let program =
-                if is_git { in_full_clone(repository) + "`git repack -adF`" } else { "hg's new search".to_owned() };
+            let program = if is_git {
+                place_of_search(repository).to_owned() + "`git repack -adF`"
+            } else {
+                "hg's new search".to_owned()
+            };
             let bytes = (found.baseline.size.total_bytes, searched.size.total_bytes);
             let cost = searched.conversion.unwrap_or_default();
             let took = cost.search_ns.map(|took| took as f64 / 1e9);
@@ -77,9 +80,9 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
         }
         None if repository.vcs == Some(Vcs::Git) && chunks.entries > 0 => {
             let takes = seconds(predicted_search_seconds(&chunks, None));
-            let clone = in_full_clone(repository);
+            let place = place_of_search(repository);
             let text =
-                format!("{pack}{clone}`git repack -adF` takes about {takes} of CPU time; `bench --rechosen` tries it.");
+                format!("{pack}{place}`git repack -adF` takes about {takes} of CPU time; `bench --rechosen` tries it.");
             Some(AdviceLine::new("Deltas", text))
         }
         None => None,
@@ -92,13 +95,18 @@ pub(super) fn pack(repository: &RepositoryState, chunks: u64, bytes: u64) -> Str
         Some(Vcs::Mercurial) => ["chunk", "chunks"],
         _ => ["object", "objects"],
     };
-    format!("{}, {} MB; ", counted(chunks, one, many), megabytes(bytes))
+    let borrowed = if repository.borrows_objects { ", borrowed ones included" } else { "" };
+    format!("{}, {} MB{borrowed}; ", counted(chunks, one, many), megabytes(bytes))
 }
 
-/// What a sentence about `git repack` begins with. In a partial clone git packs without file names, and finds far fewer
-/// deltas: the search that was measured is that of a full clone.
-pub(super) fn in_full_clone(repository: &RepositoryState) -> String {
-    if repository.is_partial_clone { "in a full clone, ".to_owned() } else { String::new() }
+/// What a sentence about `git repack` begins with: where that does what was measured. In a partial clone git packs
+/// without file names, and finds far fewer deltas. Where objects are borrowed, it would copy them.
+pub(super) fn place_of_search(repository: &RepositoryState) -> &'static str {
+    match repository {
+        RepositoryState { is_partial_clone: true, .. } => "in a full clone, ",
+        RepositoryState { borrows_objects: true, .. } => "where all of them are, ",
+        _ => "",
+    }
 }
 
 /// `124 MB of it in 16.0 s with 663 MB of memory (31 % less): do this first`, of the seconds and bytes that a search took.
@@ -106,8 +114,10 @@ pub(super) fn searched_words((found, searched): (u64, u64), took: Option<f64>, p
     let ratio = searched as f64 / found.max(1) as f64;
     let took = took.map(|took| format!(" in {}", seconds(took))).unwrap_or_default();
     let memory = peak.map(|bytes| format!(" with {} MB of memory", megabytes(bytes))).unwrap_or_default();
-    let advice = if ratio <= 1.0 - SIZE_THRESHOLD { ": do this first" } else { "" };
-    format!("{} MB of it{took}{memory} ({}){advice}", megabytes(searched), change_words(ratio))
+    let is_worth_it = ratio <= 1.0 - SIZE_THRESHOLD && found >= REPOSITORY_THRESHOLD;
+    let advice = if is_worth_it { ": do this first" } else { "" };
+    let change = if ratio < 2.0 { change_words(ratio) } else { format!("{ratio:.1} times as much") };
+    format!("{} MB of it{took}{memory} ({change}){advice}", megabytes(searched))
 }
 
 /// What is gained without a new format, and by the best codec. `replayed` is the system if replays of this program were
@@ -227,7 +237,7 @@ pub(super) fn verdict(advice: &Advice<'_>) -> AdviceLine {
         }
         (CodecVerdict::TooSmall, _) => format!("too small to matter: no codec saves {thresholds}."),
         (CodecVerdict::SmallRepository, _) => {
-            format!("too small to matter: a repository of less than {} MB.", megabytes(REPOSITORY_THRESHOLD))
+            format!("too small to matter: a repository of less than {} MB.", REPOSITORY_THRESHOLD / 1_000_000)
         }
         _ => "stay: no codec of about this size is certain to save anything.".to_owned(),
     };

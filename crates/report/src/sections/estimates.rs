@@ -1,13 +1,18 @@
 //! Sizes and times that were predicted from a sample.
 
-use repackbench_analysis::{EstimateAdvice, advise_on_estimate};
-use repackbench_records::{DeltaState, OtherSearch, Predicted, Rechosen, RepositoryEstimate, Vcs, WorkloadPrediction};
+use repackbench_analysis::{EstimateAdvice, REPOSITORY_THRESHOLD, advise_on_estimate};
+use repackbench_records::{
+    ChunkForm, DeltaState, OtherSearch, Predicted, Rechosen, RepositoryEstimate, Vcs, WorkloadPrediction,
+};
 
 use super::advice::{self, AdviceLine};
 use crate::{
     document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
     number::{counted, megabytes, or_dash, percent, rate, seconds, thousands, three_decimals, time_ratio},
 };
+
+/// So few objects of 100 are deltas where nobody searched for them.
+const FEW_DELTAS: u64 = 5;
 
 /// For each repository an article for each state of its deltas, and one with the answer in a few lines.
 pub fn estimates(estimates: &[RepositoryEstimate]) -> Vec<Article> {
@@ -180,7 +185,7 @@ pub(super) fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
 fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
     let found = &estimate.as_found;
     let clone = advice::pack(&estimate.repository, found.chunks, found.total_bytes)
-        + &advice::in_full_clone(&estimate.repository);
+        + advice::place_of_search(&estimate.repository);
     let text = match &estimate.rechosen {
         Rechosen::Searched { seconds: took, window, peak_resident_bytes, other, state, .. } => {
             let bytes = (found.total_bytes, state.total_bytes);
@@ -196,11 +201,20 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
             let longest = stopped_after_seconds.unwrap_or_default().max(*predicted_seconds);
             // A search may take a third of the session.
             let minutes = (3.0 * longest / 60.0).ceil() as u64 + 1;
-            format!("{clone}{} takes {takes}; `--time {minutes}m` has room for it.", command(*window))
+            let advice = if has_few_deltas(found) { ": do this first, as few objects are deltas" } else { "" };
+            format!("{clone}{} takes {takes}{advice}; `--time {minutes}m` has room for it.", command(*window))
         }
         Rechosen::Left { why } => format!("{clone}not searched for anew: {}.", plain_text(why)),
     };
     AdviceLine::new("Deltas", text)
+}
+
+/// Whether a search for deltas is certain to find some: nobody searched before, or only for a few objects.
+fn has_few_deltas(state: &DeltaState) -> bool {
+    let Some(objects) = &state.objects else { return false };
+    let deltas = objects.iter().filter(|(_, form, _)| *form == ChunkForm::Delta);
+    let deltas: u64 = deltas.map(|(_, _, sizes)| sizes.entries).sum();
+    state.total_bytes >= REPOSITORY_THRESHOLD && 100 * deltas < FEW_DELTAS * objects.sum().entries
 }
 
 /// `; with --window=250 116 MB in 90.0 s`.
@@ -237,7 +251,8 @@ fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> AdviceLi
 #[cfg(test)]
 mod tests {
     use repackbench_records::{
-        RatioInterval, Readers, RepositoryState, SCHEMA_VERSION, SpecPrediction, SpecText, WorkloadLabel,
+        ObjectKind, ObjectSizes, RatioInterval, Readers, RepositoryState, SCHEMA_VERSION, SpecPrediction, SpecText,
+        WorkloadLabel,
     };
 
     use super::*;
@@ -370,6 +385,33 @@ mod tests {
             let text = plain(&estimates(&[estimate(too_long)]));
             assert!(text.contains(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn search_comes_first_where_few_objects_are_deltas() {
+        let text = |whole, deltas| {
+            let mut estimate =
+                estimate(Rechosen::TooLong { predicted_seconds: 90.0, stopped_after_seconds: None, window: None });
+            let mut objects = ObjectSizes::default();
+            for (form, entries) in [(ChunkForm::Whole, whole), (ChunkForm::Delta, deltas)] {
+                objects.get_mut(ObjectKind::Blob, form).entries = entries;
+            }
+            estimate.as_found.objects = Some(objects);
+            plain(&estimates(&[estimate]))
+        };
+        let advice = "takes about 90.0 s: do this first, as few objects are deltas; `--time 6m` has room for it.";
+        assert!(text(961, 39).contains(advice));
+        assert!(!text(949, 51).contains("first"));
+    }
+
+    #[test]
+    fn borrowed_objects_are_named() {
+        let mut estimate =
+            estimate(Rechosen::TooLong { predicted_seconds: 90.0, stopped_after_seconds: None, window: None });
+        estimate.repository.borrows_objects = true;
+        let text = plain(&estimates(&[estimate]));
+        let expected = "MB, borrowed ones included; where all of them are, `git repack -adF` takes about 90.0 s";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

@@ -32,6 +32,8 @@ struct MakingState {
     step: String,
     /// The bytes of the current step, if it counts bytes, and those that are done.
     bytes: Option<(u64, u64)>,
+    /// Whether nobody knows how far the current step is.
+    is_open: bool,
     /// The variants that were made, and how long that took. Those from the cache took none.
     made: u32,
     spent: Duration,
@@ -79,6 +81,7 @@ impl MakingState {
             self.spent = self.spent.saturating_add(now.saturating_sub(began));
         }
         self.bytes = None;
+        self.is_open = false;
     }
 
     /// How long the rest of `variants` takes, by the variants and bytes that are done; `None` before the first bytes.
@@ -91,7 +94,7 @@ impl MakingState {
         let spent = self.spent.saturating_add(self.began.map_or(Duration::ZERO, |began| now.saturating_sub(began)));
         let left = f64::from(variants.saturating_sub(self.variant.0)) + 1.0 - of_current;
         let left = Duration::try_from_secs_f64(spent.as_secs_f64() * left / done);
-        left.ok().filter(|_| done > 0.0)
+        left.ok().filter(|_| done > 0.0 && !self.is_open)
     }
 }
 
@@ -100,6 +103,8 @@ impl Progress for MakingProgress<'_> {
         let mut state = self.state();
         state.began = state.began.or_else(|| self.clock.read_wall().ok());
         step.clone_into(&mut state.step);
+        // What follows all bytes, a search for deltas, tells nobody how far it is.
+        state.is_open = state.bytes.is_some_and(|(total, done)| done >= total) && unit == ProgressUnit::Items;
         if unit == ProgressUnit::Bytes {
             state.bytes = Some((total, 0));
         }

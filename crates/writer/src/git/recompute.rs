@@ -11,9 +11,10 @@ use std::{
     time::Instant,
 };
 
+use gix_config::file::{Metadata, init::Options};
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{
-    ReaderError, Repository,
+    Place, ReaderError, Repository,
     git::{GitRepository, verify},
 };
 
@@ -173,20 +174,23 @@ fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) ->
     // is missing, no object has to be marked as promised.
     let unmark = |mark: &PathBuf| fs::rename(mark, set_aside(mark)).map_err(|e| WriterError::io("rename", mark, e));
     marks.iter().try_for_each(unmark)?;
-    let unmarked = match repack(repository, git, control) {
+    let is_partial = GitRepository::open(repository)?.is_partial_by_configuration() || !marks.is_empty();
+    let search = || match repack(repository, git, control) {
         // An object is missing. git cannot repack, but search among those that are there.
-        Err(WriterError::Program { .. }) if !marks.is_empty() => {
+        Err(WriterError::Program { .. }) if is_partial => {
             let search = |threads| git.recompute_incomplete(repository, threads, &|| control.progress.is_cancelled());
             search(control.threads).map(|()| None)
         }
         repacked => repacked,
     };
+    // Where git sees a promising remote and no mark, it looks for each missing object again and again.
+    let unmarked = if is_partial { with_config(repository, without_remotes, search) } else { search() };
     match unmarked {
-        Err(WriterError::Program { .. }) if !marks.is_empty() => {
+        Err(WriterError::Program { .. }) if is_partial => {
             let mark =
                 |mark: &PathBuf| fs::rename(set_aside(mark), mark).map_err(|e| WriterError::io("rename", mark, e));
             marks.iter().try_for_each(mark)?;
-            let peak = as_partial_clone(repository, || repack(repository, git, control))?;
+            let peak = with_config(repository, with_promising_remote, || repack(repository, git, control))?;
             Ok((true, peak))
         }
         Err(error) => Err(error),
@@ -209,16 +213,40 @@ fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) ->
     }
 }
 
-/// Lets `repack` see a remote that promises the missing objects, without which git does not heed the marks of packs. A
-/// repository may have lost the remote with its configuration. No address is given, so nothing can be fetched.
-fn as_partial_clone<T>(repository: &Path, repack: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Lets `search` see a configuration that `changed` makes of that of `repository`.
+fn with_config<T>(
+    repository: &Path,
+    changed: fn(&[u8]) -> Option<Vec<u8>>,
+    search: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     let path = repository.join("config");
     let config = fs::read(&path).map_err(|error| ReaderError::io("read", &path, error))?;
     let write = |bytes: &[u8]| fs::write(&path, bytes).map_err(|error| WriterError::io("write", &path, error));
-    write(&[&config[..], PROMISING_REMOTE].concat())?;
-    let repacked = repack();
+    let during =
+        changed(&config).ok_or_else(|| ReaderError::corrupt(&path, Place::Whole, "a configuration", "another file"))?;
+    write(&during)?;
+    let searched = search();
     write(&config)?;
-    repacked
+    searched
+}
+
+/// `config` with a remote that promises the missing objects, without which git does not heed the marks of packs. A
+/// repository may have lost the remote with its configuration. No address is given, so nothing can be fetched.
+fn with_promising_remote(config: &[u8]) -> Option<Vec<u8>> {
+    Some([config, PROMISING_REMOTE].concat())
+}
+
+/// `config` of a repository that promises no object.
+fn without_remotes(config: &[u8]) -> Option<Vec<u8>> {
+    let mut config = gix_config::File::from_bytes_no_includes(config, Metadata::api(), Options::default()).ok()?;
+    let remotes: Vec<_> =
+        config.sections_and_ids().filter(|(section, _)| section.header().name() == "remote").collect();
+    let remotes: Vec<_> = remotes.into_iter().map(|(_, id)| id).collect();
+    remotes.into_iter().for_each(|id| drop(config.remove_section_by_id(id)));
+    if let Ok(mut extensions) = config.section_mut("extensions", None) {
+        extensions.remove("partialClone");
+    }
+    Some(config.to_bstring().into())
 }
 
 /// Marks all packs as sent by a promisor, as they were before.

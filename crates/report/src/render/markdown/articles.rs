@@ -15,6 +15,13 @@ fn article(article: &Article) -> String {
     if !article.heading.is_empty() {
         let _ = write!(text, "### {}\n\n", escaped(&article.heading));
     }
+    text.push_str(&blocks(article));
+    text
+}
+
+/// The blocks of `article`, without its heading.
+pub(super) fn blocks(article: &Article) -> String {
+    let mut text = String::new();
     for block in &article.blocks {
         match block {
             Block::Table(table) => {
@@ -27,10 +34,11 @@ fn article(article: &Article) -> String {
     text
 }
 
-fn list(text: &mut String, notes: &[String]) {
+/// Adds `notes` to `text` as a list.
+pub(super) fn list(text: &mut String, notes: &[impl ToString]) {
     for note in notes {
         // Text breaks the lines of some.
-        let _ = writeln!(text, "- {}", escaped(&note.replace('\n', " ")));
+        let _ = writeln!(text, "- {}", escaped(&note.to_string().replace('\n', " ")));
     }
     if !notes.is_empty() {
         text.push('\n');
