@@ -34,7 +34,7 @@ use crate::{Results, quantile};
 const WORST: usize = 10;
 
 /// The findings about the repositories in `lines`, the lines of all shards. A repository may be in several files, and in
-/// several tries: the last end of the work on it counts. Repositories with the same content count once, under the first
+/// several tries: its last estimate and the last end of the work on it count. Repositories with the same content count once, under the first
 /// of their names. `with_figures` says whether to keep every figure of every repository.
 pub fn summarize_fleet(lines: Vec<ResultLine>, with_figures: bool) -> FleetSummary {
     let FleetLines { ends, estimates, comparisons } = FleetLines::of(lines);
@@ -57,15 +57,20 @@ pub(crate) struct FleetLines {
 impl FleetLines {
     pub(crate) fn of(lines: Vec<ResultLine>) -> Self {
         let (mut found, mut runs) = (FleetLines::default(), Vec::new());
+        // The last one of each name: the repository may have changed since an earlier one.
+        let mut estimates = BTreeMap::new();
         for line in lines {
             match line {
                 ResultLine::Fleet(end) => drop(found.ends.insert(end.name, end.end)),
-                ResultLine::Estimate(estimate) => found.estimates.push(*estimate),
+                ResultLine::Estimate(estimate) => {
+                    estimates.insert(estimate.repository.name.clone(), *estimate);
+                }
                 run @ ResultLine::Run(_) => runs.push(run),
                 _ => {}
             }
         }
-        FleetLines { comparisons: Results::from_lines(runs).0.comparisons, ..found }
+        let comparisons = Results::from_lines(runs).0.comparisons;
+        FleetLines { comparisons, estimates: estimates.into_values().collect(), ..found }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use repackbench_records::{
     ChainRecord, DeviceCheck, EqualBudget, Experiment, Explanation, FleetSummary, MemoryCheck, Record,
-    RepositoryEstimate, ResultLine, SizeLine, TraceRecord, WorkloadComparison, WorkloadLabel,
+    RepositoryEstimate, ResultLine, Rollout, ServingLoad, SizeLine, TraceRecord, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{compare_records, equal_budgets, unify_spellings};
@@ -34,6 +34,10 @@ pub struct Results {
     pub memory_checks: Vec<MemoryCheck>,
     /// Sizes and times that were predicted from samples.
     pub estimates: Vec<RepositoryEstimate>,
+    /// What a server pays while clients move to another codec.
+    pub rollouts: Vec<Rollout>,
+    /// What several clients at once cost a server.
+    pub serving_loads: Vec<ServingLoad>,
     /// What the estimates of a fleet say together; only `fleet summarize` has it.
     pub fleet: Option<FleetSummary>,
 }
@@ -56,6 +60,8 @@ impl Results {
                 ResultLine::DeviceCheck(check) => push_new(&mut results.device_checks, *check),
                 ResultLine::MemoryCheck(check) => push_new(&mut results.memory_checks, *check),
                 ResultLine::Estimate(estimate) => push_new(&mut results.estimates, *estimate),
+                ResultLine::Rollout(rollout) => push_new(&mut results.rollouts, *rollout),
+                ResultLine::ServingLoad(load) => push_new(&mut results.serving_loads, *load),
                 // How the work on a repository ended is for `fleet` alone.
                 ResultLine::FleetRun(_) | ResultLine::Fleet(_) => true,
             };

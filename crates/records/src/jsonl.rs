@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ChainRecord, DeviceCheck, EXPERIMENT_SCHEMA_VERSION, Experiment, Explanation, FleetRecord, FleetRun, MemoryCheck,
-    OLDEST_SCHEMA_VERSION, Record, RepositoryEstimate, SCHEMA_VERSION, SizeRecord, TraceRecord,
+    OLDEST_SCHEMA_VERSION, Record, RepositoryEstimate, Rollout, SCHEMA_VERSION, ServingLoad, SizeRecord, TraceRecord,
 };
 
-/// The length limit of a line, in bytes. A record has 2 to 4 KB; a longer line is rejected before it fills the memory.
-pub const MAX_LINE_BYTES: u64 = 1 << 20;
+/// The length limit of a line, in bytes. A record has 2 to 4 KB, and the times of many exchanges with a server some MB; a
+/// longer line is rejected before it fills the memory.
+pub const MAX_LINE_BYTES: u64 = 1 << 24;
 
 /// An error of reading or writing records. Lines are counted from 1.
 #[derive(Debug, thiserror::Error)]
@@ -93,6 +94,10 @@ pub enum ResultLine {
     MemoryCheck(Box<MemoryCheck>),
     /// Sizes and times that were predicted from a sample.
     Estimate(Box<RepositoryEstimate>),
+    /// What a server pays while clients move to another codec.
+    Rollout(Box<Rollout>),
+    /// What several clients at once cost a server.
+    ServingLoad(Box<ServingLoad>),
     /// A start of `fleet`.
     FleetRun(Box<FleetRun>),
     /// The end of the work on one repository of a fleet.
@@ -125,6 +130,8 @@ enum TaggedLine {
     DeviceCheck(Box<DeviceCheck>),
     MemoryCheck(Box<MemoryCheck>),
     Estimate(Box<RepositoryEstimate>),
+    Rollout(Box<Rollout>),
+    ServingLoad(Box<ServingLoad>),
     FleetRun(Box<FleetRun>),
     Fleet(Box<FleetRecord>),
 }
@@ -171,6 +178,8 @@ pub fn write_result(out: impl Write, line: &ResultLine) -> Result<(), RecordErro
         ResultLine::DeviceCheck(check) => write_tagged(out, "device-check", check),
         ResultLine::MemoryCheck(check) => write_tagged(out, "memory-check", check),
         ResultLine::Estimate(estimate) => write_tagged(out, "estimate", estimate),
+        ResultLine::Rollout(rollout) => write_tagged(out, "rollout", rollout),
+        ResultLine::ServingLoad(load) => write_tagged(out, "serving-load", load),
         ResultLine::FleetRun(run) => write_tagged(out, "fleet-run", run),
         ResultLine::Fleet(end) => write_tagged(out, "fleet", end),
     }
@@ -269,6 +278,8 @@ impl<R: BufRead> ResultLines<R> {
             TaggedLine::DeviceCheck(check) => ResultLine::DeviceCheck(check),
             TaggedLine::MemoryCheck(check) => ResultLine::MemoryCheck(check),
             TaggedLine::Estimate(estimate) => ResultLine::Estimate(estimate),
+            TaggedLine::Rollout(rollout) => ResultLine::Rollout(rollout),
+            TaggedLine::ServingLoad(load) => ResultLine::ServingLoad(load),
             TaggedLine::FleetRun(run) => ResultLine::FleetRun(run),
             TaggedLine::Fleet(end) => ResultLine::Fleet(end),
             TaggedLine::Experiment(experiment) => {

@@ -103,12 +103,10 @@ pub use requests::{RequestPercentiles, RequestTimes, WrittenBytes};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
 pub use schema::record_schema;
 pub use self_test::{SelfTest, SpuriousEffects};
-pub use serve::{
-    ROLLOUT_SCHEMA_VERSION, Rollout, RolloutStep, ServedClient, ServedExchange, ServerStore, write_rollout,
-};
+pub use serve::{ROLLOUT_SCHEMA_VERSION, Rollout, RolloutStep, ServedClient, ServedExchange, ServerStore};
 pub use serving_load::{
     CheckedPack, LeftOutLoad, LoadExchange, LoadRequest, LoadRow, LoadSample, SERVING_LOAD_SCHEMA_VERSION, ServingArm,
-    ServingLoad, write_serving_load,
+    ServingLoad,
 };
 pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,

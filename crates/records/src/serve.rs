@@ -1,7 +1,5 @@
 //! The cost of a server while clients upgrade to another codec one by one.
 
-use std::io::{self, Write};
-
 use serde::{Deserialize, Serialize};
 
 use crate::{Host, SpecText, Vcs};
@@ -124,16 +122,6 @@ impl Rollout {
         }
         steps
     }
-}
-
-/// Writes `rollout` to `out` as one JSON object and a newline.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_rollout(mut out: impl Write, rollout: &Rollout) -> io::Result<()> {
-    serde_json::to_writer(&mut out, rollout)?;
-    out.write_all(b"\n")?;
-    out.flush()
 }
 
 #[cfg(test)]

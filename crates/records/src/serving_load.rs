@@ -1,7 +1,5 @@
 //! A server under the load of several clients at once.
 
-use std::io::{self, Write};
-
 use serde::{Deserialize, Serialize};
 
 use crate::{Host, SpecText};
@@ -142,19 +140,10 @@ pub struct LeftOutLoad {
     pub expected_s: f64,
 }
 
-/// Writes `load` to `out` as one line of JSON.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_serving_load(mut out: impl Write, load: &ServingLoad) -> io::Result<()> {
-    serde_json::to_writer(&mut out, load)?;
-    out.write_all(b"\n")?;
-    out.flush()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ResultLine, read_results, write_result};
 
     #[test]
     fn a_load_is_one_line_that_reads_back() {
@@ -178,9 +167,10 @@ mod tests {
             left_out: Vec::new(),
         };
         let mut line = Vec::new();
-        write_serving_load(&mut line, &load).unwrap();
+        write_result(&mut line, &ResultLine::ServingLoad(Box::new(load.clone()))).unwrap();
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
         assert!(String::from_utf8_lossy(&line).contains("\"codec-deltas-kept\""));
-        assert_eq!(serde_json::from_slice::<ServingLoad>(&line).unwrap(), load);
+        let read: Vec<_> = read_results(&line[..]).map(Result::unwrap).collect();
+        assert!(matches!(&read[..], [ResultLine::ServingLoad(read)] if **read == load), "{read:?}");
     }
 }

@@ -40,13 +40,15 @@ pub enum SectionKind {
     Traces,
     /// How long objects take to read, by the length of their delta chains.
     Chains,
+    /// What a server pays.
+    Serving,
     /// Where bytes go.
     Sizes,
 }
 
 impl SectionKind {
     /// All kinds, in reading order.
-    pub const ALL: [SectionKind; 12] = [
+    pub const ALL: [SectionKind; 13] = [
         SectionKind::Experiments,
         SectionKind::Fleet,
         SectionKind::Estimates,
@@ -58,6 +60,7 @@ impl SectionKind {
         SectionKind::Explanations,
         SectionKind::Traces,
         SectionKind::Chains,
+        SectionKind::Serving,
         SectionKind::Sizes,
     ];
 
@@ -75,6 +78,7 @@ impl SectionKind {
             SectionKind::Explanations => "explanations",
             SectionKind::Traces => "traces",
             SectionKind::Chains => "chains",
+            SectionKind::Serving => "serving",
             SectionKind::Sizes => "sizes",
         }
     }
@@ -93,6 +97,7 @@ impl SectionKind {
             SectionKind::Explanations => "Factors of the ratios",
             SectionKind::Traces => "File accesses",
             SectionKind::Chains => "Delta chains",
+            SectionKind::Serving => "What a server pays",
             SectionKind::Sizes => "Where the bytes go",
         }
     }

@@ -74,6 +74,10 @@ fn section(kind: SectionKind, results: &Results) -> Section {
         SectionKind::Explanations => explanations(&results.explanations),
         SectionKind::Traces => all_traces(results),
         SectionKind::Chains => chain_comparisons(&results.chains).iter().map(chains).collect(),
+        SectionKind::Serving => {
+            let rollouts = results.rollouts.iter().map(|measured| rollout(measured, true));
+            rollouts.chain(results.serving_loads.iter().map(serving_load)).collect()
+        }
         SectionKind::Sizes => recorded(&results.sizes, |lines| vec![sizes(&sized(lines))]),
     };
     Section { kind, articles }

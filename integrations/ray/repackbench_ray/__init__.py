@@ -55,6 +55,12 @@ def resources_of(options):
     return {"num_cpus": 1, "resources": {NODE: 0.001}}
 
 
+def command_of(options, words):
+    """The command of every task: one thread for its core, or with --alone all of the node's."""
+    threads = [] if options.alone or "--threads" in words else ["--threads", "1"]
+    return [options.program, "fleet", *threads, *words]
+
+
 def gather(options, command):
     """Runs all shards, writes each as it ends, and returns the number of those that failed."""
     task = ray.remote(max_retries=options.retries, retry_exceptions=[TryAgain], **resources_of(options))(run_shard)
@@ -96,4 +102,4 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     ray.init(address=options.address, log_to_driver=False)
-    return TRY_AGAIN if gather(options, [options.program, "fleet", *words]) else 0
+    return TRY_AGAIN if gather(options, command_of(options, words)) else 0

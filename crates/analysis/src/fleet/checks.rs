@@ -43,7 +43,7 @@ impl CheckedPrediction {
 pub(super) fn checked(members: &[Member<'_>], comparisons: &[WorkloadComparison]) -> Vec<CheckedPrediction> {
     let (mut times, mut sizes) = (Vec::new(), Vec::new());
     for member in members {
-        let is_own = |of: &&WorkloadComparison| of.is_valid && of.repository.name == member.estimate.repository.name;
+        let is_own = |of: &&WorkloadComparison| of.repository.name == member.estimate.repository.name;
         for (number, comparison) in comparisons.iter().filter(is_own).enumerate() {
             for row in comparison.rows.iter().filter(|row| is_plain_candidate(row)) {
                 let spec = row.variant.spec.as_ref();
@@ -51,7 +51,8 @@ pub(super) fn checked(members: &[Member<'_>], comparisons: &[WorkloadComparison]
                 let codec = member.state.specs.get(at).map(|spec| spec.spec.typed.clone()).unwrap_or_default();
                 let named = |of| CheckedPrediction { codec: codec.clone(), ..of };
                 let workload = Some(comparison.workload.name.clone());
-                let time = time_of(member, at, comparison, row);
+                // A disturbed session has no times, and its sizes are as good as any.
+                let time = if comparison.is_valid { time_of(member, at, comparison, row) } else { None };
                 times.extend(time.map(named).map(|of| CheckedPrediction { workload, ..of }));
                 // Every workload has the same sizes.
                 if number == 0 {

@@ -6,13 +6,13 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand};
 use repackbench_codec::CodecSpecs;
-use repackbench_records::{FleetRun, SCHEMA_VERSION, Vcs};
+use repackbench_records::{FleetEnd, FleetRun, SCHEMA_VERSION, Vcs};
 use repackbench_timing::{host_with_software, workloads::WorkloadSpec};
 
 use self::summarize::SummarizeArguments;
 use crate::{
     commands::estimate::check_predictable,
-    failure::{Failure, USAGE, print_note, say},
+    failure::{Failure, TRY_AGAIN, USAGE, print_note, say},
     fleet::{
         Counts, Fleet,
         manifest::{FleetMember, members},
@@ -20,7 +20,7 @@ use crate::{
         shard_file::{Existing, ShardFile},
         work::{Work, codec_words, this_program},
     },
-    options::{ByteSize, EXPERT, Effort, HOW_LONG, OUTPUT, Percent, SeedArgument, TimeLimit, WHAT, WindowArgument},
+    options::{ByteSize, EXPERT, Effort, HOW_LONG, OUTPUT, Percent, TimeLimit, WHAT, WindowArgument},
     output::command_line,
     progress::Bar,
 };
@@ -42,8 +42,9 @@ const GRACE: Duration = Duration::from_secs(600);
 /// the same way on every machine and every time.
 ///
 /// A killed or interrupted run goes on with --resume: what is in the file is not done again, but for
-/// repositories that may succeed in another try. One without commits has nothing to estimate: that is
-/// a failure for good, like a damaged one.
+/// repositories that may succeed in another try. The exit code is 75 as long as there are any; after
+/// three tries, a failure is for good. So is that of a damaged repository, and of one without commits,
+/// which has nothing to estimate.
 ///
 /// Examples:
 ///   repackbench fleet forge --time 10s --json fleet.jsonl
@@ -126,8 +127,9 @@ pub(crate) struct FleetArguments {
     #[arg(long, value_name = "PROGRAM", default_value = "git", help_heading = EXPERT)]
     git: PathBuf,
 
-    #[command(flatten)]
-    seed: SeedArgument,
+    /// Seed of samples, and of the order of runs.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = EXPERT)]
+    seed: u64,
 
     #[command(flatten)]
     effort: Effort,
@@ -154,7 +156,8 @@ impl FleetArguments {
     /// What is done with each repository, and the options that decide the results.
     fn work(&self, json: PathBuf) -> Result<(Work, String), Failure> {
         check_predictable(&self.workloads)?;
-        let seed = self.seed.given_or(Some(0));
+        self.check_bench_codecs()?;
+        let seed = self.seed;
         let workloads = self.workloads.iter().flat_map(|workload| ["--workload".to_owned(), workload.to_string()]);
         let common = ["--time".to_owned(), self.time(), "--seed".to_owned(), seed.to_string()];
         let common: Vec<String> = common.into_iter().chain(workloads).collect();
@@ -181,6 +184,18 @@ impl FleetArguments {
             limit: self.limit(),
         };
         Ok((work, settings))
+    }
+
+    /// Refuses to measure under a codec that is not estimated: there would be nothing to compare.
+    fn check_bench_codecs(&self) -> Result<(), Failure> {
+        let (estimated, measured) = (spelled(&self.codecs), spelled(&self.bench_codecs));
+        match measured.iter().find(|codec| !estimated.is_empty() && !estimated.contains(codec)) {
+            Some(codec) => {
+                let why = format!("--bench-codec {codec}: the codec is not estimated; name it with --codec, too");
+                Err(Failure::new(USAGE, why))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Options that depend on the machine and decide no result.
@@ -223,9 +238,14 @@ pub(crate) fn run(arguments: &FleetArguments) -> Result<ExitCode, Failure> {
         repositories: all.len() as u64,
     };
     let (file, finished) = ShardFile::open(&json, existing, &run)?;
-    let is_final = |member: &&FleetMember| finished.ends.get(&member.name).is_some_and(|end| end.is_final());
+    let is_final = |member: &&FleetMember| finished.is_final(&member.name);
     let mut counts = Counts::default();
-    all.iter().filter(is_final).filter_map(|member| finished.ends.get(&member.name)).for_each(|end| counts.add(end));
+    for end in all.iter().filter(is_final).filter_map(|member| finished.ends.get(&member.name)) {
+        match end {
+            FleetEnd::TryAgain { .. } => counts.failed += 1,
+            end => counts.add(end),
+        }
+    }
     let members: Vec<FleetMember> = all.iter().filter(|member| !is_final(member)).cloned().collect();
     let quiet = arguments.effort.quiet();
     if finished.dropped > 0 && !quiet {
@@ -238,14 +258,15 @@ pub(crate) fn run(arguments: &FleetArguments) -> Result<ExitCode, Failure> {
     if !quiet {
         print_counts(counts, members.len());
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::from(if counts.try_again > 0 { TRY_AGAIN } else { 0 }))
 }
 
 /// The end of a run on stderr.
 fn print_counts(counts: Counts, worked_on: usize) {
-    let Counts { done, failed, try_again } = counts;
+    let Counts { done, unchecked, failed, try_again } = counts;
+    let unchecked = if unchecked > 0 { format!(" ({unchecked} of them without --bench)") } else { String::new() };
     let again = if try_again > 0 { " (--resume tries those again)" } else { "" };
     say(format_args!(
-        "repackbench: fleet: {done} estimated, {failed} failed, {try_again} failed for now{again}; {worked_on} in this run"
+        "repackbench: fleet: {done} estimated{unchecked}, {failed} failed, {try_again} failed for now{again}; {worked_on} in this run"
     ));
 }

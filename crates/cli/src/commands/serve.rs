@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use clap::Args;
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
-use repackbench_records::{write_rollout, write_serving_load};
+use repackbench_records::ResultLine;
 use repackbench_report::{Article, sections};
 use repackbench_timing::{
     arms::{
@@ -19,10 +19,10 @@ use repackbench_writer::cache::Cache;
 use crate::{
     failure::{FAILED, Failure},
     options::{
-        EXPERT, Effort, HOW_LONG, MemoryArguments, RangeArguments, RecordArguments, RecordWriter, Span, SpecArguments,
-        WHAT, located, meter,
+        EXPERT, Effort, HOW_LONG, MemoryArguments, RangeArguments, RecordArguments, Span, SpecArguments, WHAT, located,
+        meter,
     },
-    output::table_output::TableArguments,
+    output::{record_file::RecordFile, table_output::TableArguments},
     progress::Bar,
     repository::{name_of, open_with_commits, print_notes},
 };
@@ -123,20 +123,17 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();
     let source = open_with_commits(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet());
-    let json = arguments.records.open()?;
-    let article = match arguments.clients.is_empty() {
-        true => show_rollout(arguments, &source, json)?,
-        false => show_load(arguments, &source, json)?,
+    let mut json = RecordFile::open(&arguments.records)?;
+    let (line, article) = match arguments.clients.is_empty() {
+        true => show_rollout(arguments, &source)?,
+        false => show_load(arguments, &source)?,
     };
+    json.append(&line)?;
     output.write(&[article])?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_rollout(
-    arguments: &ServeArguments,
-    source: &Repository,
-    json: Option<RecordWriter>,
-) -> Result<Article, Failure> {
+fn show_rollout(arguments: &ServeArguments, source: &Repository) -> Result<(ResultLine, Article), Failure> {
     let plan = RolloutPlan {
         codec: arguments.with.apply(&arguments.codec)?,
         range: arguments.range.range(source, None)?,
@@ -147,13 +144,11 @@ fn show_rollout(
     let bar = Bar::new(arguments.effort.quiet());
     let name = name_of(&arguments.repository);
     let measured = rollout(source, &name, &plan, &Cache::open(None)?, &SystemClock::new(), &bar)?;
-    if let Some(file) = json {
-        write_rollout(file, &measured).map_err(cannot_write)?;
-    }
-    Ok(sections::rollout(&measured, arguments.rollout))
+    let article = sections::rollout(&measured, arguments.rollout);
+    Ok((ResultLine::Rollout(Box::new(measured)), article))
 }
 
-fn show_load(arguments: &ServeArguments, source: &Repository, json: Option<RecordWriter>) -> Result<Article, Failure> {
+fn show_load(arguments: &ServeArguments, source: &Repository) -> Result<(ResultLine, Article), Failure> {
     let program = meter().ok_or_else(|| Failure::new(FAILED, "cannot find this program's own file"))?;
     let plan = LoadPlan {
         codec: arguments.with.apply(&arguments.codec)?,
@@ -168,12 +163,6 @@ fn show_load(arguments: &ServeArguments, source: &Repository, json: Option<Recor
     let bar = Bar::new(arguments.effort.quiet());
     let name = name_of(&arguments.repository);
     let measured = serving_load(source, &name, &plan, &Cache::open(None)?, &SystemClock::new(), &bar)?;
-    if let Some(file) = json {
-        write_serving_load(file, &measured).map_err(cannot_write)?;
-    }
-    Ok(sections::serving_load(&measured))
-}
-
-fn cannot_write(error: std::io::Error) -> Failure {
-    Failure::new(FAILED, format!("--json: cannot write: {error}"))
+    let article = sections::serving_load(&measured);
+    Ok((ResultLine::ServingLoad(Box::new(measured)), article))
 }

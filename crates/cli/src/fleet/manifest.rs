@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -85,7 +85,8 @@ fn find(argument: &str, found: &mut Vec<FleetMember>) -> Result<(), Failure> {
 
 fn find_at(path: &Path, found: &mut Vec<FleetMember>) -> Result<(), Failure> {
     if path.is_dir() {
-        return find_below(path, found);
+        find_below(path, found);
+        return Ok(());
     }
     let cannot = |why: &dyn std::fmt::Display| Failure::new(FAILED, format!("{}: {why}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| cannot(&error))?;
@@ -107,21 +108,27 @@ fn find_at(path: &Path, found: &mut Vec<FleetMember>) -> Result<(), Failure> {
 }
 
 /// Adds the repository in `folder`, or else those in the folders below it. A folder whose name says that it is a repository
-/// was meant to be one: if it is damaged, that is a failure to record. Symbolic links are not followed, so that no repository
-/// is found twice.
-fn find_below(folder: &Path, found: &mut Vec<FleetMember>) -> Result<(), Failure> {
-    if is_repository(folder) || folder.extension().is_some_and(|extension| extension == "git") {
-        found.push(FleetMember::at(folder.to_owned()));
-        return Ok(());
+/// was meant to be one, and one that cannot be read may be: that is a failure to record. Symbolic links are not followed, so
+/// that no repository is found twice.
+fn find_below(folder: &Path, found: &mut Vec<FleetMember>) {
+    let is_named = folder.extension().is_some_and(|extension| extension == "git");
+    let entries = if is_named || is_repository(folder) { None } else { folders_in(folder).ok() };
+    match entries {
+        Some(folders) => folders.iter().for_each(|folder| find_below(folder, found)),
+        None => found.push(FleetMember::at(folder.to_owned())),
     }
-    let cannot = |error| Failure::new(FAILED, format!("{}: {error}", folder.display()));
-    for entry in fs::read_dir(folder).map_err(cannot)? {
-        let entry = entry.map_err(cannot)?;
-        if entry.file_type().map_err(cannot)?.is_dir() {
-            find_below(&entry.path(), found)?;
+}
+
+/// The folders in `folder`.
+fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            folders.push(entry.path());
         }
     }
-    Ok(())
+    Ok(folders)
 }
 
 impl FleetMember {

@@ -46,6 +46,8 @@ pub(crate) struct Fleet<'a> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) done: usize,
+    /// Those of them that were to be measured, and could not.
+    pub(crate) unchecked: usize,
     pub(crate) failed: usize,
     pub(crate) try_again: usize,
 }
@@ -53,7 +55,10 @@ pub(crate) struct Counts {
 impl Counts {
     pub(crate) fn add(&mut self, end: &FleetEnd) {
         match end {
-            FleetEnd::Done { .. } => self.done += 1,
+            FleetEnd::Done { unchecked } => {
+                self.done += 1;
+                self.unchecked += usize::from(unchecked.is_some());
+            }
             FleetEnd::Failed { .. } => self.failed += 1,
             FleetEnd::TryAgain { .. } => self.try_again += 1,
         }

@@ -19,6 +19,9 @@ use crate::{
     output::{cannot_create, cannot_write},
 };
 
+/// How often a repository is tried that may succeed in another try. A queue that repeats what ends with 75 has to end.
+const MOST_TRIES: u32 = 3;
+
 /// What to do with a file that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
@@ -38,10 +41,26 @@ pub(crate) struct ShardFile {
 pub(crate) struct Finished {
     /// The last end of each repository.
     pub(crate) ends: HashMap<String, FleetEnd>,
+    /// The number of ends of each.
+    tries: HashMap<String, u32>,
     /// The bytes up to the end of the last line of a start or an end.
     kept: u64,
     /// The bytes after it.
     pub(crate) dropped: u64,
+}
+
+impl Finished {
+    /// Adds the end of a try.
+    fn add(&mut self, name: String, end: FleetEnd) {
+        *self.tries.entry(name.clone()).or_default() += 1;
+        self.ends.insert(name, end);
+    }
+
+    /// Whether the repository of this name is not tried again.
+    pub(crate) fn is_final(&self, name: &str) -> bool {
+        let is_final = self.ends.get(name).is_some_and(FleetEnd::is_final);
+        is_final || self.tries.get(name).is_some_and(|tries| *tries >= MOST_TRIES)
+    }
 }
 
 impl ShardFile {
@@ -133,7 +152,7 @@ fn read(file: &File, run: &FleetRun) -> Result<Finished, Unreadable> {
                     return Err(Unreadable::Other(shard));
                 }
             }
-            Some(Ok(ResultLine::Fleet(end))) => drop(finished.ends.insert(end.name, end.end)),
+            Some(Ok(ResultLine::Fleet(end))) => finished.add(end.name, end.end),
             Some(Ok(_)) => continue,
             Some(Err(_)) | None => {
                 damaged.get_or_insert(number);

@@ -58,6 +58,11 @@ impl Work {
         member: &FleetMember,
         progress: &dyn Progress,
     ) -> Result<(Vec<ResultLine>, FleetEnd), Stopped> {
+        // A file system that is not mounted may be in the next try.
+        if let Err(error) = member.path.metadata() {
+            let message = format!("{}: {error}", member.path.display());
+            return Ok((Vec::new(), FleetEnd::TryAgain { message }));
+        }
         let options = [&self.estimate[..], &codec_words(&self.codecs)].concat();
         let estimated = match self.lines_of("estimate", &options, member, progress)? {
             Ok(lines) => lines.into_iter().find_map(|line| match line {

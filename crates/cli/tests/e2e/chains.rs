@@ -142,7 +142,7 @@ fn markdown_has_the_rows_of_the_table() {
     let rows: String = rows.map(|row| format!("{}\n", row.replace(" | ", " "))).collect();
     assert_eq!(counted(&rows), counted(&table), "{markdown}");
     assert!(!counted(&rows).is_empty(), "{markdown}");
-    let mut command = crate::support::program::command();
+    let mut command = program::command();
     command.args(["chains", "--quiet"]).arg(&repo).args(["--markdown", "-", "--json", "-"]);
     program::run(&mut command).exits(exit::USAGE);
 }

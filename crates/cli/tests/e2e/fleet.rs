@@ -160,7 +160,7 @@ fn killed_fleet_goes_on_where_it_was() {
 fn process_that_takes_too_long_is_tried_again() {
     let scratch = Scratch::new();
     let repo = Fixture::get("history").repo();
-    let outcome = program::run(&mut fleet(&scratch, &repo, "--kill-after 1ms")).exits(exit::OK);
+    let outcome = program::run(&mut fleet(&scratch, &repo, "--kill-after 1ms")).exits(exit::TRY_AGAIN);
     assert!(outcome.stderr.contains("estimate: killed after 0.001 s"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("1 failed for now (--resume tries those again)"), "{}", outcome.stderr);
     program::run(&mut fleet(&scratch, &repo, "--resume")).exits(exit::OK);
@@ -169,10 +169,32 @@ fn process_that_takes_too_long_is_tried_again() {
 }
 
 #[test]
+fn third_failure_is_for_good() {
+    let scratch = Scratch::new();
+    let missing = scratch.join("list.txt");
+    std::fs::write(&missing, "/no/such/repository.git\n").expect("a list");
+    for _ in 0..3 {
+        let outcome = program::run(&mut fleet(&scratch, &missing, "--resume")).exits(exit::TRY_AGAIN);
+        assert!(outcome.stderr.contains("No such file"), "{}", outcome.stderr);
+    }
+    let last = program::run(&mut fleet(&scratch, &missing, "--resume")).exits(exit::OK);
+    assert!(last.stderr.contains("0 estimated, 1 failed, 0 failed for now; 0 in this run"), "{}", last.stderr);
+}
+
+#[test]
+fn codec_that_is_not_estimated_cannot_be_measured() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let options = "--codec zstd:5 --bench 100% --bench-codec lz4";
+    let refused = program::run(&mut fleet(&scratch, &repo, options)).exits(exit::USAGE);
+    assert!(refused.stderr.contains("--bench-codec lz4: the codec is not estimated"), "{}", refused.stderr);
+}
+
+#[test]
 fn process_without_memory_is_tried_again() {
     let scratch = Scratch::new();
     let repo = Fixture::get("history").repo();
-    program::run(&mut fleet(&scratch, &repo, "--memory 1M")).exits(exit::OK);
+    program::run(&mut fleet(&scratch, &repo, "--memory 1M")).exits(exit::TRY_AGAIN);
     let shard = records::read(&scratch.join("shard.jsonl"));
     assert_eq!(shard.last().expect("an end")["end"]["outcome"], "try-again");
     let (_, summary) = summary(&scratch);

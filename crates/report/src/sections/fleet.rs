@@ -96,8 +96,8 @@ fn size_notes() -> Vec<String> {
     let [bytes, time] =
         [repackbench_analysis::SIZE_THRESHOLD, repackbench_analysis::TIME_THRESHOLD].map(|part| percent(part, 0));
     vec![
-        "Sizes are multiples of the repository as it is: in total, as geometric mean, and for which share of the \
-         repositories they are no larger. `encode s` is the CPU time of one thread for all repositories."
+        "Sizes are multiples of the repository as it is: in total, as geometric mean, and as quantiles. encode s is the \
+         CPU time of one thread for all repositories."
             .to_owned(),
         format!(
             "gain: repositories that save {bytes} of size or {time} of CPU time (geometric mean of the workloads); lose: that \

@@ -244,14 +244,15 @@ impl<'p> StockClients<'p> {
 /// Names the rows that a job leaves out, for users who look for them.
 fn note_left_out(context: &BenchContext<'_>, group: &RowGroup<'_>) {
     for job in &group.jobs {
-        let left_out = group.rows.iter().filter(|row| !job.is_for(row));
-        let names: Vec<String> = left_out.map(|row| row.variant.label().into_owned()).collect();
-        if !names.is_empty() {
-            context.progress.note(&format!(
-                "{}: left out for {}: it works on copies, which only variants have, and clients cannot write with codecs that take more than a payload",
-                job.label(),
-                names.join(", ")
-            ));
+        let (found, variants): (Vec<_>, Vec<_>) =
+            group.rows.iter().filter(|row| !job.is_for(row)).partition(|row| row.variant.role == Role::AsFound);
+        let whys = [
+            (found, "it works on copies, which only variants have"),
+            (variants, "clients cannot write with codecs that take more than a payload"),
+        ];
+        for (rows, why) in whys.iter().filter(|(rows, _)| !rows.is_empty()) {
+            let names: Vec<_> = rows.iter().map(|row| row.variant.label()).collect();
+            context.progress.note(&format!("{}: left out for {}: {why}", job.label(), names.join(", ")));
         }
     }
 }

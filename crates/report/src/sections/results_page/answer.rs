@@ -59,13 +59,12 @@ fn in_short(git: &HeldOut) -> Option<String> {
     text += &format!(" Another format reads with {},", fastest.cpu.map(|cpu| time_words(cpu.mean)).unwrap_or_default());
     text += &format!(" {} ({}),", size_words(fastest.size.mean), plain_text(&fastest.codec));
     let name = plain_text(&smallest.codec);
-    let time = smallest.cpu.map(|cpu| format!(", with {}", time_words(cpu.mean))).unwrap_or_default();
-    let anew = anew(git, smallest).map(|of| format!(", and after a new search {}", size_words(of.size.mean)));
-    text += &format!(
-        " or makes repositories {}{}{time} ({name}).",
-        size_words(smallest.size.mean),
-        anew.unwrap_or_default()
-    );
+    let gains = |of: &FleetCodec| {
+        let time = of.cpu.map(|cpu| format!(" with {}", time_words(cpu.mean))).unwrap_or_default();
+        size_words(of.size.mean) + &time
+    };
+    let anew = anew(git, smallest).map(|of| format!(", and after a new search {}", gains(of))).unwrap_or_default();
+    text += &format!(" or makes repositories {}{anew} ({name}).", gains(smallest));
     Some(text)
 }
 

@@ -94,8 +94,8 @@ fn first_screen_has_the_figures_of_held_out_repositories() {
         "- Scope: 2 public Git repositories, 4.00 MB as found;",
         "- In short: a new search for deltas makes repositories 40 % smaller, in the format that there is. Another \
          implementation of zlib (libdeflate:6) reads with 30 % less CPU time. Another format reads with 50 % less CPU time, \
-         of the same size (zstd:9), or makes repositories 50 % smaller, and after a new search 50 % smaller, with 50 % less \
-         CPU time (zstd:9,dict=112k).",
+         of the same size (zstd:9), or makes repositories 50 % smaller with 50 % less CPU time, and after a new search 50 % \
+         smaller with 50 % less CPU time (zstd:9,dict=112k).",
         "makes 2 repositories 40 % smaller (all bytes together: 22 % smaller). Only zstd:9,dict=112k (50 % smaller) saves",
         "- No new format: libdeflate:6 is 1.0 % smaller (1.0 %) at 30 % less CPU time (30 %); after a new search for deltas \
          1.0 % smaller",
