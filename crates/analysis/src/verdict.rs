@@ -75,6 +75,9 @@ pub fn blocks_for_verdicts(cells: usize) -> u32 {
     blocks
 }
 
+/// The widest noise floor within which two times are the same: beyond it, a difference that matters may hide.
+const WIDEST_SAME: f64 = 1.10;
+
 /// The verdict on `estimate`. `None` without an interval.
 pub(super) fn verdict(estimate: &RatioEstimate, log_floor: f64, adjusted_p: f64) -> Option<Verdict> {
     let interval = estimate.interval?;
@@ -83,7 +86,7 @@ pub(super) fn verdict(estimate: &RatioEstimate, log_floor: f64, adjusted_p: f64)
         Verdict::Faster
     } else if adjusted_p <= ERROR_RATE && low > log_floor {
         Verdict::Slower
-    } else if low >= -log_floor && high <= log_floor {
+    } else if low >= -log_floor && high <= log_floor && log_floor <= WIDEST_SAME.ln() {
         Verdict::Same
     } else {
         Verdict::Inconclusive
@@ -173,6 +176,8 @@ mod tests {
         ] {
             assert_eq!(verdict(&estimate(low, high), floor, p), Some(expected), "{low} {high} {p}");
         }
+        let wide = |floor: f64| verdict(&estimate(0.985, 1.015), floor.ln(), 1.0);
+        assert_eq!((wide(1.09), wide(1.11)), (Some(Verdict::Same), Some(Verdict::Inconclusive)));
         assert_eq!(verdict(&RatioEstimate { interval: None, ..estimate(0.5, 0.6) }, floor, 0.0), None);
     }
 

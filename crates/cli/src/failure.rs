@@ -2,7 +2,9 @@
 
 use std::{
     fmt::{self, Display},
-    io::{self, Write as _},
+    fs::File,
+    io::{self, Read as _, Write as _},
+    path::Path,
     process::ExitCode,
 };
 
@@ -95,6 +97,13 @@ pub(crate) fn print_note(note: impl Display) {
     say(format_args!("repackbench: note: {}", one_line(&note.to_string())));
 }
 
+/// Whether the file is a bundle of git.
+fn is_bundle(path: &Path) -> bool {
+    let mut start = [0; 15];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start.starts_with(b"# v") && start.ends_with(b" git bundle")
+}
+
 /// The message in one line, also with a line feed in a file name.
 fn one_line(message: &str) -> String {
     message.replace('\n', "\\n")
@@ -106,8 +115,12 @@ impl From<ReaderError> for Failure {
             ReaderError::Io { .. } | ReaderError::NoSuchRevision { .. } | ReaderError::Internal { .. } => {
                 Failure::new(FAILED, error)
             }
-            ReaderError::NotARepository { .. } => {
-                Failure::new(BAD_INPUT, error).with_hint("name a folder of a work tree, a git directory or .hg")
+            ReaderError::NotARepository { path, .. } => {
+                let hint = match is_bundle(path) {
+                    true => format!("git clone {} makes a repository of the bundle", path.display()),
+                    false => "name a folder of a work tree, a git directory or .hg".to_owned(),
+                };
+                Failure::new(BAD_INPUT, error).with_hint(hint)
             }
             ReaderError::Corrupt { .. } => Failure::new(BAD_INPUT, error),
             ReaderError::TooLarge { .. } => Failure::new(BAD_INPUT, error)

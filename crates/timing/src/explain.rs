@@ -27,6 +27,12 @@ pub enum ExplainError {
         /// The spec as it was typed.
         codec: String,
     },
+    /// The codec comes with numbers in the place of ids.
+    #[error("{codec} changes payloads, so that a step would differ in two things; bench compares it with other rows")]
+    Numbers {
+        /// The codec.
+        codec: String,
+    },
     /// A spec that is needed cannot be written.
     #[error(transparent)]
     Spec(#[from] SpecError),
@@ -41,6 +47,9 @@ impl ExplainPlan {
     /// # Errors
     /// See [`ExplainError`].
     pub fn new(codec: &CodecSpec, baseline: &CodecSpec, source: &Repository) -> Result<Self, ExplainError> {
+        if codec.uses_numbers() {
+            return Err(ExplainError::Numbers { codec: codec.to_string() });
+        }
         if codec.choices().any(|choice| choice.algorithm().is_zlib_family()) {
             return Err(ExplainError::ZlibStreams { codec: codec.to_string() });
         }

@@ -14,6 +14,8 @@ pub struct BenchAdvice<'a> {
     pub baseline: &'a VariantComparison,
     /// The baseline with deltas that were searched for anew, if it was measured. Then codecs are compared with it.
     pub searched: Option<&'a VariantComparison>,
+    /// The geometric mean of its CPU times in the workloads that read, as a multiple of those before the search.
+    pub searched_cpu: Option<BoundedRatio>,
     /// What to do.
     pub advice: Advice<'a>,
 }
@@ -34,9 +36,10 @@ pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<Ben
     let gains: Vec<CodecGain<'a>> =
         others.filter_map(|outcome| gain(outcome, baseline, searched, comparisons)).collect();
     let has_candidates = !gains.is_empty() || searched.is_some();
+    let searched_cpu = searched.and_then(|searched| gain(searched, baseline, None, comparisons)?.cpu);
     let searched = searched.and_then(|searched| searched.rows.iter().copied().flatten().next());
     let bytes = searched.unwrap_or(baseline).size.total_bytes;
-    has_candidates.then(|| BenchAdvice { baseline, searched, advice: Advice::of(&gains, bytes) })
+    has_candidates.then(|| BenchAdvice { baseline, searched, searched_cpu, advice: Advice::of(&gains, bytes) })
 }
 
 /// Whether the variant differs from the baseline at most in its codec and in having these deltas.
@@ -152,6 +155,7 @@ mod tests {
             candidate("libdeflate:6", 0.72, 601, anew, Readers::Stock),
         ]);
         let found = advise_on_bench(&[&workload]).unwrap();
+        assert!((found.searched_cpu.unwrap().ratio - 0.80).abs() < 1e-9);
         assert_eq!(found.searched.unwrap().size.total_bytes, 6_000_000);
         let best = found.advice.best.unwrap();
         assert_eq!((best.spec.typed.as_str(), best.size), ("zstd:9", BoundedRatio::exact(0.9)));

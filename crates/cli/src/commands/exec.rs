@@ -33,7 +33,8 @@ use crate::{
 /// their codec themselves: --codec sets level and implementation.
 ///
 /// This program becomes the command, so that exit status and signals are those of the command.
-/// Variants with prefix or patch are rejected: git does not pass the base of a delta to zlib.
+/// Variants with prefix or patch are rejected: git does not pass the base of a delta to zlib. So are
+/// those with ids=number, which zlib cannot translate.
 ///
 /// Examples:
 ///   repackbench exec linux.zstd-5 -- git log -Smalloc

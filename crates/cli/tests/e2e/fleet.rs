@@ -172,7 +172,7 @@ fn process_that_takes_too_long_is_tried_again() {
 fn third_failure_is_for_good() {
     let scratch = Scratch::new();
     let missing = scratch.join("list.txt");
-    std::fs::write(&missing, "/no/such/repository.git\n").expect("a list");
+    fs::write(&missing, "/no/such/repository.git\n").expect("a list");
     for _ in 0..3 {
         let outcome = program::run(&mut fleet(&scratch, &missing, "--resume")).exits(exit::TRY_AGAIN);
         assert!(outcome.stderr.contains("No such file"), "{}", outcome.stderr);

@@ -172,7 +172,7 @@ pub(super) fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
     let graph = workloads().find_map(|workload| workload.own_graph_ratio.as_ref());
     lines.extend(advice::gains(&found.advice, estimate.repository.vcs, graph));
     let replayed = workloads().map(|workload| workload.decode_share.value);
-    lines.extend(advice::decoding(replayed, workloads().filter_map(|workload| workload.own_share)));
+    lines.extend(advice::decoding(replayed, workloads().filter_map(|workload| workload.own_share), false));
     let encoding = found.state.specs.first().and_then(|baseline| found.state.encoding_seconds(baseline));
     lines.extend(advice::price(&found.advice, estimate.repository.vcs, encoding));
     lines.extend(advice::writing(&found.advice));
@@ -189,7 +189,7 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
     let text = match &estimate.rechosen {
         Rechosen::Searched { seconds: took, window, peak_resident_bytes, other, state, .. } => {
             let bytes = (found.total_bytes, state.total_bytes);
-            let words = advice::searched_words(bytes, Some(*took), *peak_resident_bytes);
+            let words = advice::searched_words(bytes, Some(*took), *peak_resident_bytes, None);
             let other = other.as_ref().map(other_search).unwrap_or_default();
             format!("{clone}{} makes {words}{other}.", command(*window))
         }

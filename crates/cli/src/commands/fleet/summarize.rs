@@ -59,6 +59,9 @@ pub(super) struct SummarizeArguments {
 }
 
 pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
+    if arguments.output.svg.is_some() {
+        return Err(Failure::new(USAGE, "--svg: a summary has no charts; report --svg draws those of one repository"));
+    }
     if let Some(path) = &arguments.parquet {
         check_parquet(path, arguments.force)?;
     }
