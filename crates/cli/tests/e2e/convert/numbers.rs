@@ -295,3 +295,37 @@ fn mark_is_checked() {
     );
     assert!(!back.exists());
 }
+
+#[test]
+fn lost_mark_of_a_borrowed_pack_is_one_error() {
+    let (fixture, scratch) = (Fixture::get("alternates"), Scratch::new());
+    let variant = scratch.join("member");
+    let mut convert = command();
+    convert.args(["convert", "--keep-alternates", "--codec", "zstd:3,ids=number"]).arg(fixture.repo()).arg("-o");
+    program::run(convert.arg(&variant)).exits(exit::OK);
+    assert_verifies(&fixture.repo(), &variant);
+    let store = folder_named(&scratch, "base.git.");
+    let pack = pack_files(&store, "numbers").pop().expect("a marked pack");
+    fs::remove_file(store.join(format!("objects/pack/{pack}.numbers"))).expect("the mark's removal");
+    let refused = repackbench([Path::new("verify"), &fixture.repo(), &variant]).exits(exit::BAD_INPUT);
+    assert!(refused.error_line().contains(".numbers: expected the mark of a pack"), "{}", refused.stderr);
+}
+
+/// The folder in `scratch` whose name begins so.
+fn folder_named(scratch: &Scratch, start: &str) -> PathBuf {
+    let entries = fs::read_dir(scratch.join(".")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut named =
+        entries.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start)));
+    named.next().expect("a folder of this name")
+}
+
+#[test]
+fn no_client_knows_numbers_and_no_step_has_them_alone() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let options = ["serve", "--codec", "zlib:6,ids=number", "--blocks", "1", "--quiet"];
+    let served = program::run(program::cached(&scratch).args(options).arg(&repo)).exits(exit::OK).text();
+    assert!(served.contains("converted  zlib only") && !served.contains("upgraded"), "{served}");
+    let options = ["explain", "--codec", "zstd:3,ids=number", "--workload", "traverse", "--quiet"];
+    let refused = program::run(command().args(options).arg(&repo)).exits(exit::USAGE);
+    assert!(refused.error_line().contains("would differ in two things"), "{}", refused.stderr);
+}

@@ -69,6 +69,8 @@ pub(super) const LEFT_OUT: &[LeftOut] = &[
     // Clients are served for a given time. Other tests do that, on a smaller repository.
     LeftOut { command: "repackbench serve", words: " --clients 1,8,32" },
     LeftOut { command: "repackbench serve", words: " --time 10m" },
+    LeftOut { command: "repackbench serve", words: " --time 4m" },
+    LeftOut { command: "repackbench bench ripgrep --client stock", words: " --time 4m" },
 ];
 
 /// An example that cannot work here or would take minutes. It must be understood.

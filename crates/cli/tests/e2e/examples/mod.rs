@@ -146,7 +146,7 @@ fn codec_specs() {
 
 #[test]
 fn measurements() {
-    play(MEASUREMENTS, &Scene { git: &["jj"], hg: &[], before: "" });
+    play(MEASUREMENTS, &Scene { git: &["jj", "ripgrep"], hg: &[], before: "" });
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(crate) use self::store_server::StoreServer;
 use self::{git::PackServer, hg::BundleServer};
 use super::{
     Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError, codec_only::CodecPart, diff, floor::Program,
-    ingest::DEFAULT_COMMITS, refuse_numbers,
+    ingest::DEFAULT_COMMITS,
 };
 
 /// The codec that the client reads.
@@ -171,11 +171,7 @@ impl Workload for Serve {
     fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
         let key = (variant.folder.clone(), variant.decoders, variant.delta_cache);
         if !self.servers.contains_key(&key) {
-            let repository = Repository::open(&variant.folder)?;
-            if self.exchange == Exchange::Same {
-                refuse_numbers(&repository, self.exchange.name())?;
-            }
-            let server = match repository {
+            let server = match Repository::open(&variant.folder)? {
                 Repository::Git(_) => Server::Git(Box::new(PackServer::at(variant, &self.range)?)),
                 Repository::Hg(hg) => Server::Hg(Box::new(BundleServer::open(variant, hg, &self.range)?)),
             };
