@@ -33,9 +33,9 @@ use crate::{Results, quantile};
 /// The number of repositories that are named as the worst under a codec.
 const WORST: usize = 10;
 
-/// The findings about the repositories in `lines`, the lines of all shards. A repository may be in several files, and in
-/// several tries: its last estimate and the last end of the work on it count. Repositories with the same content count once, under the first
-/// of their names. `with_figures` says whether to keep every figure of every repository.
+/// The findings about the repositories in `lines`, the lines of all shards. A repository may be in several files, and
+/// in several tries: its last estimate and the last end of the work on it count. Repositories with the same content
+/// count once, under the first of their names. `with_figures` says whether to keep every figure of every repository.
 pub fn summarize_fleet(lines: Vec<ResultLine>, with_figures: bool) -> FleetSummary {
     let FleetLines { ends, estimates, comparisons } = FleetLines::of(lines);
     FleetSummary {

@@ -9,8 +9,8 @@ use crate::{
     OLDEST_SCHEMA_VERSION, Record, RepositoryEstimate, Rollout, SCHEMA_VERSION, ServingLoad, SizeRecord, TraceRecord,
 };
 
-/// The length limit of a line, in bytes. A record has 2 to 4 KB, and the times of many exchanges with a server some MB; a
-/// longer line is rejected before it fills the memory.
+/// The length limit of a line, in bytes. A record has 2 to 4 KB, and the times of many exchanges with a server some
+/// MB; a longer line is rejected before it fills the memory.
 pub const MAX_LINE_BYTES: u64 = 1 << 24;
 
 /// An error of reading or writing records. Lines are counted from 1.

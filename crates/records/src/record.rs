@@ -163,8 +163,8 @@ pub struct RepositoryState {
     /// it is false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial_clone: bool,
-    /// Whether some of its objects are in other repositories, which `objects/info/alternates` names. Left out of the JSON form
-    /// where it is false.
+    /// Whether some of its objects are in other repositories, which `objects/info/alternates` names. Left out of the
+    /// JSON form where it is false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub borrows_objects: bool,
 }

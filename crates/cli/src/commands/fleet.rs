@@ -37,9 +37,9 @@ const GRACE: Duration = Duration::from_secs(600);
 ///
 /// A MANIFEST is a repository, a folder with repositories anywhere below it (symbolic links are not
 /// followed), a quoted pattern such as '/srv/git/*.git', a .txt file with a path on each line, or a
-/// .jsonl file with lines such as {"name":"linux","path":"/srv/git/linux.git"}. Without a name there,
-/// the name of a repository is its path as typed, or below the folder as typed. --shard and --resume go by names, so type paths
-/// the same way on every machine and every time.
+/// .jsonl file with lines such as {"name":"linux","path":"/srv/git/linux.git"}. Without a name
+/// there, the name of a repository is its path as typed, or below the folder as typed. --shard and
+/// --resume go by names, so type paths the same way on every machine and every time.
 ///
 /// A killed or interrupted run goes on with --resume: what is in the file is not done again, but for
 /// repositories that may succeed in another try. The exit code is 75 as long as there are any; after

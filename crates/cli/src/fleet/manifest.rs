@@ -107,9 +107,9 @@ fn find_at(path: &Path, found: &mut Vec<FleetMember>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the repository in `folder`, or else those in the folders below it. A folder whose name says that it is a repository
-/// was meant to be one, and one that cannot be read may be: that is a failure to record. Symbolic links are not followed, so
-/// that no repository is found twice.
+/// Adds the repository in `folder`, or else those in the folders below it. A folder whose name says that it is a
+/// repository was meant to be one, and one that cannot be read may be: that is a failure to record. Symbolic links
+/// are not followed, so that no repository is found twice.
 fn find_below(folder: &Path, found: &mut Vec<FleetMember>) {
     let is_named = folder.extension().is_some_and(|extension| extension == "git");
     let entries = if is_named || is_repository(folder) { None } else { folders_in(folder).ok() };

@@ -68,9 +68,9 @@ fn marker_v0(bytes: &[u8]) -> Option<Marker<'_>> {
     is_read.then_some(Marker { node, successors, rest })
 }
 
-/// The same for version 1: the length of the marker (4 bytes), the date (8), the time zone (2), flags (2), the numbers of
-/// successors, parents and metadata (1 each), the replaced node, the successors, the parents, the lengths of each key and
-/// value of the metadata (1 each), the metadata. Flag 2 says that ids have 32 bytes.
+/// The same for version 1: the length of the marker (4 bytes), the date (8), the time zone (2), flags (2), the
+/// numbers of successors, parents and metadata (1 each), the replaced node, the successors, the parents, the lengths
+/// of each key and value of the metadata (1 each), the metadata. Flag 2 says that ids have 32 bytes.
 fn marker_v1(bytes: &[u8]) -> Option<Marker<'_>> {
     let len = u32::from_be_bytes(*bytes.first_chunk()?) as usize;
     let (marker, rest) = bytes.split_at_checked(len)?;

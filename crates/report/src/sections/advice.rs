@@ -112,8 +112,8 @@ pub(super) fn place_of_search(repository: &RepositoryState) -> &'static str {
     }
 }
 
-/// `124 MB of it in 16.0 s with 663 MB of memory (31 % less): do this first`, of the seconds and bytes that a search took, and
-/// how much CPU time its result takes to read. Deltas that are found anew have longer chains.
+/// `124 MB of it in 16.0 s with 663 MB of memory (31 % less): do this first`, of the seconds and bytes that a search
+/// took, and how much CPU time its result takes to read. Deltas that are found anew may have longer chains.
 pub(super) fn searched_words(
     (found, searched): (u64, u64),
     took: Option<f64>,
@@ -177,9 +177,9 @@ fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
     format!("{}{decoder}: {size}{times}", plain_text(&gain.spec.typed))
 }
 
-/// The shares of decoding in the workloads: the most that any codec can save of replays, and about what decoding takes of
-/// the user's own git, which also sets up a stream for each object. It is no limit where `saves_more`: numbers also save
-/// look-ups.
+/// The shares of decoding in the workloads: the most that any codec can save of replays, and about what decoding
+/// takes of the user's own git, which also sets up a stream for each object. It is no limit where `saves_more`:
+/// numbers also save look-ups.
 pub(super) fn decoding(
     replayed: impl Iterator<Item = f64> + Clone,
     own: impl Iterator<Item = f64> + Clone,

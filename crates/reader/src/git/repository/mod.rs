@@ -398,8 +398,8 @@ fn check_object_dirs(object_dirs: &[PathBuf], own: Bounds<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Checks that each pack is marked in a variant under `ids=number`, whose own packs and those that it borrows have no other
-/// form: without its mark, numbers would be read as content.
+/// Checks that each pack is marked in a variant under `ids=number`, whose own packs and those that it borrows have no
+/// other form: without its mark, numbers would be read as content.
 fn check_marks(packs: &[PackFiles], format: &RepositoryFormat) -> Result<()> {
     let spec = format.variant.as_ref().and_then(|variant| variant.spec.parse::<CodecSpec>().ok());
     if !spec.is_some_and(|spec| spec.uses_numbers()) {

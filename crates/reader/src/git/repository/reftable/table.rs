@@ -16,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix_hash::ObjectId;
 use repackbench_codec::ChunkDecoder;
 
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     error::{Place, ReaderError, Result},
-    git::repository::references::quoted,
+    git::repository::references::{is_reference_name, quoted},
 };
 
 const MAGIC: &[u8] = b"REFT";
@@ -159,10 +159,15 @@ impl ReferenceTable {
                 names_len = names_len.saturating_add(records.key.len());
                 self.check_expansion(names_len)?;
                 let value = ReferenceValue::read(kind, &mut records.fields, self.hash)?;
-                let target = if let ReferenceValue::Symbolic(target) = &value { target.as_slice() } else { b"" };
                 // git would take what precedes it for the name.
-                if records.key.contains(&0) || target.contains(&0) {
+                if records.key.contains(&0) {
                     return Err(records.fields.corrupt("names of refs", "one with a byte of zero"));
+                }
+                if let ReferenceValue::Symbolic(target) = &value
+                    && !is_reference_name(target.as_bstr())
+                {
+                    let found = format!("'{}'", target.escape_ascii());
+                    return Err(records.fields.corrupt("the name of a ref in a symbolic ref", found));
                 }
                 visit(&records.key, value);
             }

@@ -445,6 +445,17 @@ fn names_have_no_zero_bytes() {
 }
 
 #[test]
+fn symbolic_refs_name_refs() {
+    let made = HandMade::new();
+    let target = b"refs?heads/a";
+    let mut symbolic = vec![0, target.len() as u8];
+    symbolic.extend_from_slice(target);
+    let record = [(0, &b"refs/heads/alias"[..], 3, symbolic)];
+    let message = made.message(&table(&[block(b'r', 24, &record)], 0));
+    assert!(message.ends_with(": expected the name of a ref in a symbolic ref, found 'refs?heads/a'"), "{message}");
+}
+
+#[test]
 fn long_common_prefixes_do_not_fill_the_memory() {
     let made = HandMade::new();
     let id = made.id();
