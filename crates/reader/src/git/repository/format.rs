@@ -154,11 +154,16 @@ pub(super) fn boolean(config: &gix_config::File, path: &Path, key: &str, default
     }
 }
 
-/// Checks that every `remote.<name>.promisor` is a boolean: git reads no object otherwise.
+/// Checks that every `remote.<name>.promisor` is a boolean, and that `partialclonefilter` has a value: git reads no object
+/// otherwise.
 pub(super) fn check_promisors(config: &gix_config::File, path: &Path) -> Result<()> {
     for section in config.sections_by_name("remote").into_iter().flatten() {
         for value in section.values("promisor") {
             parse_boolean(Some(value.as_ref()), path, "remote.<name>.promisor")?;
+        }
+        if section.value_implicit("partialclonefilter") == Some(None) {
+            let expected = "a value for remote.<name>.partialclonefilter";
+            return Err(ReaderError::corrupt(path, Place::Whole, expected, "none"));
         }
     }
     Ok(())

@@ -162,3 +162,21 @@ fn partial_clone_is_recognised() {
     repository.config = gix_config::File::default();
     assert_eq!(repository.is_partial_clone(), repository.format().partial_clone.is_some());
 }
+
+#[test]
+fn settings_of_promisors_on_which_git_fails_are_damage() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &[]);
+    let config = path.join(".git/config");
+    let before = fs::read_to_string(&config).unwrap();
+    let open = |setting: &str| {
+        fs::write(&config, format!("{before}[remote \"origin\"]\n\t{setting}\n")).unwrap();
+        GitRepository::open(&path).map(|repository| repository.is_partial_clone())
+    };
+    assert!(open("promisor").unwrap() && open("promisor = 1").unwrap() && !open("promisor = off").unwrap());
+    assert!(!open("partialclonefilter = blob:none").unwrap());
+    for (setting, expected) in [("promisor = perhaps", "a boolean for"), ("partialclonefilter", "a value for")] {
+        let error = open(setting).unwrap_err();
+        assert!(matches!(error, ReaderError::Corrupt { .. }) && error.to_string().contains(expected), "{error}");
+    }
+}
