@@ -180,7 +180,7 @@ pub struct Advice<'a> {
 }
 
 impl<'a> Advice<'a> {
-    /// What follows from `gains` for a repository of so many bytes.
+    /// What follows from `gains` for a repository that takes `bytes` on disk.
     fn of(gains: &[CodecGain<'a>], bytes: u64) -> Self {
         let read_by = |is_stock: bool| {
             let is_read = move |gain: &&CodecGain<'_>| match gain.readers {

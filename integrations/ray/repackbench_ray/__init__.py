@@ -57,7 +57,8 @@ def resources_of(options):
 
 def command_of(options, words):
     """The command of every task: one thread for its core, or with --alone all of the node's."""
-    threads = [] if options.alone or "--threads" in words else ["--threads", "1"]
+    is_given = any(word.split("=")[0] == "--threads" for word in words)
+    threads = [] if options.alone or is_given else ["--threads", "1"]
     return [options.program, "fleet", *threads, *words]
 
 

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::advice::CodecVerdict;
 
-    /// A row with so many bytes of every 1,000 of the baseline.
+    /// A row that takes `bytes` thousandths of the bytes of the baseline.
     fn candidate(spec: &str, ratio: f64, bytes: u64, deltas: DeltaOrigin, readers: Readers) -> VariantComparison {
         let ratio = estimate(ratio, ratio - 0.005, ratio + 0.005);
         let mut row = row(Role::Candidate, spec, 100, Some(ratio), 10_000 * bytes);

@@ -387,11 +387,15 @@ mod tests {
         }
     }
 
+    /// A search would take 90 s.
+    fn too_long() -> RepositoryEstimate {
+        estimate(Rechosen::TooLong { predicted_seconds: 90.0, stopped_after_seconds: None, window: None })
+    }
+
     #[test]
     fn search_comes_first_where_few_objects_are_deltas() {
         let text = |whole, deltas| {
-            let mut estimate =
-                estimate(Rechosen::TooLong { predicted_seconds: 90.0, stopped_after_seconds: None, window: None });
+            let mut estimate = too_long();
             let mut objects = ObjectSizes::default();
             for (form, entries) in [(ChunkForm::Whole, whole), (ChunkForm::Delta, deltas)] {
                 objects.get_mut(ObjectKind::Blob, form).entries = entries;
@@ -406,8 +410,7 @@ mod tests {
 
     #[test]
     fn borrowed_objects_are_named() {
-        let mut estimate =
-            estimate(Rechosen::TooLong { predicted_seconds: 90.0, stopped_after_seconds: None, window: None });
+        let mut estimate = too_long();
         estimate.repository.borrows_objects = true;
         let text = plain(&estimates(&[estimate]));
         let expected = "MB, borrowed ones included; where all of them are, `git repack -adF` takes about 90.0 s";
@@ -416,8 +419,7 @@ mod tests {
 
     #[test]
     fn search_in_a_partial_clone_is_that_of_a_full_one() {
-        let mut estimate =
-            estimate(Rechosen::TooLong { predicted_seconds: 90.0, stopped_after_seconds: None, window: None });
+        let mut estimate = too_long();
         estimate.repository.is_partial_clone = true;
         let text = plain(&estimates(&[estimate]));
         assert!(text.contains("MB; in a full clone, `git repack -adF` takes about 90.0 s"), "{text}");

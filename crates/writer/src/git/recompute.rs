@@ -239,9 +239,8 @@ fn with_promising_remote(config: &[u8]) -> Option<Vec<u8>> {
 /// `config` of a repository that promises no object.
 fn without_remotes(config: &[u8]) -> Option<Vec<u8>> {
     let mut config = gix_config::File::from_bytes_no_includes(config, Metadata::api(), Options::default()).ok()?;
-    let remotes: Vec<_> =
-        config.sections_and_ids().filter(|(section, _)| section.header().name() == "remote").collect();
-    let remotes: Vec<_> = remotes.into_iter().map(|(_, id)| id).collect();
+    let remotes = config.sections_and_ids().filter(|(section, _)| section.header().name() == "remote");
+    let remotes: Vec<_> = remotes.map(|(_, id)| id).collect();
     remotes.into_iter().for_each(|id| drop(config.remove_section_by_id(id)));
     if let Ok(mut extensions) = config.section_mut("extensions", None) {
         extensions.remove("partialClone");
