@@ -116,7 +116,7 @@ fn failed(reason: &NotTrained) -> Failure {
 }
 
 fn summary(arguments: &TrainArguments, outcome: &TrainingOutcome, trained: &TrainedDictionary) -> String {
-    let held_out = trained.held_out;
+    let held_out = trained.tested;
     format!(
         "{}: {} bytes, for {}\n\
          sampled   {} of {} payloads, {} bytes; {:.1} s\n\

@@ -48,6 +48,11 @@ impl Sample {
         sample
     }
 
+    /// Whether all payloads of the class are in the sample.
+    pub(super) fn is_whole(&self) -> bool {
+        self.samples.len() as u64 == self.payloads
+    }
+
     /// Every `stride`-th payload is taken for a dictionary of `capacity` bytes, if `percent` % of the largest sample
     /// are wanted.
     fn stride(&self, capacity: usize, percent: u64) -> u64 {

@@ -1,4 +1,5 @@
-//! Trains a dictionary on one part of a sample and tests it on the rest.
+//! Trains a dictionary on one part of a sample and tests whether it pays: on the rest, or on all that is stored if the
+//! sample holds that.
 
 use std::fmt;
 
@@ -61,9 +62,9 @@ const FOR_TRIALS: Share = Share { bytes: 2 << 20, payloads: 4000 };
 /// The approximate size of the tag byte and payload length of a stored chunk. The checksum is in both forms.
 const STORE_OVERHEAD: usize = 3;
 
-/// The result of a dictionary on payloads that it was not trained on.
+/// The result of a dictionary on the payloads that it was tested on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct HeldOut {
+pub struct Tested {
     /// The number of payloads.
     pub payloads: usize,
     /// Their length in bytes.
@@ -79,8 +80,8 @@ pub struct HeldOut {
 pub struct TrainedDictionary {
     /// The dictionary.
     pub dictionary: Dictionary,
-    /// Its result on held-out payloads.
-    pub held_out: HeldOut,
+    /// Its result on payloads held out of training or, if it must pay and the sample is the whole class, on the class.
+    pub tested: Tested,
     /// The bytes that it is expected to save in the whole class, before its own cost; negative if it costs bytes.
     pub expected_gain: i64,
     /// Its own stored size in bytes, under zstd:19.
@@ -157,8 +158,10 @@ pub(super) fn train(
     // If the payloads have little in common, the content is shorter than requested.
     let most = most.min(content.len() + MIN_DICTIONARY_LEN);
     let tables = thinned(&training, &FOR_TABLES);
-    let mut trial =
-        Trial::new(sample, wanted.purpose.spec(), thinned(&sample.samples.select(is_held_out), &FOR_TRIALS))?;
+    // A few held-out payloads of a small class say little. If the sample is the class, what will be stored is known.
+    let measures_class = wanted.must_pay && sample.is_whole();
+    let tested = sample.samples.select(|position| measures_class || is_held_out(position));
+    let mut trial = Trial::new(sample, wanted.purpose.spec(), thinned(&tested, &FOR_TRIALS))?;
     let mut best: Option<TrainedDictionary> = None;
     for capacity in capacities(most, wanted.must_pay) {
         let bytes = match wanted.purpose {
@@ -210,10 +213,10 @@ fn end_of(content: &[u8], length: usize) -> &[u8] {
     content.get(content.len().saturating_sub(length)..).unwrap_or(content)
 }
 
-/// Held-out payloads, and their stored size without a dictionary.
+/// Payloads to test dictionaries on, and their stored size without one.
 struct Trial<'a> {
     sample: &'a Sample,
-    held_out: TrainingSamples,
+    tested: TrainingSamples,
     codec: Box<dyn Codec>,
     dictionary_encoder: Box<dyn Codec>,
     stores: bool,
@@ -222,12 +225,12 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    fn new(sample: &'a Sample, spec: &CodecSpec, held_out: TrainingSamples) -> Result<Self, CodecError> {
+    fn new(sample: &'a Sample, spec: &CodecSpec, tested: TrainingSamples) -> Result<Self, CodecError> {
         let small = zstd_19()?;
         let stores = !spec.is_read_by_git();
         let mut trial = Trial {
             sample,
-            held_out,
+            tested,
             codec: spec.new_codec()?,
             dictionary_encoder: small,
             stores,
@@ -238,10 +241,10 @@ impl<'a> Trial<'a> {
         Ok(trial)
     }
 
-    /// The stored bytes of the held-out payloads with the present settings of the codec.
+    /// The stored bytes of the payloads with the present settings of the codec.
     fn stored_len(&mut self) -> Result<usize, CodecError> {
         let mut stored = 0;
-        for payload in self.held_out.iter() {
+        for payload in self.tested.iter() {
             self.buffer.clear();
             let length = self.codec.encode(payload, &mut self.buffer)?;
             stored += if self.stores { length.min(payload.len() + STORE_OVERHEAD) } else { length };
@@ -254,13 +257,13 @@ impl<'a> Trial<'a> {
         let with = self.stored_len()?;
         self.buffer.clear();
         let cost = self.dictionary_encoder.encode(dictionary.bytes(), &mut self.buffer)? as u64;
-        let held_out = HeldOut {
-            payloads: self.held_out.len(),
-            payload_bytes: self.held_out.total_len(),
+        let tested = Tested {
+            payloads: self.tested.len(),
+            payload_bytes: self.tested.total_len(),
             without: self.without,
             with,
         };
-        Ok(TrainedDictionary { dictionary, held_out, expected_gain: scaled(&held_out, self.sample.payloads), cost })
+        Ok(TrainedDictionary { dictionary, tested, expected_gain: scaled(&tested, self.sample.payloads), cost })
     }
 }
 
@@ -271,10 +274,10 @@ fn zstd_19() -> Result<Box<dyn Codec>, CodecError> {
     spec.new_codec()
 }
 
-/// The gain on the held-out payloads, scaled to `payloads` payloads: a dictionary saves about the same on each.
-fn scaled(held_out: &HeldOut, payloads: u64) -> i64 {
-    let gain = held_out.without as i128 - held_out.with as i128;
-    let scaled = gain * i128::from(payloads) / (held_out.payloads.max(1) as i128);
+/// The gain on the tested payloads, scaled to `payloads` payloads: a dictionary saves about the same on each.
+fn scaled(tested: &Tested, payloads: u64) -> i64 {
+    let gain = tested.without as i128 - tested.with as i128;
+    let scaled = gain * i128::from(payloads) / (tested.payloads.max(1) as i128);
     i64::try_from(scaled).unwrap_or(if scaled < 0 { i64::MIN } else { i64::MAX })
 }
 
@@ -318,7 +321,7 @@ mod tests {
     fn training_is_deterministic_and_its_dictionary_pays() {
         let sample = commits(4000);
         let trained = train(&sample, &wanted("zstd:3", 16 << 10, true)).unwrap().unwrap();
-        assert!(trained.held_out.with < trained.held_out.without, "{trained:?}");
+        assert!(trained.tested.with < trained.tested.without, "{trained:?}");
         assert!(trained.net_gain() > 0 && trained.dictionary.bytes().len() <= 16 << 10);
         let again = train(&sample, &wanted("zstd:3", 16 << 10, true)).unwrap().unwrap();
         assert_eq!(again.dictionary, trained.dictionary);
@@ -331,6 +334,19 @@ mod tests {
         let best = train(&sample, &wanted("zstd:3", 64 << 10, true)).unwrap().unwrap();
         assert!(best.dictionary.bytes().len() < largest.dictionary.bytes().len());
         assert!(best.net_gain() > largest.net_gain());
+    }
+
+    #[test]
+    fn class_that_was_sampled_whole_is_tested_whole() {
+        let whole = commits(200);
+        let decided = train(&whole, &wanted("zstd:3", 4 << 10, true)).unwrap().unwrap();
+        assert_eq!(decided.tested.payloads, 200);
+        assert_eq!(decided.expected_gain, decided.tested.without as i64 - decided.tested.with as i64);
+        let shown = train(&whole, &wanted("zstd:3", 4 << 10, false)).unwrap().unwrap();
+        assert_eq!(shown.tested.payloads, 50, "what others will gain is shown by payloads outside of the training");
+        let part = Sample { payloads: 400, ..commits(200) };
+        let decided = train(&part, &wanted("zstd:3", 4 << 10, true)).unwrap().unwrap();
+        assert_eq!(decided.tested.payloads, 50);
     }
 
     #[test]
@@ -358,7 +374,7 @@ mod tests {
         let trained = train(&commits(4000), &raw).unwrap().unwrap();
         let bytes = trained.dictionary.bytes();
         assert!(!bytes.starts_with(&[0x37, 0xa4, 0x30, 0xec]) && bytes.len() <= 2048);
-        assert!(trained.held_out.with < trained.held_out.without, "{trained:?}");
+        assert!(trained.tested.with < trained.tested.without, "{trained:?}");
     }
 
     #[test]
@@ -370,10 +386,10 @@ mod tests {
 
     #[test]
     fn gains_are_scaled_to_the_class() {
-        let held_out = HeldOut { payloads: 10, payload_bytes: 0, without: 500, with: 400 };
-        assert_eq!(scaled(&held_out, 1000), 10_000);
-        let held_out = HeldOut { with: 510, ..held_out };
-        assert_eq!(scaled(&held_out, 1000), -1000);
+        let tested = Tested { payloads: 10, payload_bytes: 0, without: 500, with: 400 };
+        assert_eq!(scaled(&tested, 1000), 10_000);
+        let tested = Tested { with: 510, ..tested };
+        assert_eq!(scaled(&tested, 1000), -1000);
     }
 
     #[test]
