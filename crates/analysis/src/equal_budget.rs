@@ -114,8 +114,9 @@ fn codec_and_level(row: &VariantComparison) -> Option<(String, i64)> {
         repackbench_records::DeltaOrigin::Kept => "",
         repackbench_records::DeltaOrigin::Recomputed => ", rechosen",
     };
+    let window = variant.delta_window.map(|window| format!(" with window {window}")).unwrap_or_default();
     let layout = variant.layout.as_ref().map(|layout| format!(", {layout}")).unwrap_or_default();
-    Some((format!("{codec}{options}{deltas}{layout}"), level))
+    Some((format!("{codec}{options}{deltas}{window}{layout}"), level))
 }
 
 fn view(comparison: &WorkloadComparison, codec: &str, levels: &[Level], budget: Quantity, of: Quantity) -> EqualBudget {

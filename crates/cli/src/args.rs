@@ -7,6 +7,7 @@ use crate::commands::{
     bench::BenchArguments,
     cache::CacheArguments,
     chains::ChainsArguments,
+    codecs::CodecListArguments,
     convert::ConvertArguments,
     diff::DiffArguments,
     env::EnvArguments,
@@ -66,10 +67,7 @@ pub(crate) enum Command {
     Trace(Box<TraceArguments>),
     Payloads(PayloadsArguments),
     Train(TrainArguments),
-    /// List all codecs, and the stock programs that read them
-    ///
-    /// Shows levels, library, version, licence and the longest dictionary of each.
-    Codecs,
+    Codecs(CodecListArguments),
     Cache(CacheArguments),
     /// Print the JSON Schema of the records that --json writes
     Schema,

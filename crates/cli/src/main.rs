@@ -187,7 +187,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Train(arguments) => commands::train::run(&arguments),
         Command::Chains(arguments) => commands::chains::run(&arguments),
         Command::Trace(arguments) => commands::trace::run(&arguments),
-        Command::Codecs => commands::codecs::run(),
+        Command::Codecs(arguments) => commands::codecs::run(&arguments),
         Command::Schema => commands::schema::run(),
         Command::Completions(arguments) => print_bytes(&arguments.script(&program())).map(|()| ExitCode::SUCCESS),
         Command::Man(arguments) => print_bytes(&arguments.page(&program())?).map(|()| ExitCode::SUCCESS),

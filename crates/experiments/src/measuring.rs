@@ -222,6 +222,7 @@ impl<'a> Measuring<'a> {
             baseline: self.baseline.clone(),
             layouts: Vec::new(),
             recomputer: None,
+            harder: None,
             searches_if_fits: false,
             decoders: Vec::new(),
             workloads,

@@ -77,6 +77,7 @@ pub fn variant(role: Role, row: u32, spec: &str) -> Variant {
         self_test_name: None,
         checksum: true,
         deltas: DeltaOrigin::Kept,
+        delta_window: None,
         decoder: None,
         delta_cache: None,
         client: None,

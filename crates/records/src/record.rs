@@ -202,6 +202,10 @@ pub struct Variant {
     /// Where its deltas come from.
     #[serde(default)]
     pub deltas: DeltaOrigin,
+    /// How many objects git compared each with in its search for deltas, if the user chose that. Omitted from JSON if
+    /// `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta_window: Option<u32>,
     /// The implementation that the user chose to read it; `None` for the default of its spec. Omitted from JSON if
     /// `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -267,6 +271,8 @@ pub struct VariantIdentity<'a> {
     pub self_test_name: Option<&'a str>,
     /// Where its deltas come from.
     pub deltas: DeltaOrigin,
+    /// The window of the search for them, if the user chose it.
+    pub delta_window: Option<u32>,
     /// The implementation that was chosen to read it.
     pub decoder: Option<&'a ChosenDecoder>,
     /// The limit of the cache of delta bases, if it differs from the baseline's.
@@ -286,6 +292,7 @@ impl Variant {
             spec: self.spec.as_ref().map(|spec| spec.canonical.as_str()),
             self_test_name: self.self_test_name.as_deref(),
             deltas: self.deltas,
+            delta_window: self.delta_window,
             decoder: self.decoder.as_ref(),
             delta_cache: self.delta_cache,
             client: self.client.as_ref(),
@@ -306,6 +313,9 @@ impl Variant {
         }
         if self.spec.is_some() && self.deltas == DeltaOrigin::Recomputed {
             label.to_mut().push_str(", rechosen");
+        }
+        if let Some(window) = self.delta_window {
+            label.to_mut().push_str(&format!(" with window {window}"));
         }
         if let Some(layout) = &self.layout {
             label.to_mut().push_str(&format!(", {layout}"));
@@ -570,6 +580,7 @@ mod tests {
             self_test_name: None,
             checksum: true,
             deltas,
+            delta_window: None,
             decoder,
             delta_cache: None,
             client: None,
@@ -589,6 +600,9 @@ mod tests {
         assert_eq!(variant.label(), "zstd:05, rechosen");
         variant.decoder = Some(ChosenDecoder { format: "zlib".into(), implementation: "libdeflate".into() });
         assert_eq!(variant.label(), "zstd:05 by libdeflate, rechosen");
+        let searched = Variant { delta_window: Some(250), ..variant.clone() };
+        assert_eq!(searched.label(), "zstd:05 by libdeflate, rechosen with window 250");
+        assert!(searched.identity() > variant.identity());
         variant.spec = None;
         assert_eq!(variant.label(), "as found by libdeflate");
         variant.decoder = None;

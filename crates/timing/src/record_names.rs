@@ -76,6 +76,7 @@ pub(crate) fn variant_as_found() -> Variant {
         self_test_name: None,
         checksum: true,
         deltas: DeltaOrigin::Kept,
+        delta_window: None,
         decoder: None,
         delta_cache: None,
         client: None,

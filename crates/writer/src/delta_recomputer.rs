@@ -23,10 +23,20 @@ impl DeltaRecomputer {
         DeltaRecomputer::Git(Arc::new(git))
     }
 
+    /// The number of objects that a search compares each with, if it is not left to git and the repository's settings.
+    pub fn chosen_window(&self) -> Option<u32> {
+        match self {
+            DeltaRecomputer::Git(git) => git.window(),
+            DeltaRecomputer::Hg(_) => None,
+        }
+    }
+
     /// The number of objects that a search in `source` compares each with; `None` for git's default, and for hg.
     pub fn window(&self, source: &Repository) -> Option<u32> {
         match (self, source) {
-            (DeltaRecomputer::Git(git), Repository::Git(source)) => git.window().or_else(|| search_window(source)),
+            (DeltaRecomputer::Git(_), Repository::Git(source)) => {
+                self.chosen_window().or_else(|| search_window(source))
+            }
             _ => None,
         }
     }

@@ -46,6 +46,7 @@ pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<Ben
 fn is_plain(variant: &Variant, deltas: DeltaOrigin) -> bool {
     variant.role == Role::Candidate
         && variant.deltas == deltas
+        && variant.delta_window.is_none()
         && variant.layout.is_none()
         && variant.decoder.is_none()
         && variant.self_test_name.is_none()

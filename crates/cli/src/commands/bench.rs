@@ -12,13 +12,13 @@ use repackbench_timing::{
     bench::{BenchPlan, Blocks},
     record_names::vcs_of,
 };
-use repackbench_writer::Layout;
+use repackbench_writer::{DeltaRecomputer, Layout};
 
 use crate::{
-    failure::{Failure, print_note},
+    failure::{Failure, USAGE, print_note},
     options::{
         BenchWorkload, ClientArguments, CodecsArguments, DeviceArguments, EXPERT, LayoutAxes, ProgramArguments,
-        SessionArguments, WHAT,
+        SessionArguments, WHAT, WindowArgument, meter,
     },
     output::{
         print_article,
@@ -97,7 +97,7 @@ pub(crate) struct BenchArguments {
     codecs: CodecsArguments,
 
     /// Measure the same files under several names: every difference found is a false one.
-    #[arg(long, help_heading = EXPERT, conflicts_with_all = ["codecs", "stores", "orders", "decoders", "devices", "rechosen", "html", "svg", "markdown", "csv"])]
+    #[arg(long, help_heading = EXPERT, conflicts_with_all = ["codecs", "stores", "orders", "decoders", "devices", "rechosen", "window", "html", "svg", "markdown", "csv"])]
     self_test: bool,
 
     /// Decode the same bytes with another implementation too, such as zlib=libdeflate, deflate=libdeflate,zlib-rs or
@@ -125,13 +125,16 @@ pub(crate) struct BenchArguments {
     /// Show each codec with the deltas of the source, and with new ones.
     ///
     /// git (repack -adF) or hg (under the codec) finds them in a new search. With git this is the default where the search
-    /// is predicted to take at most a third of the time (--time).
+    /// is predicted to take at most a third of the time (--time). --window implies this, and adds a search with that window.
     #[arg(long, help_heading = WHAT)]
     rechosen: bool,
 
     /// Do not search for deltas anew.
-    #[arg(long, help_heading = WHAT, conflicts_with = "rechosen")]
+    #[arg(long, help_heading = WHAT, conflicts_with_all = ["rechosen", "window"])]
     as_found: bool,
+
+    #[command(flatten)]
+    window: WindowArgument,
 
     #[command(flatten)]
     programs: ProgramArguments,
@@ -155,18 +158,35 @@ impl BenchArguments {
         choices
     }
 
+    /// A git that searches with the window that the user chose.
+    fn harder(&self, source: &Repository) -> Result<Option<DeltaRecomputer>, Failure> {
+        if self.window.window.is_none() {
+            return Ok(None);
+        }
+        match source {
+            Repository::Git(_) => {
+                let git = self.window.applied_to(self.programs.git()?);
+                Ok(Some(DeltaRecomputer::git(git.with_meter(meter()))))
+            }
+            Repository::Hg(_) => {
+                Err(Failure::new(USAGE, "--window: hg has no window: it searches as its settings say"))
+            }
+        }
+    }
+
     fn plan(&self, source: &Repository) -> Result<BenchPlan, Failure> {
         let (workloads, stock) = self.client.plans(&self.workloads, vcs_of(source), &self.programs)?;
         let session = self.session.plan(source, &self.baseline, Some(&self.programs.hg))?;
         let layouts = self.layouts.layouts();
-        let searches_if_fits = !self.rechosen
+        let is_rechosen = self.rechosen || self.window.window.is_some();
+        let searches_if_fits = !is_rechosen
             && session.time.is_some()
             && matches!(source, Repository::Git(_))
             && source.recorded_spec().is_none()
             && !(self.as_found || self.self_test || session.is_cold)
             && (layouts.iter().all(Layout::is_default) && self.decoders.is_empty())
             && matches!(session.blocks, Blocks::UntilPrecise { .. });
-        let recomputer = match self.rechosen {
+        let recomputer = match is_rechosen {
             true => Some(self.programs.recomputer(source)?),
             // Without git there is one answer less.
             false if searches_if_fits => self.programs.recomputer(source).ok(),
@@ -174,6 +194,7 @@ impl BenchArguments {
         };
         Ok(BenchPlan {
             recomputer,
+            harder: self.harder(source)?,
             searches_if_fits,
             workloads,
             stock,

@@ -10,11 +10,15 @@ use repackbench_writer::{
     cache::{Cache, CachedCopies, CachedVariant, PrunePolicy},
     remove_leftovers,
 };
+use serde::Serialize;
 
 use crate::{
     failure::Failure,
     options::WHAT,
-    output::{print, table_of_words},
+    output::{
+        listing::{ListingArguments, words},
+        print,
+    },
 };
 
 /// List or remove the variants that bench keeps
@@ -29,7 +33,7 @@ pub(crate) struct CacheArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
     /// List cached variants with size, last use, codec and source, and copies for cold runs.
-    List,
+    List(ListingArguments),
     Prune(PruneArguments),
 }
 
@@ -52,16 +56,40 @@ const DAY: u64 = 24 * 60 * 60;
 pub(crate) fn run(arguments: &CacheArguments) -> Result<ExitCode, Failure> {
     let cache = Cache::open(None)?;
     match &arguments.command {
-        CacheCommand::List => list(&cache)?,
+        CacheCommand::List(arguments) => list(&cache, arguments)?,
         CacheCommand::Prune(arguments) => prune(&cache, arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(cache: &Cache) -> Result<(), Failure> {
-    let mut rows: Vec<Vec<String>> = cache.list()?.iter().map(row).collect();
-    rows.extend(cache.cold_copies()?.iter().map(row_of_copies));
-    print(&table_of_words(&["bytes", "unused for", "codec", "source"], &rows))
+/// A cached variant, as JSON.
+#[derive(Serialize)]
+struct VariantLine<'a> {
+    bytes: u64,
+    last_used_unix_s: u64,
+    codec: &'a str,
+    source: &'a str,
+}
+
+/// Copies for cold runs, as JSON.
+#[derive(Serialize)]
+struct CopiesLine {
+    bytes: u64,
+    in_use: bool,
+}
+
+fn list(cache: &Cache, arguments: &ListingArguments) -> Result<(), Failure> {
+    let mut listing = arguments.create()?;
+    let (variants, copies) = (cache.list()?, cache.cold_copies()?);
+    for CachedVariant { bytes, last_used, spec, source, .. } in &variants {
+        let line = VariantLine { bytes: *bytes, last_used_unix_s: *last_used, codec: spec, source };
+        listing.line("cached-variant", line)?;
+    }
+    for copies in &copies {
+        listing.line("cached-copies", CopiesLine { bytes: copies.bytes, in_use: copies.in_use })?;
+    }
+    let rows: Vec<Vec<String>> = variants.iter().map(row).chain(copies.iter().map(row_of_copies)).collect();
+    listing.write(&[words(&["bytes", "unused for", "codec", "source"], &rows)])
 }
 
 fn row(variant: &CachedVariant) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! `repackbench convert`.
 
 mod network;
+mod summary;
 
 use std::{
     ffi::OsString,
@@ -10,25 +11,22 @@ use std::{
 
 use clap::Args;
 use repackbench_codec::CodecSpec;
-use repackbench_reader::{Repository, threads};
-use repackbench_report::sections;
-use repackbench_timing::sizes::measure;
+use repackbench_reader::Repository;
 use repackbench_writer::{
-    Conversion, ConvertJob, InPlaceJob, Layout, Order, StoreKind, convert, convert_in_place, convert_recomputed,
-    default_output,
+    ConvertJob, InPlaceJob, Layout, Order, StoreKind, convert, convert_in_place, convert_recomputed, default_output,
     files::{default_files_output, write_files},
 };
 
-use self::network::Network;
+use self::{network::Network, summary::Summary};
 use crate::{
     failure::{Failure, USAGE, print_note, say},
     options::{
-        Completeness, Effort, LayoutArguments, MemoryArguments, OUTPUT, ProgramArguments, SpecArguments, WHAT, Written,
-        changeset_of, located,
+        Completeness, Destination, Effort, LayoutArguments, MemoryArguments, OUTPUT, ProgramArguments, SpecArguments,
+        WHAT, Written, changeset_of, destination, located,
     },
-    output::{converted::Converted, in_place::ReplacedInPlace, print, print_article},
+    output::{converted::Converted, in_place::ReplacedInPlace, print, table_output::TableArguments},
     progress::Bar,
-    repository::{cannot_convert, name_of, note_output, open_whole, print_orders_without_effect},
+    repository::{cannot_convert, note_output, open_whole, print_orders_without_effect},
 };
 
 /// Rewrite a repository under another codec
@@ -81,9 +79,18 @@ pub(crate) struct ConvertArguments {
     #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
     pub(crate) output: Option<PathBuf>,
 
-    /// Replace an existing repository at OUT.
+    /// Replace an existing repository at OUT, and the FILE of --json if it exists.
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) force: bool,
+
+    /// Write the sizes before and after to FILE, in the form of `size`; - is stdout.
+    ///
+    /// A FILE that exists is refused without --force.
+    #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
+    json: Option<Destination>,
+
+    #[command(flatten)]
+    tables: TableArguments,
 
     /// Convert the repository itself, under a codec that stock git or hg reads.
     ///
@@ -183,8 +190,9 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     if arguments.rechosen {
         layout.check_recomputed(codec)?;
     }
+    let mut summary = Summary::create(arguments)?;
     let (source, alternates) = match arguments.keep_alternates {
-        true => Network::new(arguments, codec, layout, &target)?.own_part(source)?,
+        true => Network::new(arguments, codec, layout, &target, &mut summary)?.own_part(source)?,
         false => (source, Vec::new()),
     };
     let part = Part {
@@ -194,7 +202,8 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         target: &target,
         force: arguments.force,
     };
-    let path = convert_part(arguments, codec, layout, &part)?;
+    let path = convert_part(arguments, codec, layout, &part, &mut summary)?;
+    summary.finish()?;
     if !arguments.effort.quiet() {
         say(format_args!("{}", arguments.converted(&source, codec, layout, &path)));
     }
@@ -214,12 +223,13 @@ struct Part<'a> {
     force: bool,
 }
 
-/// Converts `part` and prints the summary. Returns the path of the variant.
+/// Converts `part` and adds it to the summary. Returns the path of the variant.
 fn convert_part(
     arguments: &ConvertArguments,
     codec: &CodecSpec,
     layout: Layout,
     part: &Part<'_>,
+    summary: &mut Summary,
 ) -> Result<PathBuf, Failure> {
     let source = part.source;
     print_orders_without_effect(source, &[layout], arguments.effort.quiet());
@@ -237,17 +247,16 @@ fn convert_part(
         convert(source, codec, layout, &job)
     };
     let (conversion, path) = converted.map_err(|error| cannot_convert(source, error.into()))?;
-    if !arguments.effort.quiet() {
-        // The output is complete, so an error in its summary is not a failure.
-        if let Err(failure) = summarise(source, part.path, conversion, &path) {
-            print_note(format!("{} is complete, but its summary failed: {failure}", path.display()));
-        }
+    // The output is complete, so an error in its summary is not a failure.
+    if let Err(failure) = summary.add(source, part.path, conversion, &path) {
+        print_note(format!("{} is complete, but its summary failed: {failure}", path.display()));
     }
     Ok(path)
 }
 
 /// Converts the repository itself.
 fn run_in_place(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
+    Summary::refuse(arguments, "--in-place")?;
     let written = arguments.layout.written(false, false)?;
     if written != Written::Repository(Layout::default()) {
         let why =
@@ -271,6 +280,7 @@ fn write_revision(
     codec: &CodecSpec,
     target: &Path,
 ) -> Result<ExitCode, Failure> {
+    Summary::refuse(arguments, "--store files")?;
     let revision = match (&arguments.layout.rev, source) {
         (Some(rev), Repository::Hg(repository)) => Some(changeset_of(source, repository, rev, &arguments.programs.hg)?),
         (rev, _) => rev.clone(),
@@ -283,21 +293,4 @@ fn write_revision(
         say(format_args!("wrote    {}", target.display()));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Prints the summary of a conversion of `source`, which the user called `name`, into `path`: what they hold themselves.
-fn summarise(source: &Repository, name: &Path, mut conversion: Conversion, path: &Path) -> Result<(), Failure> {
-    conversion.notes.extend(repackbench_timing::missing::notes(source)?);
-    // The lengths of Mercurial's deltas are known only after decoding, so both are measured at the same time.
-    let measure_result = || {
-        let converted = match Repository::open(path)? {
-            Repository::Git(git) => Repository::Git(Box::new(git.without_alternates())),
-            converted => converted,
-        };
-        measure(&converted, &name_of(path))
-    };
-    let (after, before) = threads::both(measure_result, || measure(source, &name_of(name)));
-    let (before, after) = (before?, after?);
-    let Conversion { elapsed, sync, notes, .. } = conversion;
-    print_article(sections::conversion(&before, &after, elapsed, sync, &notes))
 }

@@ -6,12 +6,14 @@ use std::{
 };
 
 use clap::Args;
+use repackbench_report::Block;
 use repackbench_writer::payloads::{Exported, PayloadSelection, export_payloads, folder_of};
+use serde::Serialize;
 
 use crate::{
     failure::{Failure, print_note},
     options::{ByteSize, KindArguments, MemoryArguments, OUTPUT, QuietArgument, WHAT, located},
-    output::{print, table_of_words},
+    output::listing::{Listing, ListingArguments, words},
     progress::Bar,
     repository::{note_output, open, print_notes},
 };
@@ -63,6 +65,9 @@ pub(crate) struct PayloadsArguments {
 
     #[command(flatten)]
     quiet: QuietArgument,
+
+    #[command(flatten)]
+    listing: ListingArguments,
 }
 
 impl PayloadsArguments {
@@ -75,33 +80,55 @@ impl PayloadsArguments {
     }
 }
 
+/// The payloads of one kind, as JSON.
+#[derive(Serialize)]
+struct FolderLine<'a> {
+    folder: &'a str,
+    found: u64,
+    written: u64,
+    payload_bytes: u64,
+    stored_bytes: u64,
+}
+
 pub(crate) fn run(arguments: &PayloadsArguments) -> Result<ExitCode, Failure> {
+    let listing = arguments.listing.create()?;
     arguments.memory.ceiling(1).set();
     let repository = open(&arguments.repository)?;
     print_notes(&repository, arguments.quiet.quiet);
     let bar = Bar::new(arguments.quiet.quiet);
     let _note = note_output(&arguments.output);
     let (exported, path) = export_payloads(&repository, &arguments.selection(), &arguments.output, &bar)?;
-    if !arguments.quiet.quiet {
-        summarise(&exported, &path)?;
-    }
+    summarise(&exported, &path, listing, arguments.quiet.quiet)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn summarise(exported: &Exported, path: &Path) -> Result<(), Failure> {
-    if exported.left_out.payloads > 0 {
+fn summarise(exported: &Exported, path: &Path, mut listing: Listing, is_quiet: bool) -> Result<(), Failure> {
+    if exported.left_out.payloads > 0 && !is_quiet {
         let (payloads, bytes) = (exported.left_out.payloads, exported.left_out.bytes);
         print_note(format!("left out: {payloads} payloads above 64 MiB, {bytes} bytes"));
     }
     let mut rows = Vec::new();
     let (mut found, mut payloads, mut bytes, mut stored) = (0, 0, 0, 0);
     for (kind, written) in &exported.kinds {
+        let folder = folder_of(*kind);
+        let line = FolderLine {
+            folder: &folder,
+            found: written.found,
+            written: written.payloads,
+            payload_bytes: written.payload_bytes,
+            stored_bytes: written.stored_bytes,
+        };
+        listing.line("payload-folder", line)?;
         let numbers = [written.found, written.payloads, written.payload_bytes, written.stored_bytes];
-        rows.push([folder_of(*kind)].into_iter().chain(numbers.map(|number| number.to_string())).collect());
+        rows.push([folder].into_iter().chain(numbers.map(|number| number.to_string())).collect());
         (found, payloads) = (found + written.found, payloads + written.payloads);
         (bytes, stored) = (bytes + written.payload_bytes, stored + written.stored_bytes);
     }
     rows.push(vec!["total".into(), found.to_string(), payloads.to_string(), bytes.to_string(), stored.to_string()]);
-    let header = ["folder", "found", "written", "payload bytes", "stored bytes"];
-    print(&format!("{}\n{}\n", table_of_words(&header, &rows).trim_end(), path.display()))
+    let mut table = words(&["folder", "found", "written", "payload bytes", "stored bytes"], &rows);
+    table.blocks.push(Block::Notes(vec![path.display().to_string()]));
+    match is_quiet {
+        true => listing.tables.write_markdown(&[table]),
+        false => listing.write(&[table]),
+    }
 }

@@ -47,9 +47,9 @@ impl ProgramArguments {
 /// How hard git searches for deltas.
 #[derive(Debug, Args)]
 pub(crate) struct WindowArgument {
-    /// Let git compare each object with N others when it searches for deltas [default: 10].
+    /// Window of git's search for deltas, as in git repack --window [default: 10].
     ///
-    /// As in git repack --window; git gc --aggressive has 250.
+    /// git compares each object with N others. git gc --aggressive has 250.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = super::WHAT)]
     pub(crate) window: Option<u32>,
 }

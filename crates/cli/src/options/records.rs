@@ -11,7 +11,7 @@ use clap::Args;
 use super::{Destination, destination};
 use crate::{
     failure::{FAILED, Failure, USAGE},
-    output::{cannot_create, create},
+    output::{PipedStdout, cannot_create, create},
 };
 
 /// The file of records, and what to do if it exists.
@@ -78,6 +78,19 @@ impl RecordArguments {
         match self.append {
             true => Ok(Box::new(open_at_end(path)?)),
             false => Ok(Box::new(create(path)?)),
+        }
+    }
+}
+
+/// Creates the file of --json, or takes stdout. A file that exists is replaced if `force` says so.
+pub(crate) fn create_json(destination: &Destination, force: bool) -> Result<RecordWriter, Failure> {
+    match destination {
+        Destination::Stdout => Ok(Box::new(PipedStdout)),
+        Destination::File(path) => {
+            if !force {
+                refuse_existing(path, "--force replaces it")?;
+            }
+            Ok(Box::new(create(path)?))
         }
     }
 }

@@ -74,6 +74,7 @@ impl SessionArguments {
             baseline: baseline.clone(),
             layouts: Vec::new(),
             recomputer: None,
+            harder: None,
             searches_if_fits: false,
             decoders: Vec::new(),
             workloads: Vec::new(),

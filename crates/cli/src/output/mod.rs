@@ -4,6 +4,7 @@ pub(crate) mod atomic_file;
 pub(crate) mod converted;
 pub(crate) mod experiment_output;
 pub(crate) mod in_place;
+pub(crate) mod listing;
 pub(crate) mod record_file;
 pub(crate) mod replay_printer;
 pub(crate) mod result_output;
@@ -16,7 +17,7 @@ use std::{
     path::Path,
 };
 
-use repackbench_report::{Article, Style, Table, articles_text, table_text};
+use repackbench_report::{Article, Style, articles_text};
 
 use crate::failure::{FAILED, Failure};
 
@@ -27,21 +28,34 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Writes `bytes` to stdout, like [`print()`].
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
+    let mut stdout = PipedStdout;
+    Ok(stdout.write_all(bytes).and_then(|()| stdout.flush())?)
+}
+
+/// Stdout, whose reader may have seen enough: what is written to a closed pipe is lost without an error.
+pub(crate) struct PipedStdout;
+
+impl Write for PipedStdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        unless_closed(io::stdout().lock().write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        unless_closed(io::stdout().lock().flush(), ())
+    }
+}
+
+/// `result`, or `as_if_written` if it is that nobody reads.
+fn unless_closed<T>(result: io::Result<T>, as_if_written: T) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(as_if_written),
+        result => result,
     }
 }
 
 /// Prints an article in the style of stdout.
 pub(crate) fn print_article(article: Article) -> Result<(), Failure> {
     print(&articles_text(&[article], style()))
-}
-
-/// A table of words, for any width of the terminal.
-pub(crate) fn table_of_words(columns: &[&str], rows: &[Vec<String>]) -> String {
-    table_text(&Table::of_words(columns, rows), Style::PLAIN)
 }
 
 /// The style of stdout: its width and colours if it is a terminal, plain text otherwise.

@@ -1,7 +1,7 @@
 //! The forms of tables that no page and no chart shows.
 
 use clap::Args;
-use repackbench_report::{Article, articles_markdown, articles_text};
+use repackbench_report::{Article, Style, articles_markdown, articles_text};
 
 use super::{atomic_file::OutputFile, print, result_output::is_stdout_free, style};
 use crate::{
@@ -24,6 +24,11 @@ pub(crate) struct TableOutput {
 }
 
 impl TableArguments {
+    /// Whether a form is wanted that is not what the terminal shows.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.markdown.is_some()
+    }
+
     /// Creates the file that they name. `json` is where the command writes JSON, if it does.
     pub(crate) fn create(&self, json: Option<&Destination>) -> Result<TableOutput, Failure> {
         let markdown = self.markdown.as_ref();
@@ -35,9 +40,30 @@ impl TableArguments {
 }
 
 impl TableOutput {
+    /// Whether tables are printed, because no form took stdout.
+    pub(crate) fn prints_tables(&self) -> bool {
+        self.prints_tables
+    }
+
+    /// Whether Markdown is wanted.
+    pub(crate) fn has_markdown(&self) -> bool {
+        self.markdown.is_some()
+    }
+
     /// Writes `articles`, and prints them unless a form took stdout.
     pub(crate) fn write(self, articles: &[Article]) -> Result<(), Failure> {
-        self.markdown.map_or(Ok(()), |file| file.write(&articles_markdown(articles)))?;
-        if self.prints_tables { print(&articles_text(articles, style())) } else { Ok(()) }
+        self.write_in(articles, style())
+    }
+
+    /// As [`TableOutput::write`], printed in `style`.
+    pub(crate) fn write_in(self, articles: &[Article], style: Style) -> Result<(), Failure> {
+        let prints_tables = self.prints_tables;
+        self.write_markdown(articles)?;
+        if prints_tables { print(&articles_text(articles, style)) } else { Ok(()) }
+    }
+
+    /// Writes `articles`, which were printed before, as Markdown if that is wanted.
+    pub(crate) fn write_markdown(self, articles: &[Article]) -> Result<(), Failure> {
+        self.markdown.map_or(Ok(()), |file| file.write(&articles_markdown(articles)))
     }
 }

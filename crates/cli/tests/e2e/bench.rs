@@ -218,6 +218,17 @@ fn kept_and_rechosen_deltas_share_a_table() {
 }
 
 #[test]
+fn wider_window_is_a_further_row() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let options = words("--window 250 --codec zstd:3 --workload traverse --blocks 1");
+    let (table, records) = measured(&scratch, &repo, &options);
+    let rows = ["zlib:6, rechosen ", "zlib:6, rechosen with window 250", "zstd:3, rechosen with window 250"];
+    assert_contains(&table, &rows);
+    let windows: BTreeSet<_> = records.iter().map(|record| record["variant"]["delta_window"].as_u64()).collect();
+    assert_eq!(windows, BTreeSet::from([None, Some(250)]));
+}
+
+#[test]
 fn short_search_for_deltas_is_made_unasked() {
     let scratch = Scratch::new();
     let repo = Fixture::get("history").repo();

@@ -43,6 +43,11 @@ fn keeps_lists_and_prunes_variants() {
     let listed = cache(&scratch, "list");
     assert!(listed.contains("zlib:6") && listed.contains("zstd:5"), "{listed}");
 
+    let json = cache(&scratch, "list --json -");
+    let lines: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines.iter().all(|line| line["record"] == "cached-variant" && line["bytes"].as_u64() > Some(0)), "{json}");
+
     let packs = || {
         let mut state = snapshot::state(&scratch.join("cache"));
         state.retain(|path, _| path.extension().is_some_and(|extension| extension == "pack"));

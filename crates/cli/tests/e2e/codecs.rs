@@ -1,7 +1,9 @@
 //! `repackbench codecs`.
 
-use crate::support::program::exit;
-use crate::support::repackbench;
+use std::fs;
+
+use crate::support::program::{self, command, exit};
+use crate::support::{Scratch, repackbench};
 
 #[test]
 fn lists_every_codec() {
@@ -41,4 +43,33 @@ fn lists_levels_origin_dictionaries_and_readers() {
     for line in listed.lines() {
         assert!(line.chars().count() <= 120, "{} columns: {line}", line.chars().count());
     }
+}
+
+#[test]
+fn list_has_all_forms() {
+    let lines = repackbench(["codecs", "--json", "-"]).exits(exit::OK).text();
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("one document a line")).collect();
+    let zstd = lines.iter().find(|line| line["name"] == "zstd").expect("zstd is there");
+    assert_eq!(zstd["record"], "codec");
+    assert_eq!(
+        (&zstd["default_level"], &zstd["read_by_git"], &zstd["read_by_hg"]),
+        (&3.into(), &false.into(), &true.into())
+    );
+    assert!(lines.iter().any(|line| line["record"] == "named-spec" && line["name"] == "balanced"), "{lines:?}");
+    let markdown = repackbench(["codecs", "--markdown", "-"]).exits(exit::OK).text();
+    assert!(markdown.starts_with("| codec |") && markdown.contains("\n| balanced | zstd:"), "{markdown}");
+    repackbench(["codecs", "--json", "-", "--markdown", "-"]).exits(exit::USAGE);
+}
+
+#[test]
+fn list_replaces_no_file_unasked() {
+    let scratch = Scratch::new();
+    let file = scratch.join("codecs.jsonl");
+    let list = |options: &[&str]| program::run(command().args(["codecs", "--json"]).arg(&file).args(options));
+    list(&[]).exits(exit::OK);
+    let listed = fs::read(&file).expect("the list");
+    assert!(list(&[]).exits(exit::USAGE).stderr.contains("--force replaces it"));
+    list(&["--force"]).exits(exit::OK);
+    assert_eq!(fs::read(&file).expect("the list"), listed);
 }

@@ -173,6 +173,12 @@ fn exports_only_the_selection() {
     assert!(!some.is_empty() && some.iter().all(|listed| listed.kind == "tree" || listed.kind == "commit"));
     let limited = export(&repo, &scratch.join("limited"), &["--kind", "commit", "--limit", "1k"]);
     let bytes: usize = limited.iter().filter(|listed| !listed.is_delta).map(|listed| listed.payload.len()).sum();
+    let json =
+        program::run(command().arg("payloads").arg(&repo).args(["--json", "-", "--output"]).arg(scratch.join("json")));
+    let json = json.exits(exit::OK).text();
+    let written =
+        json.lines().map(|line| number(&serde_json::from_str::<serde_json::Value>(line).expect("JSON")["written"]));
+    assert_eq!(written.sum::<u64>(), all.len() as u64);
     assert!(!limited.is_empty() && bytes <= 1024 && limited.len() < count(&all, "commit", false), "{bytes} bytes");
 }
 

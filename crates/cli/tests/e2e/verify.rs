@@ -315,3 +315,24 @@ pub(crate) fn some_loose_object(variant: &Path) -> (String, PathBuf) {
     let (_, id, file) = found.into_iter().max().expect("a loose object");
     (id, file)
 }
+
+#[test]
+fn result_has_all_forms() {
+    let (source, scratch) = (Fixture::get("refs").repo(), Scratch::new());
+    let variant = scratch.join("variant");
+    convert(&source, "zlib:9", &variant);
+    let verify = |options: &[&str]| program::run(command().arg("verify").arg(&source).arg(&variant).args(options));
+    let lines = |outcome: Outcome| -> Vec<serde_json::Value> {
+        outcome.text().lines().map(|line| serde_json::from_str(line).expect("one document a line")).collect()
+    };
+    let same = lines(verify(&["--json", "-"]).exits(exit::OK));
+    assert_eq!(same.len(), 1);
+    let objects = git::output(&source, ["cat-file", "--batch-check=x", "--batch-all-objects"]).lines().count();
+    assert_eq!((&same[0]["compared"], &same[0]["differences"]), (&objects.into(), &0.into()));
+    git::output(&variant, ["update-ref", "refs/heads/extra", "HEAD"]);
+    let differ = lines(verify(&["--json", "-"]).exits(exit::FAILURE));
+    assert_eq!((&differ[0]["record"], &differ[1]["differences"]), (&"difference".into(), &1.into()));
+    assert!(differ[0]["difference"].as_str().expect("a sentence").contains("refs/heads/extra"), "{differ:?}");
+    let markdown = verify(&["--markdown", "-", "--quiet"]).exits(exit::FAILURE).text();
+    assert!(markdown.contains("| difference |") && markdown.contains("refs/heads/extra"), "{markdown}");
+}

@@ -41,6 +41,7 @@ fn record(block: u32) -> Record {
             self_test_name: None,
             checksum: true,
             deltas: DeltaOrigin::Kept,
+            delta_window: None,
             decoder: None,
             delta_cache: None,
             client: None,

@@ -70,6 +70,8 @@ pub struct BenchPlan {
     pub layouts: Vec<Layout>,
     /// Who computes the deltas of a second variant of each codec; `None` for the source's deltas only.
     pub recomputer: Option<DeltaRecomputer>,
+    /// A git that searches harder, for a third variant of each codec.
+    pub harder: Option<DeltaRecomputer>,
     /// Whether [`Self::recomputer`] is left out where it is predicted to take too much of [`Self::time`].
     pub searches_if_fits: bool,
     /// Other implementations that read variants once more: a row for each variant with chunks that they can read.
@@ -142,7 +144,7 @@ impl BenchPlan {
         for spec in self.specs(source) {
             for layout in self.layouts() {
                 layout.check(source, &spec)?;
-                if self.recomputer.is_some() {
+                if self.recomputers().next().is_some() {
                     layout.check_recomputed(&spec)?;
                 }
             }
@@ -177,8 +179,13 @@ impl BenchPlan {
 
     /// The number of variants that are made or taken from the cache.
     pub(super) fn variants(&self, source: &Repository) -> usize {
-        let of_each = self.layouts().len() + usize::from(self.recomputer.is_some());
+        let of_each = self.layouts().len() + self.recomputers().count();
         if self.is_self_test { 1 } else { self.specs(source).len() * of_each }
+    }
+
+    /// Who searches for the deltas of further variants of each codec.
+    pub(super) fn recomputers(&self) -> impl Iterator<Item = &DeltaRecomputer> {
+        self.recomputer.iter().chain(&self.harder)
     }
 
     /// The limit for all rows, and those that make more rows.

@@ -6,7 +6,7 @@ use repackbench_codec::{CodecSpec, Decoders, SharedFormat};
 use repackbench_reader::{History, ReaderError, Repository};
 use repackbench_records::{Checks, ChosenDeltaCache, ConversionCost, DeltaOrigin, Role, SizeRecord, Variant};
 use repackbench_writer::{
-    Encoding, JobControl, Layout, Progress, StoreKind,
+    DeltaRecomputer, Encoding, JobControl, Layout, Progress, StoreKind,
     cache::{Cache, MakingCost, VariantDir},
     cached_recomputed, cached_variant,
 };
@@ -215,10 +215,12 @@ pub(super) fn all(
     }
     let control = JobControl { threads: plan.threads, progress };
     let mut rows: Vec<Row> = Vec::new();
-    let mut add = |spec: &CodecSpec, layout: Layout, deltas, folder: VariantDir| {
+    let mut add = |spec: &CodecSpec, layout: Layout, searched_by: Option<&DeltaRecomputer>, folder: VariantDir| {
         let repository = &Repository::open(folder.path())?;
         let role = if rows.is_empty() { Role::Baseline } else { Role::Candidate };
-        let variant = variant_of(source, spec, layout, role, deltas);
+        let deltas = if searched_by.is_some() { DeltaOrigin::Recomputed } else { DeltaOrigin::Kept };
+        let delta_window = searched_by.and_then(DeltaRecomputer::chosen_window);
+        let variant = Variant { delta_window, ..variant_of(source, spec, layout, role, deltas) };
         // Other stores hold no deltas.
         let has_same = deltas == DeltaOrigin::Kept && layout.store == StoreKind::AsFound;
         let payloads = has_same.then_some(source);
@@ -230,12 +232,12 @@ pub(super) fn all(
         for layout in plan.layouts() {
             progress.next_variant(&spec);
             let folder = cached_variant(cache, source, &spec, layout, control)?;
-            add(&spec, layout, DeltaOrigin::Kept, folder)?;
+            add(&spec, layout, None, folder)?;
         }
-        if let Some(recomputer) = &plan.recomputer {
+        for recomputer in plan.recomputers() {
             progress.next_variant(format_args!("{spec}, rechosen"));
             let folder = cached_recomputed(cache, source, &spec, recomputer, control)?;
-            add(&spec, Layout::default(), DeltaOrigin::Recomputed, folder)?;
+            add(&spec, Layout::default(), Some(recomputer), folder)?;
         }
     }
     let of_source = as_found.len();

@@ -257,12 +257,8 @@ impl<'a> Trial<'a> {
         let with = self.stored_len()?;
         self.buffer.clear();
         let cost = self.dictionary_encoder.encode(dictionary.bytes(), &mut self.buffer)? as u64;
-        let tested = Tested {
-            payloads: self.tested.len(),
-            payload_bytes: self.tested.total_len(),
-            without: self.without,
-            with,
-        };
+        let tested =
+            Tested { payloads: self.tested.len(), payload_bytes: self.tested.total_len(), without: self.without, with };
         Ok(TrainedDictionary { dictionary, tested, expected_gain: scaled(&tested, self.sample.payloads), cost })
     }
 }
@@ -344,7 +340,8 @@ mod tests {
         assert_eq!(decided.expected_gain, decided.tested.without as i64 - decided.tested.with as i64);
         let shown = train(&whole, &wanted("zstd:3", 4 << 10, false)).unwrap().unwrap();
         assert_eq!(shown.tested.payloads, 50, "what others will gain is shown by payloads outside of the training");
-        let part = Sample { payloads: 400, ..commits(200) };
+        let mut part = commits(200);
+        part.payloads = 400;
         let decided = train(&part, &wanted("zstd:3", 4 << 10, true)).unwrap().unwrap();
         assert_eq!(decided.tested.payloads, 50);
     }

@@ -13,7 +13,7 @@ use repackbench_reader::{
 };
 use repackbench_writer::{Layout, default_output};
 
-use super::{ConvertArguments, Part, convert_part};
+use super::{ConvertArguments, Part, Summary, convert_part};
 use crate::{
     failure::{BAD_INPUT, FAILED, Failure, USAGE, say},
     repository::open_whole,
@@ -28,6 +28,7 @@ pub(super) struct Network<'a> {
     folder: &'a Path,
     /// The object directory of the variant of each object directory.
     variants: HashMap<PathBuf, PathBuf>,
+    summary: &'a mut Summary,
 }
 
 impl<'a> Network<'a> {
@@ -37,13 +38,14 @@ impl<'a> Network<'a> {
         codec: &'a CodecSpec,
         layout: Layout,
         target: &'a Path,
+        summary: &'a mut Summary,
     ) -> Result<Self, Failure> {
         if codec.uses_dictionaries() {
             let why = "--keep-alternates: a chunk names a dictionary of its own repository: expected a codec without dictionaries";
             return Err(Failure::new(USAGE, why));
         }
         let folder = target.parent().unwrap_or(target);
-        Ok(Network { arguments, codec, layout, folder, variants: HashMap::new() })
+        Ok(Network { arguments, codec, layout, folder, variants: HashMap::new(), summary })
     }
 
     /// Converts what `source` borrows from, unless an earlier run did. Returns the own part of `source`, and the object
@@ -74,7 +76,7 @@ impl<'a> Network<'a> {
         let (source, alternates) = self.own_part(source)?;
         let part = Part { source: &source, path, alternates: &alternates, target: &target, force: false };
         let made =
-            if target.exists() { None } else { Some(convert_part(self.arguments, self.codec, self.layout, &part)) };
+            (!target.exists()).then(|| convert_part(self.arguments, self.codec, self.layout, &part, self.summary));
         match made {
             // Another run may have converted the same store meanwhile.
             None | Some(Err(_)) if target.exists() => {

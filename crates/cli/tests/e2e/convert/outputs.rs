@@ -243,3 +243,28 @@ fn summary_lists_objects_and_bytes() {
         assert!(said.contains(word), "{word} is not in\n{said}");
     }
 }
+
+#[test]
+fn sizes_have_all_forms() {
+    let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let (out, json, markdown) = (scratch.join("variant"), scratch.join("sizes.jsonl"), scratch.join("sizes.md"));
+    let convert = |options: &[&str]| {
+        let mut convert = command();
+        convert.args(["convert", "--codec", "zlib:9", "--json"]).arg(&json).arg("--markdown").arg(&markdown);
+        program::run(convert.arg(&source).arg("-o").arg(&out).args(options))
+    };
+    convert(&["--quiet"]).exits(exit::OK);
+    let lines = fs::read_to_string(&json).expect("the sizes");
+    let size = program::run(command().args(["size", "--as-found", "--json", "-"]).arg(&source).arg(&out));
+    let sizes = |lines: &str| -> Vec<serde_json::Value> {
+        let line = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("one document a line");
+        lines.lines().map(|text| line(text)["size"].clone()).collect()
+    };
+    assert_eq!(sizes(&lines), sizes(&size.exits(exit::OK).text()), "what `size` measures");
+    assert!(fs::read_to_string(&markdown).expect("a table").contains("| before MB | after MB | ratio |"));
+    convert(&["--quiet"]).exits(exit::USAGE);
+    convert(&["--quiet", "--force"]).exits(exit::OK);
+    let in_place =
+        program::run(command().args(["convert", "--in-place", "--codec", "zlib:9", "--json", "-"]).arg(&out));
+    assert!(in_place.exits(exit::USAGE).stderr.contains("--in-place has no table of sizes"));
+}
