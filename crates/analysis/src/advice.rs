@@ -74,6 +74,11 @@ impl BoundedRatio {
         (!ratios.is_empty()).then(means)
     }
 
+    /// The ratio of two ratios to one reference. Its interval is as wide as both together.
+    fn beside(self, other: BoundedRatio) -> BoundedRatio {
+        BoundedRatio { ratio: self.ratio / other.ratio, low: self.low / other.high, high: self.high / other.low }
+    }
+
     /// Whether it is certainly below 1.
     pub fn is_less(&self) -> bool {
         self.high < 1.0
@@ -82,6 +87,16 @@ impl BoundedRatio {
     /// Whether it is certainly above 1.
     pub fn is_more(&self) -> bool {
         self.low > 1.0
+    }
+
+    /// Whether it is certainly another than 1.
+    pub fn differs(&self) -> bool {
+        self.is_less() || self.is_more()
+    }
+
+    /// Whether it is certainly another than 1, or certainly near 1.
+    pub fn is_decided(&self) -> bool {
+        self.differs() || self.is_about_one()
     }
 
     /// Whether it is certainly near 1: a ratio whose interval is wide may be anything.
@@ -103,7 +118,7 @@ pub struct CodecGain<'a> {
     pub cpu: Option<BoundedRatio>,
     /// The same for elapsed time.
     pub elapsed: Option<BoundedRatio>,
-    /// The CPU seconds that writing the whole repository takes; `None` if unknown.
+    /// The CPU seconds that writing the whole repository takes, with its dictionaries; `None` if unknown.
     pub writing_seconds: Option<f64>,
     /// Bytes of contexts and dictionaries of one thread that writes; `None` if unknown.
     pub writing_memory: Option<u64>,

@@ -47,6 +47,8 @@ impl GitDeltas for GitProgram {
         let threads = threads.to_string();
         let mut command = self.command([("pack.threads", threads.as_str()), ("repack.writeBitmaps", "false")]);
         command.arg("--git-dir").arg(git_dir).args(["repack", "-a", "-d", "-F", "-k", "-q"]);
+        // No info/refs: a list for clients of plain HTTP, which no variant has.
+        command.arg("-n");
         command.args(self.window.map(|window| format!("--window={window}")));
         let Some(meter) = &self.meter else {
             run(command, NAME, is_cancelled)?;

@@ -249,6 +249,8 @@ fn messages_say_what_is_valid() {
     assert_eq!(refusal(""), format!("unknown codec \"\"; expected one of {codecs}"));
     assert_eq!(refusal("zstd:23"), "zstd: expected a level from -131072..22 without 0, found \"23\"");
     assert_eq!(refusal("zstd:0"), "zstd: expected a level from -131072..22 without 0, found \"0\"");
+    let range = "zstd: expected a level from -131072..22 without 0, found \"1-3\" (did you mean zstd:1..3?)";
+    assert_eq!(refusal("zstd:1-3"), range);
     assert_eq!(refusal("zlib:"), "zlib: expected a level from 0..9, found \"\"");
     assert_eq!(refusal("zlib:+6"), "zlib: expected a level from 0..9, found \"+6\"");
     assert_eq!(refusal("libdeflate:0"), "libdeflate: expected a level from 1..12, found \"0\"");

@@ -171,6 +171,10 @@ pub struct SpecPrediction {
     pub total_bytes: Predicted,
     /// The stored bytes of its dictionaries.
     pub dictionary_bytes: u64,
+    /// The CPU seconds that training its dictionaries took: those of a conversion if the session had a minute, fewer
+    /// if it was shorter. 0 in older records.
+    #[serde(default)]
+    pub training_seconds: f64,
     /// The number of chunks that were encoded.
     pub sampled_chunks: u64,
     /// Payload bytes that one thread encodes in a second of CPU time, over the whole repository.

@@ -35,6 +35,7 @@ pub fn delta_state(bytes: u64, codecs: &[EstimatedCodec<'_>]) -> DeltaState {
         spec: SpecText { typed: (*name).into(), canonical: (*name).into() },
         total_bytes: Predicted::exact(bytes as f64 * size),
         dictionary_bytes: 0,
+        training_seconds: 0.0,
         sampled_chunks: 1,
         encode_bytes_per_second: 100.0,
         decode_bytes_per_second: 1.0,

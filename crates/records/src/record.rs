@@ -167,6 +167,10 @@ pub struct RepositoryState {
     /// JSON form where it is false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub borrows_objects: bool,
+    /// What it writes if that is not zlib: the canonical spec of a variant, or in Mercurial the name of its compression,
+    /// such as `zstd`. Left out of the JSON form where it is zlib.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codec: Option<String>,
 }
 
 /// The role of a variant in the comparison.

@@ -55,7 +55,7 @@ use crate::{
     BenchError,
     clock::{Clock, unix_ms},
     own_git::OwnGit,
-    record_names::{borrows_objects, is_partial_clone, vcs_of},
+    record_names::{borrows_objects, codec_of, is_partial_clone, vcs_of},
     session::BASELINE,
 };
 
@@ -204,6 +204,7 @@ fn state(
         vcs: Some(vcs_of(source)),
         is_partial_clone: is_partial_clone(source),
         borrows_objects: borrows_objects(source),
+        codec: codec_of(source),
         ..RepositoryState::default()
     };
     let Some(as_found) = as_found else { return Ok(state) };

@@ -56,7 +56,7 @@ use crate::{
     context_memory::{self, ContextMemory},
     delta_search, host_with_software,
     own_git::OwnGit,
-    record_names::{borrows_objects, is_partial_clone, readers_of, vcs_of},
+    record_names::{borrows_objects, codec_of, is_partial_clone, readers_of, vcs_of},
     session::Session,
     sizes::examine_each,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec, refuse_numbers},
@@ -154,6 +154,7 @@ pub fn estimate(
         head: None,
         is_partial_clone: is_partial_clone(source),
         borrows_objects: borrows_objects(source),
+        codec: codec_of(source),
     };
     Ok(RepositoryEstimate {
         schema: SCHEMA_VERSION,
@@ -282,7 +283,8 @@ impl Job<'_> {
         let least = now.saturating_add(time.mul_f64(LEAST_FOR_REPLAYS));
         let shares = self.shares(&replays, part_ends(parts.replays_end).max(least))?;
         let sum = size.objects.sum();
-        let other_bytes = size.total_bytes.saturating_sub(sum.stored_bytes);
+        // Variants have dictionaries of their own.
+        let other_bytes = size.total_bytes.saturating_sub(sum.stored_bytes).saturating_sub(size.dictionary_bytes);
         let whole = Whole { other_bytes, payload_bytes: sum.payload_bytes };
         let sampled = specs.iter().zip(&encoded).zip(memory).enumerate();
         let predictions = sampled.map(|(at, ((spec, encoded), memory))| {
@@ -418,6 +420,7 @@ fn spec_prediction(
         spec: SpecText { typed: spec.to_string(), canonical: spec.canonical() },
         total_bytes: encoded.total(other_bytes.saturating_add(dictionary_bytes)),
         dictionary_bytes,
+        training_seconds: encoded.encoding.training_cpu().as_secs_f64(),
         sampled_chunks: encoded.chunks,
         encode_bytes_per_second: rate(encoded.seconds()),
         decode_bytes_per_second: rate(decode_seconds),

@@ -38,6 +38,14 @@ pub fn readers_of(source: &Repository, spec: &CodecSpec, store: StoreKind) -> Re
     }
 }
 
+/// What `source` writes, in the form of records; `None` for zlib.
+pub(crate) fn codec_of(source: &Repository) -> Option<String> {
+    match source {
+        Repository::Git(_) => source.recorded_spec().filter(|spec| !spec.is_read_by_git()).map(|spec| spec.canonical()),
+        Repository::Hg(hg) => hg.requirements().compression().map(str::to_owned),
+    }
+}
+
 /// `layout` in the form of records; `None` for the layout of the source.
 fn chosen_layout(layout: Layout) -> Option<ChosenLayout> {
     (!layout.is_default()).then(|| ChosenLayout {

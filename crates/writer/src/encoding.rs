@@ -1,6 +1,6 @@
 //! The spec of a conversion, with its dictionaries.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use repackbench_codec::{
     AssignedDictionaries, ChunkDecoder, ChunkEncoder, ChunkKind, CodecSpec, DICTIONARY_REQUIREMENT, Dictionaries,
@@ -18,17 +18,19 @@ use crate::{Result, WriterError, new_file::write_read_only};
 pub struct Encoding {
     spec: CodecSpec,
     assigned: AssignedDictionaries,
+    /// CPU time of this process while it trained them.
+    training_cpu: Duration,
 }
 
 impl Encoding {
     /// `spec` without dictionaries.
     pub fn plain(spec: &CodecSpec) -> Self {
-        Encoding { spec: spec.clone(), assigned: AssignedDictionaries::default() }
+        Encoding::new(spec, AssignedDictionaries::default())
     }
 
     /// `spec` with the dictionaries that were made for it.
     pub fn new(spec: &CodecSpec, assigned: AssignedDictionaries) -> Self {
-        Encoding { spec: spec.clone(), assigned }
+        Encoding { spec: spec.clone(), assigned, training_cpu: Duration::ZERO }
     }
 
     /// `spec` with the dictionaries that `variant` was written with, each for the kinds that the dictionary table
@@ -56,7 +58,17 @@ impl Encoding {
     /// The same dictionaries under another spec. They were trained for one that takes dictionaries of the same kind and
     /// length.
     pub fn under(&self, spec: &CodecSpec) -> Self {
-        Encoding { spec: spec.clone(), assigned: self.assigned.clone() }
+        Encoding { spec: spec.clone(), ..self.clone() }
+    }
+
+    /// The same, whose dictionaries took this CPU time to train.
+    pub(crate) fn trained_in(self, training_cpu: Duration) -> Self {
+        Encoding { training_cpu, ..self }
+    }
+
+    /// CPU time of this process while it trained the dictionaries; zero if they were not trained now.
+    pub fn training_cpu(&self) -> Duration {
+        self.training_cpu
     }
 
     /// The dictionaries.
@@ -79,7 +91,7 @@ impl Encoding {
 
     /// The encoding of loose objects.
     pub(crate) fn for_loose_objects(&self) -> Self {
-        Encoding { spec: self.spec.for_loose_objects(), assigned: self.assigned.clone() }
+        Encoding { spec: self.spec.for_loose_objects(), ..self.clone() }
     }
 
     /// The encoding without dictionaries for deltas, for a store that has no deltas.
@@ -91,7 +103,7 @@ impl Encoding {
         let by_kind = self.assigned.by_kind.iter().filter(|(kind, _)| !kind.is_delta);
         let by_kind = by_kind.filter_map(|(kind, number)| Some((*kind, new_number(*number)?))).collect();
         let dictionaries = Dictionaries::new(kept.iter().map(|(dictionary, _)| (*dictionary).clone()));
-        Encoding { spec: self.spec.clone(), assigned: AssignedDictionaries { dictionaries, by_kind } }
+        Encoding { assigned: AssignedDictionaries { dictionaries, by_kind }, ..self.clone() }
     }
 
     /// Encoders for one thread.

@@ -12,7 +12,8 @@ use crate::{Outcome, is_reading, outcomes};
 pub struct BenchAdvice<'a> {
     /// The baseline.
     pub baseline: &'a VariantComparison,
-    /// The baseline with deltas that were searched for anew, if it was measured. Then codecs are compared with it.
+    /// The baseline with deltas that were searched for anew, if it was measured. Then codecs are compared with it,
+    /// otherwise with the repository as found if it has a codec of its own, or with the baseline.
     pub searched: Option<&'a VariantComparison>,
     /// The geometric mean of its CPU times in the workloads that read, as a multiple of those before the search.
     pub searched_cpu: Option<BoundedRatio>,
@@ -30,11 +31,16 @@ pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<Ben
     };
     let searched = candidates().find(is_searched_baseline);
     let deltas = if searched.is_some() { DeltaOrigin::Recomputed } else { DeltaOrigin::Kept };
+    // What another codec gains is counted from what there is.
+    let has_other_codec = comparisons.iter().any(|comparison| comparison.repository.codec.is_some());
+    let is_found = |outcome: &&Outcome<'_>| outcome.variant.role == Role::AsFound && outcome.variant.decoder.is_none();
+    let found = outcomes.iter().find(is_found).filter(|_| has_other_codec);
+    let reference = searched.or(found);
     let others = candidates().filter(|outcome| {
         is_plain(outcome.variant, deltas) && searched.is_none_or(|searched| searched.variant != outcome.variant)
     });
     let gains: Vec<CodecGain<'a>> =
-        others.filter_map(|outcome| gain(outcome, baseline, searched, comparisons)).collect();
+        others.filter_map(|outcome| gain(outcome, baseline, reference, comparisons)).collect();
     let has_candidates = !gains.is_empty() || searched.is_some();
     let searched_cpu = searched.and_then(|searched| gain(searched, baseline, None, comparisons)?.cpu);
     let searched = searched.and_then(|searched| searched.rows.iter().copied().flatten().next());
@@ -52,21 +58,22 @@ fn is_plain(variant: &Variant, deltas: DeltaOrigin) -> bool {
         && variant.self_test_name.is_none()
 }
 
-/// The gain of a variant against the baseline, or against the baseline with searched deltas.
+/// The gain of a variant against the baseline, or against `reference`: the baseline with searched deltas, or the
+/// repository as found.
 fn gain<'a>(
     outcome: &Outcome<'a>,
     baseline: &VariantComparison,
-    searched: Option<&Outcome<'_>>,
+    reference: Option<&Outcome<'_>>,
     comparisons: &[&WorkloadComparison],
 ) -> Option<CodecGain<'a>> {
     let first = outcome.rows.iter().copied().flatten().next()?;
-    let reference = searched.and_then(|searched| searched.rows.iter().copied().flatten().next()).unwrap_or(baseline);
+    let before = reference.and_then(|of| of.rows.iter().copied().flatten().next()).unwrap_or(baseline);
     // Means over different workloads cannot be compared, so each has to have a ratio.
     let times = |ratio_of: fn(&WorkloadComparison, &VariantComparison) -> Option<BoundedRatio>| {
         let of_workload = |(at, comparison): (usize, &&WorkloadComparison)| {
             let row = |outcome: &Outcome<'_>| ratio_of(comparison, outcome.rows.get(at).copied().flatten()?);
-            Some(match searched {
-                Some(searched) => row(outcome)?.beside(row(searched)?),
+            Some(match reference {
+                Some(reference) => row(outcome)?.beside(row(reference)?),
                 None => row(outcome)?,
             })
         };
@@ -76,12 +83,12 @@ fn gain<'a>(
     Some(CodecGain {
         spec: first.variant.spec.as_ref()?,
         readers: first.variant.readers,
-        size: BoundedRatio::exact(first.size.total_bytes as f64 / reference.size.total_bytes.max(1) as f64),
+        size: BoundedRatio::exact(first.size.total_bytes as f64 / before.size.total_bytes.max(1) as f64),
         cpu: times(cpu),
         elapsed: times(elapsed),
         // A conversion after a search includes what the baseline's did.
         writing_seconds: first.conversion.map(|cost| {
-            let before = searched.and(reference.conversion).map_or(0, |cost| cost.cpu_ns);
+            let before = reference.and(before.conversion).map_or(0, |cost| cost.cpu_ns);
             cost.cpu_ns.saturating_sub(before) as f64 / 1e9
         }),
         writing_memory: first.conversion.and_then(|cost| cost.encode_memory_bytes),
@@ -112,13 +119,6 @@ fn bounded(estimate: &RatioEstimate, floor: Option<f64>, verdict: Option<Verdict
     match verdict {
         Some(Verdict::Inconclusive) => BoundedRatio { ratio: estimate.ratio, low: low.min(1.0), high: high.max(1.0) },
         _ => BoundedRatio { ratio: estimate.ratio, low, high },
-    }
-}
-
-impl BoundedRatio {
-    /// The ratio of two ratios to one reference. Its interval is as wide as both together.
-    fn beside(self, other: BoundedRatio) -> BoundedRatio {
-        BoundedRatio { ratio: self.ratio / other.ratio, low: self.low / other.high, high: self.high / other.low }
     }
 }
 

@@ -19,8 +19,9 @@ pub fn advise_on_estimate(estimate: &RepositoryEstimate) -> EstimateAdvice<'_> {
         Rechosen::Searched { state, .. } => state,
         _ => &estimate.as_found,
     };
-    let others = state.specs.iter().enumerate().skip(1);
-    let gains: Vec<CodecGain<'_>> = others.map(|(at, spec)| gain(state, at, spec)).collect();
+    let reference = reference(estimate.repository.codec.as_deref(), state);
+    let others = state.specs.iter().enumerate().skip(1).filter(|(at, _)| *at != reference);
+    let gains: Vec<CodecGain<'_>> = others.map(|(at, spec)| gain(state, (at, reference), spec)).collect();
     EstimateAdvice { state, advice: Advice::of(&gains, state.total_bytes) }
 }
 
@@ -32,12 +33,28 @@ fn is_telling(workload: &WorkloadPrediction) -> bool {
     !workload.is_cut || workload.commits.is_none_or(|commits| commits >= FEWEST_COMMITS)
 }
 
-/// The gain of the codec at `at` in `state`. Sizes are compared with the repository itself.
-fn gain<'a>(state: &'a DeltaState, at: usize, spec: &'a SpecPrediction) -> CodecGain<'a> {
+/// The place of the codec that times are compared with: what the repository has already, or the baseline.
+fn reference(codec: Option<&str>, state: &DeltaState) -> usize {
+    let is_found = |spec: &SpecPrediction, found: &str| {
+        let canonical = spec.spec.canonical.as_str();
+        // hg does not record a level, and decoding hardly depends on it.
+        let is_plain = canonical.split_once(':').is_some_and(|(name, rest)| name == found && !rest.contains(','));
+        canonical == found || is_plain
+    };
+    codec.and_then(|found| state.specs.iter().position(|spec| is_found(spec, found))).unwrap_or(0)
+}
+
+/// The gain of the codec at `at` in `state`: of bytes against the repository itself, of times against the codec at
+/// `reference`.
+fn gain<'a>(state: &'a DeltaState, (at, reference): (usize, usize), spec: &'a SpecPrediction) -> CodecGain<'a> {
     let mean = |ratios: fn(&WorkloadPrediction) -> &[Predicted]| {
         let telling = state.workloads.iter().filter(|workload| is_telling(workload));
-        let ratios = telling.filter_map(|workload| ratios(workload).get(at));
-        BoundedRatio::mean(&ratios.map(|ratio| bounded(ratio, 1.0)).collect::<Vec<_>>())
+        let of = |workload: &WorkloadPrediction| {
+            let ratio = time(ratios(workload).get(at)?);
+            // All ratios are to the first.
+            Some(if reference == 0 { ratio } else { ratio.beside(time(ratios(workload).get(reference)?)) })
+        };
+        BoundedRatio::mean(&telling.filter_map(of).collect::<Vec<_>>())
     };
     CodecGain {
         spec: &spec.spec,
@@ -45,9 +62,15 @@ fn gain<'a>(state: &'a DeltaState, at: usize, spec: &'a SpecPrediction) -> Codec
         size: bounded(&spec.total_bytes, state.total_bytes.max(1) as f64),
         cpu: mean(|workload| &workload.ratios),
         elapsed: mean(|workload| &workload.elapsed_ratios),
-        writing_seconds: state.encoding_seconds(spec),
+        writing_seconds: state.encoding_seconds(spec).map(|encoding| encoding + spec.training_seconds),
         writing_memory: spec.encode_memory_bytes,
     }
+}
+
+/// A ratio of times, which may be anything if its error is larger than itself.
+fn time(predicted: &Predicted) -> BoundedRatio {
+    let (low, high) = if predicted.is_unknown() { (0.0, f64::INFINITY) } else { predicted.ends() };
+    BoundedRatio { ratio: predicted.value, low, high }
 }
 
 /// `predicted` as a multiple of `of`.
@@ -117,6 +140,32 @@ mod tests {
         assert_eq!(advice(0.1e6), CodecVerdict::Change);
         assert_eq!(advice(0.3e6), CodecVerdict::Open);
         assert_eq!(advice(0.8e6), CodecVerdict::Open);
+    }
+
+    #[test]
+    fn codec_that_is_there_already_is_no_change() {
+        let codecs = [
+            ("zlib:6", Readers::Stock, 1.3, 1.0),
+            ("zstd:3", Readers::Stock, 1.0, 0.5),
+            ("zstd:9", Readers::Stock, 0.97, 0.51),
+            ("lz4", Readers::Exec, 1.02, 0.3),
+        ];
+        let mut estimate = repository_estimate("repo", "", 10_000_000, &codecs);
+        assert_eq!(advise_on_estimate(&estimate).advice.best.unwrap().spec.typed, "zstd:9");
+        for (codec, best) in [("zstd", Some("lz4")), ("lz4", None)] {
+            estimate.repository.codec = Some(codec.to_owned());
+            let advice = advise_on_estimate(&estimate).advice;
+            let found = advice.best.map(|best| best.spec.typed.as_str());
+            assert_eq!(found, best, "{codec}");
+        }
+    }
+
+    #[test]
+    fn time_that_may_be_anything_is_undecided() {
+        let mut estimate = estimate(&[("zlib:6", 1000.0, 1.0, true), ("zstd:3", 930.0, 0.5, false)]);
+        let interval = RatioInterval { low: 0.1, high: 0.9, coverage: 0.95 };
+        estimate.as_found.workloads[0].ratios[1] = Predicted { value: 0.5, interval: Some(interval) };
+        assert!(!advise_on_estimate(&estimate).advice.best.unwrap().cpu.unwrap().is_decided());
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &CodecListArguments) -> Result<ExitCode, Failure> {
     table.blocks.push(Block::Notes(NOTES.map(str::to_owned).to_vec()));
     let named: Vec<Vec<String>> =
         named_specs().iter().map(|(name, spec)| vec![(*name).to_owned(), (*spec).to_owned()]).collect();
-    listing.write(&[table, words(&["named spec", "stands for"], &named)])?;
+    listing.tables.write(&[table, words(&["named spec", "stands for"], &named)])?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -41,8 +41,8 @@ use crate::{
 /// bases; at other codecs it stops and names a requirement, such as exp-compression-lz4.
 ///
 /// The source is only read. Every chunk is decoded again and compared before the result gets its
-/// name. Whether objects and revisions have their hashes is checked with --check, and by
-/// `repackbench verify`.
+/// name. Whether revisions have their hashes is checked, too, and whether objects have them with
+/// --check, and by `repackbench verify`.
 ///
 /// Only --in-place writes to the source: it converts the repository itself, under a codec that stock
 /// git or hg reads. It takes their locks, keeps the old files in a backup, and prints the command
@@ -123,9 +123,13 @@ pub(crate) struct ConvertArguments {
 
     /// Hash every object or revision of the source before any is converted, and stop at damage.
     ///
-    /// --rechosen and stores of whole objects hash all that they write without it.
+    /// The default for Mercurial. --rechosen and stores of whole objects hash all that they write without it.
     #[arg(long, help_heading = WHAT)]
     check: bool,
+
+    /// Do not hash the revisions of a Mercurial repository before.
+    #[arg(long, conflicts_with = "check", help_heading = WHAT)]
+    no_check: bool,
 
     #[command(flatten)]
     pub(crate) programs: ProgramArguments,
@@ -140,6 +144,11 @@ pub(crate) struct ConvertArguments {
 impl ConvertArguments {
     pub(crate) fn codec(&self) -> Result<CodecSpec, Failure> {
         self.with.apply(&self.codec)
+    }
+
+    /// Whether the hashes of `source` are checked first. A search for deltas checks them itself.
+    fn checks(&self, source: &Repository) -> bool {
+        self.check || (matches!(source, Repository::Hg(_)) && !self.rechosen && !self.no_check)
     }
 
     /// The variant of `source` at `path`, which these arguments describe.
@@ -238,7 +247,7 @@ fn convert_part(
         target: part.target,
         force: part.force,
         alternates: part.alternates,
-        check: arguments.check,
+        check: arguments.checks(source),
         control: arguments.effort.control(&bar),
     };
     let converted = if arguments.rechosen {

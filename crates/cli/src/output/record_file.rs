@@ -110,6 +110,7 @@ pub(crate) fn read_first(path: &Path) -> Result<Record, Failure> {
 
 fn no_session(path: &Path) -> Failure {
     failed(path, &"expected records of a session, found none")
+        .with_hint("bench writes them; report shows predictions and other results")
 }
 
 fn open(path: &Path) -> Result<File, Failure> {

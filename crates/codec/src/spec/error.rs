@@ -85,7 +85,7 @@ pub enum SpecErrorKind {
     },
 
     /// The codec does not have this level.
-    #[error("{codec}: expected a level from {levels}, found {typed:?}")]
+    #[error("{codec}: expected a level from {levels}, found {typed:?}{}", range_hint(.codec, .typed))]
     BadLevel {
         /// Name of the codec.
         codec: &'static str,
@@ -207,6 +207,15 @@ fn nearest(typed: &str, names: impl Iterator<Item = &'static str>) -> Option<&'s
 
 fn did_you_mean(nearest: &Option<impl fmt::Display>) -> String {
     nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+}
+
+/// The right spelling of a range that was typed with a hyphen, such as `1-3`; empty for anything else.
+fn range_hint(codec: &str, typed: &str) -> String {
+    let ends = typed.split_once('-').map(|(first, last)| [first, last].map(|end| end.parse::<i32>().ok()));
+    match ends {
+        Some([Some(first), Some(last)]) => format!(" (did you mean {codec}:{first}..{last}?)"),
+        _ => String::new(),
+    }
 }
 
 /// Specs as arguments of one command.

@@ -119,6 +119,31 @@ fn code_cell(text: &str) -> String {
     code(text).replace('|', "\\|")
 }
 
+/// A sentence of ours as Markdown: its commands, which are between backticks, are code. What a name could have smuggled
+/// in between them is escaped.
+pub(crate) fn with_commands(text: &str) -> String {
+    let is_command = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_lowercase() || first == '-')
+            && part.chars().all(|each| each.is_ascii_alphanumeric() || " -=:,._+".contains(each))
+    };
+    let mut written = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('`') {
+        written.push_str(&escaped(before));
+        match after.split_once('`') {
+            Some((part, end)) if is_command(part) => {
+                written.push_str(&code(part));
+                rest = end;
+            }
+            _ => {
+                written.push_str(&escaped("`"));
+                rest = after;
+            }
+        }
+    }
+    written + &escaped(rest)
+}
+
 /// `text` with all Markdown and HTML markup escaped.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -146,6 +171,18 @@ mod tests {
 
     use super::*;
     use crate::fixtures::{comparison, estimate, row};
+
+    #[test]
+    fn commands_in_sentences_are_code_and_names_are_not() {
+        for (text, expected) in [
+            ("`git repack -adF` makes 1 MB", "`git repack -adF` makes 1 MB"),
+            ("a `b` and `zstd:9,dict=112k`.", "a `b` and `zstd:9,dict=112k`."),
+            ("one ` alone", "one \\` alone"),
+            ("`<b>` and `a@b`", "\\`&lt;b&gt;\\` and \\`a&#64;b\\`"),
+        ] {
+            assert_eq!(with_commands(text), expected);
+        }
+    }
 
     fn results() -> Results {
         let rows = vec![

@@ -67,7 +67,9 @@ pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
 fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<AdviceLine> {
     let is_git = repository.vcs != Some(Vcs::Mercurial);
     let chunks = found.baseline.size.objects.sum();
-    let pack = pack(repository, chunks.entries, found.baseline.size.total_bytes);
+    // Older records have only the bytes of the baseline.
+    let bytes_found = repository.bytes.unwrap_or(found.baseline.size.total_bytes);
+    let pack = pack(repository, chunks.entries, bytes_found);
     match found.searched {
         Some(searched) => {
             let program = if is_git {
@@ -75,10 +77,10 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
             } else {
                 "hg's new search".to_owned()
             };
-            let bytes = (found.baseline.size.total_bytes, searched.size.total_bytes);
+            let bytes = (bytes_found, searched.size.total_bytes);
             let cost = searched.conversion.unwrap_or_default();
             let took = cost.search_ns.map(|took| took as f64 / 1e9);
-            let words = searched_words(bytes, took, cost.search_peak_bytes, found.searched_cpu);
+            let words = searched_words(repository, bytes, took, cost.search_peak_bytes, found.searched_cpu);
             Some(AdviceLine::new("Deltas", format!("{pack}{program} makes {words}.")))
         }
         None if repository.vcs == Some(Vcs::Git) && chunks.entries > 0 => {
@@ -115,6 +117,7 @@ pub(super) fn place_of_search(repository: &RepositoryState) -> &'static str {
 /// `124 MB of it in 16.0 s with 663 MB of memory (31 % less): do this first`, of the seconds and bytes that a search
 /// took, and how much CPU time its result takes to read. Deltas that are found anew may have longer chains.
 pub(super) fn searched_words(
+    repository: &RepositoryState,
     (found, searched): (u64, u64),
     took: Option<f64>,
     peak: Option<u64>,
@@ -125,9 +128,13 @@ pub(super) fn searched_words(
     let memory = peak.map(|bytes| format!(" with {} MB of memory", megabytes(bytes))).unwrap_or_default();
     let is_slow = reading.is_some_and(|time| time.is_more() && time.ratio > 1.0 + TIME_THRESHOLD);
     let is_worth_it = ratio <= 1.0 - SIZE_THRESHOLD && found >= REPOSITORY_THRESHOLD && !is_slow;
-    let reading = reading.filter(|time| time.is_less() || time.is_more());
+    let reading = reading.filter(BoundedRatio::differs);
     let reading = reading.map(|time| format!("; it takes {} CPU time to read", change_words(time.ratio)));
-    let advice = if is_worth_it { ": do this first" } else { "" };
+    let advice = match is_worth_it {
+        true if repository.is_partial_clone => ": do this first, there",
+        true => ": do this first",
+        false => "",
+    };
     let change = if ratio < 2.0 { change_words(ratio) } else { format!("{ratio:.1} times as much") };
     format!("{} MB of it{took}{memory} ({change}{}){advice}", megabytes(searched), reading.unwrap_or_default())
 }
@@ -144,27 +151,31 @@ pub(super) fn gains(
         Some(Vcs::Git) if !gain.spec.canonical.starts_with("zlib:") => ", decoded by it too",
         _ => "",
     };
-    let stock = advice.stock.map(|gain| effect(&gain, decoder(&gain)));
+    // The best codec may need no new format either, as the line on its price says.
+    let is_best = |gain: &CodecGain<'_>| advice.best.is_some_and(|best| best.spec == gain.spec);
+    let stock = advice.stock.filter(|gain| !is_best(gain)).map(|gain| effect(&gain, decoder(&gain)));
     let graph = graph.filter(|graph| graph.interval.is_some_and(|interval| interval.high < 1.0));
     let graph =
         graph.map(|graph| format!("with a commit-graph, git's traverse takes {} CPU time", change_words(graph.value)));
     let stock: Vec<String> = stock.into_iter().chain(graph).collect();
     let stock = (!stock.is_empty()).then(|| AdviceLine::new("No new format", stock.join("; ") + "."));
-    let best = advice.best.map(|gain| AdviceLine::new("Best codec", effect(&gain, "") + "."));
+    let own_decoder = |gain: &CodecGain<'_>| {
+        if advice.stock.is_some_and(|stock| stock.spec == gain.spec) { decoder(gain) } else { "" }
+    };
+    let best = advice.best.map(|gain| AdviceLine::new("Best codec", effect(&gain, own_decoder(&gain)) + "."));
     stock.into_iter().chain(best)
 }
 
 /// `balanced: 17.0 % smaller, 38 % less CPU time`. Only what is certain counts as a difference, and only what is certainly
 /// small as none.
 fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
-    let differs = |of: &BoundedRatio| of.is_less() || of.is_more();
-    let size = match SizeDifference::of_ratio(gain.size.ratio).filter(|_| differs(&gain.size)) {
+    let size = match SizeDifference::of_ratio(gain.size.ratio).filter(|_| gain.size.differs()) {
         Some(size) => plain_spaces(&size.words()),
         None if gain.size.is_about_one() => "about the same size".to_owned(),
         None => "size undecided".to_owned(),
     };
     let time = |of: BoundedRatio, name: &str| match of {
-        _ if differs(&of) => format!(", {} {name}", change_words(of.ratio)),
+        _ if of.differs() => format!(", {} {name}", change_words(of.ratio)),
         _ if of.is_about_one() => format!(", about the same {name}"),
         _ => format!(", {name} undecided"),
     };
@@ -222,7 +233,8 @@ pub(super) fn time_error(advice: &Advice<'_>) -> String {
         Some((best.cpu.or(best.elapsed)?, name))
     });
     match known {
-        Some((time, name)) if time.high.is_finite() && time.high > time.low => {
+        // The error of what is called undecided says nothing.
+        Some((time, name)) if time.is_decided() && time.high > time.low => {
             format!(", {name} within {}", percent((time.high - time.low) / 2.0 / time.ratio, 1))
         }
         _ => String::new(),
@@ -245,7 +257,7 @@ pub(super) fn verdict(advice: &Advice<'_>) -> AdviceLine {
     let thresholds = format!("{} of size or {} of {time}", percent(SIZE_THRESHOLD, 0), percent(TIME_THRESHOLD, 0));
     let text = match (advice.verdict, advice.best) {
         (CodecVerdict::Change, Some(best)) => {
-            format!("change to {}: it saves {thresholds}, or more.", plain_text(&best.spec.typed))
+            format!("change to {}: it saves at least {thresholds}.", plain_text(&best.spec.typed))
         }
         (CodecVerdict::Open, Some(best)) => {
             format!("open: {} may save {thresholds}; a longer --time decides.", plain_text(&best.spec.typed))
@@ -331,7 +343,7 @@ mod tests {
                 "Decoding: 50 % of replays' CPU time: the limit; about 20 % of your git's.",
                 "Price: git reads it only under `exec`; a clone by others needs a new search for deltas, and all of it encoded again.",
                 "Writing: 2.00 s of CPU time, 3.50 MB a thread; `convert --codec zlib:6` leads back.",
-                "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
+                "Verdict: change to zstd:9: it saves at least 5 % of size or 10 % of CPU time.",
                 "Measured: 10 blocks, CPU time within 4.8 %; `bench --precise --codec zstd:9` confirms it.",
             ]
         );

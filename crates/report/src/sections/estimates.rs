@@ -54,7 +54,10 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
 
 /// The meaning of question marks, if there are any.
 pub(super) fn open_note(state: &DeltaState) -> Option<String> {
-    let is_open = state.workloads.iter().flat_map(|workload| &workload.ratios).any(Predicted::is_unknown);
+    let ratios = |workload: &WorkloadPrediction| {
+        workload.ratios.iter().chain(&workload.elapsed_ratios).any(Predicted::is_unknown)
+    };
+    let is_open = state.workloads.iter().any(ratios);
     is_open.then(|| {
         "A question mark stands for an interval that is too wide: too few replays or encodings fitted the time."
             .to_owned()
@@ -184,12 +187,12 @@ pub(super) fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
 /// What a new search for deltas makes of the repository.
 fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
     let found = &estimate.as_found;
-    let clone = advice::pack(&estimate.repository, found.chunks, found.total_bytes)
-        + advice::place_of_search(&estimate.repository);
+    let pack = advice::pack(&estimate.repository, found.chunks, found.total_bytes);
+    let clone = pack.clone() + advice::place_of_search(&estimate.repository);
     let text = match &estimate.rechosen {
         Rechosen::Searched { seconds: took, window, peak_resident_bytes, other, state, .. } => {
             let bytes = (found.total_bytes, state.total_bytes);
-            let words = advice::searched_words(bytes, Some(*took), *peak_resident_bytes, None);
+            let words = advice::searched_words(&estimate.repository, bytes, Some(*took), *peak_resident_bytes, None);
             let other = other.as_ref().map(other_search).unwrap_or_default();
             format!("{clone}{} makes {words}{other}.", command(*window))
         }
@@ -204,7 +207,7 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
             let advice = if has_few_deltas(found) { ": do this first, as few objects are deltas" } else { "" };
             format!("{clone}{} takes {takes}{advice}; `--time {minutes}m` has room for it.", command(*window))
         }
-        Rechosen::Left { why } => format!("{clone}not searched for anew: {}.", plain_text(why)),
+        Rechosen::Left { why } => format!("{pack}no new search for deltas: {}.", plain_text(why)),
     };
     AdviceLine::new("Deltas", text)
 }
@@ -264,6 +267,7 @@ mod tests {
             spec: SpecText { typed: typed.to_owned(), canonical: typed.to_owned() },
             total_bytes: Predicted { value: bytes, interval: Some(interval) },
             dictionary_bytes: 0,
+            training_seconds: 0.0,
             sampled_chunks: 500,
             encode_bytes_per_second: 50e6,
             decode_bytes_per_second: 500e6,
@@ -335,7 +339,7 @@ mod tests {
             "Decoding: 50 % of replays' CPU time: the limit; about 25 % of your git's.",
             "Price: git reads it only under `exec`; a clone by others needs a new search for deltas, and all of it encoded again, about 400 ms of CPU time.",
             "Writing: 400 ms of CPU time, 1.20 MB a thread; `convert --codec zlib:6` leads back.",
-            "Verdict: change to zstd:9: it saves 5 % of size or 10 % of CPU time, or more.",
+            "Verdict: change to zstd:9: it saves at least 5 % of size or 10 % of CPU time.",
             "Predicted: in 12.0 s, sizes within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
         ]) {
             assert_eq!(*line, expected);

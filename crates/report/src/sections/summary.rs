@@ -253,7 +253,7 @@ least as small and takes less CPU time in every workload).
 
 Best codec: zstd:5: 16.0 % smaller, 16 % less CPU time.
 Writing: `convert --codec zlib:6` leads back.
-Verdict: change to zstd:5: it saves 5 % of size or 10 % of CPU time, or more.
+Verdict: change to zstd:5: it saves at least 5 % of size or 10 % of CPU time.
 Measured: 10 blocks, CPU time within 1.2 %; `bench --precise --codec zstd:5` confirms it.
 ";
         let text = plain(&summary(&two_workloads()));

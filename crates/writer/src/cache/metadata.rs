@@ -36,18 +36,18 @@ pub struct MakingCost {
 }
 
 /// Measures the cost of making a variant.
-pub(super) struct MakingClock {
+pub(crate) struct MakingClock {
     began: Instant,
     cpu: Option<Duration>,
 }
 
 impl MakingClock {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         MakingClock { began: Instant::now(), cpu: process_cpu() }
     }
 
     /// The cost so far, with that of a search in it; `None` if the system does not report it.
-    pub(super) fn read(&self, search: Option<SearchCost>) -> Option<MakingCost> {
+    pub(crate) fn read(&self, search: Option<SearchCost>) -> Option<MakingCost> {
         let cpu = process_cpu()?.checked_sub(self.cpu?)?;
         Some(MakingCost { cpu, wall: self.began.elapsed(), search })
     }

@@ -40,7 +40,8 @@ pub use prune::{CachedVariant, Freed, PrunePolicy};
 pub use scratch::{CachedCopies, ScratchFolder};
 
 use lock::{VariantLock, WhenBusy};
-use metadata::{MakingClock, Metadata, unix_seconds};
+pub(crate) use metadata::MakingClock;
+use metadata::{Metadata, unix_seconds};
 
 use crate::{conversion::SearchCost, leftovers::Leftover};
 

@@ -7,7 +7,7 @@ use repackbench_codec::{CodecChoice, CodecSpec};
 use repackbench_reader::{ReaderError, Repository};
 
 use super::{TrainingOutcome, WantedDictionary, sample::SampledForm, train_on_part, training::DictionaryPurpose};
-use crate::{Encoding, JobControl, Result};
+use crate::{Encoding, JobControl, Result, cache::MakingClock};
 
 /// The encoding of `source` under `spec`. Trains the dictionaries that the spec asks for. Also returns notes about
 /// them, one sentence each.
@@ -64,7 +64,9 @@ fn encoding_for_kinds(
     }
     let wanted: Vec<WantedDictionary> = kinds.iter().filter_map(|kind| wanted(*kind, spec.choice(*kind))).collect();
     let form = SampledForm::Translated { becomes_numbered: spec.uses_numbers() };
+    let clock = MakingClock::start();
     let outcomes = train_on_part(&[source], &wanted, percent, form, control)?;
+    let training_cpu = clock.read(None).map(|cost| cost.cpu).unwrap_or_default();
     let mut notes = Vec::new();
     for (WantedDictionary { kinds, .. }, outcome) in wanted.iter().zip(outcomes) {
         notes.extend(kinds.iter().filter_map(|kind| sentence(*kind, &outcome)));
@@ -75,7 +77,7 @@ fn encoding_for_kinds(
         dictionaries.push(trained.dictionary);
     }
     let assigned = AssignedDictionaries { dictionaries: Dictionaries::new(dictionaries), by_kind };
-    Ok((Encoding::new(spec, assigned), notes))
+    Ok((Encoding::new(spec, assigned).trained_in(training_cpu), notes))
 }
 
 /// The dictionary for payloads of `kind`, if the spec wants one to be trained.

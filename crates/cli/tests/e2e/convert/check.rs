@@ -14,24 +14,34 @@ fn converted(source: &Path, scratch: &Scratch, options: &[&str]) -> Outcome {
     program::run(&mut convert)
 }
 
-/// A variant of `source` under `codec` that `damage` changes, converted without and with --check. The error of the
-/// latter must have all `words`.
+/// A variant of `source` under `codec` that `damage` changes, converted with options that check no hash, and with those
+/// that check them. The error of the latter must have all `words`.
 #[track_caller]
-fn is_found_by_hashes_alone(source: &Path, codec: &str, damage: impl FnOnce(&Path), words: &[&str]) {
+fn is_found_by_hashes_alone(
+    source: &Path,
+    codec: &str,
+    [without, with]: [&[&str]; 2],
+    damage: impl FnOnce(&Path),
+    words: &[&str],
+) {
     let (variants, outputs) = (Scratch::new(), Scratch::new());
     let variant = variants.join("variant");
     convert(source, codec, &variant);
-    let sound = converted(&variant, &outputs, &["--check", "--force"]).exits(exit::OK);
+    let sound = converted(&variant, &outputs, &[with, &["--force"]].concat()).exits(exit::OK);
     assert!(sound.text().contains("checked the hashes of "), "{}", sound.text());
     damage(&variant);
-    converted(&variant, &outputs, &["--force", "-q"]).exits(exit::OK);
+    converted(&variant, &outputs, &[without, &["--force", "-q"]].concat()).exits(exit::OK);
     let outputs = Scratch::new();
-    let line = converted(&variant, &outputs, &["--check"]).exits(exit::BAD_INPUT).error_line();
+    let line = converted(&variant, &outputs, with).exits(exit::BAD_INPUT).error_line();
     for word in words {
         assert!(line.contains(word), "{word} is not named: {line}");
     }
     assert_eq!(outputs.names(), [""; 0], "no files remain");
 }
+
+/// The options of Git, which checks only on request, and those of Mercurial.
+const GIT: [&[&str]; 2] = [&[], &["--check"]];
+const MERCURIAL: [&[&str]; 2] = [&["--no-check"], &[]];
 
 /// Every checksum is right.
 #[test]
@@ -45,6 +55,7 @@ fn object_under_a_wrong_name_is_found() {
     is_found_by_hashes_alone(
         &Fixture::get("bare").repo(),
         "zlib:9",
+        GIT,
         damage,
         &["pack-", "offset ", "expected", "found"],
     );
@@ -59,7 +70,7 @@ fn loose_object_under_a_wrong_name_is_found() {
         name.push(last);
         std::fs::rename(&loose, loose.with_file_name(name)).expect("the object under another name");
     };
-    is_found_by_hashes_alone(&Fixture::get("work-tree").repo(), "zlib:9", damage, &["expected", "found"]);
+    is_found_by_hashes_alone(&Fixture::get("work-tree").repo(), "zlib:9", GIT, damage, &["expected", "found"]);
 }
 
 #[test]
@@ -71,7 +82,7 @@ fn revision_with_another_text_is_found() {
         revlog.write();
     };
     let words = ["story.txt.i at offset 64, revision 0", "expected", "found"];
-    is_found_by_hashes_alone(&Fixture::hg("default").repo(), "store", damage, &words);
+    is_found_by_hashes_alone(&Fixture::hg("default").repo(), "store", MERCURIAL, damage, &words);
 }
 
 #[test]

@@ -90,6 +90,15 @@ impl Requirements {
         self.work_tree.contains(SHARE_SAFE)
     }
 
+    /// The name of the compression that hg writes, such as `zstd`; `None` for zlib.
+    pub fn compression(&self) -> Option<&str> {
+        let name = |requirement: &'_ String| {
+            ["revlog-compression-", "exp-compression-"].into_iter().find(|prefix| requirement.starts_with(prefix))
+        };
+        let all = || self.work_tree.iter().chain(&self.store);
+        all().find_map(|requirement| requirement.strip_prefix(name(requirement)?))
+    }
+
     /// How the store names its files.
     pub fn name_encoding(&self) -> NameEncoding {
         if self.contains("fncache") || self.contains("fileindex-v1") {
@@ -195,6 +204,7 @@ mod tests {
         assert_eq!(old.name_encoding(), NameEncoding::Plain);
         let changed = safe.with_compression(["exp-compression-none", "exp-repackbench-base"]);
         assert_eq!(changed.with_compression(["revlog-compression-zstd"]), safe);
+        assert_eq!((safe.compression(), changed.compression()), (Some("zstd"), Some("none")));
         assert!(changed.store.contains("exp-compression-none") && !changed.contains("revlog-compression-zstd"));
         assert!(old.with_compression(Some("x")).work_tree.contains("x"));
         assert_eq!(old.with_compression(None), old);

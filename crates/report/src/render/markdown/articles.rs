@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::escaped;
+use super::{escaped, with_commands};
 use crate::document::{Article, Block, Column, Table};
 
 /// `articles` in GitHub's flavour of Markdown, with all tables and details.
@@ -38,7 +38,7 @@ pub(super) fn blocks(article: &Article) -> String {
 pub(super) fn list(text: &mut String, notes: &[impl ToString]) {
     for note in notes {
         // Text breaks the lines of some.
-        let _ = writeln!(text, "- {}", escaped(&note.to_string().replace('\n', " ")));
+        let _ = writeln!(text, "- {}", with_commands(&note.to_string().replace('\n', " ")));
     }
     if !notes.is_empty() {
         text.push('\n');
