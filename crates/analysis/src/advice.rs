@@ -47,6 +47,13 @@ pub fn predicted_search_seconds(chunks: &ChunkSizes, window: Option<u32>) -> f64
     effort * (SEARCH_FOR_AN_OBJECT * chunks.entries as f64 + SEARCH_FOR_A_BYTE * chunks.payload_bytes as f64)
 }
 
+/// Whether the spec `canonical` is what a repository of `codec` writes: see
+/// [`RepositoryState::codec`](repackbench_records::RepositoryState::codec). hg does not record a level, and decoding
+/// hardly depends on it.
+fn writes(codec: &str, canonical: &str) -> bool {
+    canonical == codec || canonical.split_once(':').is_some_and(|(name, rest)| name == codec && !rest.contains(','))
+}
+
 /// A ratio with the ends of its interval, which are the ratio itself if it is exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundedRatio {

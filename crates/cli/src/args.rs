@@ -34,7 +34,7 @@ use crate::commands::{
 #[derive(Debug, Parser)]
 #[command(name = "repackbench", version, max_term_width = 100)]
 #[command(
-    after_help = "-h after a command shows its options, --help explains them; -V shows the version.",
+    after_help = "-h after a command shows its options, --help explains them. -V: version.",
     after_long_help = "Options:\n  \
         -h, --help     Print help; after a command, its options in short or in full\n  \
         -V, --version  Print version\n\n\

@@ -4,7 +4,7 @@ use repackbench_records::{
     ComparedTime, DeltaOrigin, RatioEstimate, Role, Variant, VariantComparison, Verdict, WorkloadComparison,
 };
 
-use super::{Advice, BoundedRatio, CodecGain};
+use super::{Advice, BoundedRatio, CodecGain, writes};
 use crate::{Outcome, is_reading, outcomes};
 
 /// What follows from the workloads of one repository.
@@ -31,13 +31,23 @@ pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<Ben
     };
     let searched = candidates().find(is_searched_baseline);
     let deltas = if searched.is_some() { DeltaOrigin::Recomputed } else { DeltaOrigin::Kept };
+    let plain = || candidates().filter(|outcome| is_plain(outcome.variant, deltas));
     // What another codec gains is counted from what there is.
-    let has_other_codec = comparisons.iter().any(|comparison| comparison.repository.codec.is_some());
     let is_found = |outcome: &&Outcome<'_>| outcome.variant.role == Role::AsFound && outcome.variant.decoder.is_none();
-    let found = outcomes.iter().find(is_found).filter(|_| has_other_codec);
-    let reference = searched.or(found);
-    let others = candidates().filter(|outcome| {
-        is_plain(outcome.variant, deltas) && searched.is_none_or(|searched| searched.variant != outcome.variant)
+    let codec = comparisons.iter().find_map(|comparison| comparison.repository.codec.as_deref());
+    let reference = match (codec, searched) {
+        (None, searched) => searched,
+        (Some(codec), Some(searched)) => {
+            let is_written = |outcome: &&Outcome<'_>| {
+                outcome.variant.spec.as_ref().is_some_and(|spec| writes(codec, &spec.canonical))
+            };
+            plain().find(is_written).or(Some(searched))
+        }
+        (Some(_), None) => outcomes.iter().find(is_found),
+    };
+    let others = plain().filter(|outcome| {
+        let is_other = |of: Option<&Outcome<'_>>| of.is_none_or(|of| of.variant != outcome.variant);
+        is_other(searched) && is_other(reference)
     });
     let gains: Vec<CodecGain<'a>> =
         others.filter_map(|outcome| gain(outcome, baseline, reference, comparisons)).collect();
@@ -201,6 +211,19 @@ mod tests {
         let workload = workload(vec![likely, certain]);
         let advice = advise_on_bench(&[&workload]).unwrap().advice;
         assert_eq!((advice.best.unwrap().spec.typed.as_str(), advice.verdict), ("zstd:9", CodecVerdict::Change));
+    }
+
+    #[test]
+    fn codec_that_is_there_already_is_no_change() {
+        let zstd = candidate("zstd:3", 0.6, 1000, DeltaOrigin::Kept, Readers::Stock);
+        let mut found = candidate("zlib:6", 0.6, 1000, DeltaOrigin::Kept, Readers::Stock);
+        found.variant = Variant { role: Role::AsFound, spec: None, ..found.variant };
+        let mut measured = workload(vec![zstd]);
+        measured.rows.push(found);
+        let verdict = |of: &WorkloadComparison| advise_on_bench(&[of]).unwrap().advice.verdict;
+        assert_eq!(verdict(&measured), CodecVerdict::Change);
+        measured.repository.codec = Some("zstd".to_owned());
+        assert_eq!(verdict(&measured), CodecVerdict::Stay);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use repackbench_records::{DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, WorkloadPrediction};
 
-use super::{Advice, BoundedRatio, CodecGain};
+use super::{Advice, BoundedRatio, CodecGain, writes};
 
 /// What follows from an estimate.
 #[derive(Debug, Clone, Copy)]
@@ -35,13 +35,8 @@ fn is_telling(workload: &WorkloadPrediction) -> bool {
 
 /// The place of the codec that times are compared with: what the repository has already, or the baseline.
 fn reference(codec: Option<&str>, state: &DeltaState) -> usize {
-    let is_found = |spec: &SpecPrediction, found: &str| {
-        let canonical = spec.spec.canonical.as_str();
-        // hg does not record a level, and decoding hardly depends on it.
-        let is_plain = canonical.split_once(':').is_some_and(|(name, rest)| name == found && !rest.contains(','));
-        canonical == found || is_plain
-    };
-    codec.and_then(|found| state.specs.iter().position(|spec| is_found(spec, found))).unwrap_or(0)
+    let place = |codec| state.specs.iter().position(|spec| writes(codec, &spec.spec.canonical));
+    codec.and_then(place).unwrap_or(0)
 }
 
 /// The gain of the codec at `at` in `state`: of bytes against the repository itself, of times against the codec at

@@ -18,7 +18,7 @@ use crate::{
     failure::{Failure, USAGE, print_note},
     options::{
         BenchWorkload, ClientArguments, CodecsArguments, DeviceArguments, EXPERT, LayoutAxes, ProgramArguments,
-        SessionArguments, WHAT, WindowArgument, meter,
+        SessionArguments, WHAT, WindowArgument,
     },
     output::{
         print_article,
@@ -90,7 +90,7 @@ use crate::{
 ///   repackbench bench . --codec zstd:5 --client both --workload traverse
 ///   repackbench bench . --self-test --workload traverse
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(verbatim_doc_comment, override_usage = "repackbench bench [OPTIONS] --codec <SPEC> <REPOSITORY>")]
 #[command(group(ArgGroup::new("rows").args(["codecs", "self_test", "zlibs"]).multiple(true).required(true)))]
 pub(crate) struct BenchArguments {
     #[command(flatten)]
@@ -108,7 +108,7 @@ pub(crate) struct BenchArguments {
     #[command(flatten)]
     layouts: LayoutAxes,
 
-    /// Codec that the others are compared with.
+    /// Codec to compare with.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6", help_heading = WHAT)]
     baseline: CodecSpec,
 
@@ -122,7 +122,7 @@ pub(crate) struct BenchArguments {
     #[command(flatten)]
     devices: DeviceArguments,
 
-    /// Show each codec with the deltas of the source, and with new ones.
+    /// Show each codec with new deltas, too.
     ///
     /// git (repack -adF) or hg (under the codec) finds them in a new search. With git this is the default where the search
     /// is predicted to take at most a third of the time (--time). --window implies this, and adds a search with that window.
@@ -160,17 +160,11 @@ impl BenchArguments {
 
     /// A git that searches with the window that the user chose.
     fn harder(&self, source: &Repository) -> Result<Option<DeltaRecomputer>, Failure> {
-        if self.window.window.is_none() {
-            return Ok(None);
-        }
         match source {
-            Repository::Git(_) => {
-                let git = self.window.applied_to(self.programs.git()?);
-                Ok(Some(DeltaRecomputer::git(git.with_meter(meter()))))
-            }
-            Repository::Hg(_) => {
+            Repository::Hg(_) if self.window.window.is_some() => {
                 Err(Failure::new(USAGE, "--window: hg has no window: it searches as its settings say"))
             }
+            _ => Ok(self.window.recomputer(&self.programs)?),
         }
     }
 

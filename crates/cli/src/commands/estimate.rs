@@ -176,8 +176,7 @@ impl EstimateArguments {
 
     /// What searches with the window of `--window`.
     fn harder(&self, source: &Repository) -> Option<DeltaRecomputer> {
-        let git = self.programs.git().ok().filter(|_| matches!(source, Repository::Git(_)))?;
-        self.window.window.map(|_| DeltaRecomputer::git(self.window.applied_to(git).with_meter(meter())))
+        self.window.recomputer(&self.programs).ok().flatten().filter(|_| matches!(source, Repository::Git(_)))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
+    io::ErrorKind,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
@@ -123,5 +124,9 @@ fn on_hg(
 /// Replaces this process by the command, which then receives its signals and sets its exit status.
 fn replace_process(mut command: Command) -> Result<ExitCode, Failure> {
     let error = command.exec();
-    Err(Failure::new(FAILED, format!("{}: {error}", command.get_program().display())))
+    let failure = Failure::new(FAILED, format!("{}: {error}", command.get_program().display()));
+    Err(match error.kind() {
+        ErrorKind::NotFound => failure.with_hint("no folder of PATH has it: install it, or name its path after --"),
+        _ => failure,
+    })
 }

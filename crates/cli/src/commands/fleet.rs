@@ -66,11 +66,15 @@ pub(crate) struct FleetArguments {
     #[arg(long, value_name = "I/N", default_value = "1/1", help_heading = WHAT)]
     shard: Shard,
 
-    /// Codec to estimate, such as zstd:5 or zstd:1,3,5; may be repeated [default: those of estimate].
+    /// Codec to estimate; may be repeated.
+    ///
+    /// Such as zstd:5 or zstd:1,3,5 [default: those of estimate].
     #[arg(long = "codec", value_name = "SPEC", help_heading = WHAT)]
     codecs: Vec<CodecSpecs>,
 
-    /// Workload to predict; may be repeated [default: those of estimate].
+    /// Workload to predict; may be repeated.
+    ///
+    /// The default is that of estimate.
     #[arg(long = "workload", value_name = "W", help_heading = WHAT)]
     workloads: Vec<WorkloadSpec>,
 
@@ -81,21 +85,27 @@ pub(crate) struct FleetArguments {
     #[command(flatten)]
     window: WindowArgument,
 
-    /// Also measure this share of the repositories, drawn by --seed, with bench.
+    /// Also measure this share of the repositories.
     ///
-    /// For --time each, under the codecs of --bench-codec or --codec, or else zlib:9, zstd:9 and balanced.
+    /// With bench, drawn by --seed. For --time each, under the codecs of --bench-codec or --codec, or else zlib:9, zstd:9 and balanced.
     #[arg(long, value_name = "PERCENT", help_heading = WHAT)]
     bench: Option<Percent>,
 
-    /// Codec that --bench measures; may be repeated [default: see --bench].
+    /// Codec that --bench measures; may be repeated.
+    ///
+    /// For the default, see --bench.
     #[arg(long = "bench-codec", value_name = "SPEC", requires = "bench", help_heading = WHAT)]
     bench_codecs: Vec<CodecSpecs>,
 
-    /// Time for each repository, such as 10s or 1m.
+    /// Time for each repository.
+    ///
+    /// Such as 10s or 1m.
     #[arg(long, value_name = "DURATION", default_value = "60s", help_heading = HOW_LONG)]
     time: TimeLimit,
 
-    /// Kill a process that takes longer [default: ten times --time and 10 minutes more].
+    /// Kill a process that takes longer.
+    ///
+    /// The default is ten times --time and 10 minutes more.
     #[arg(long, value_name = "DURATION", help_heading = HOW_LONG)]
     kill_after: Option<TimeLimit>,
 
@@ -105,7 +115,9 @@ pub(crate) struct FleetArguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = HOW_LONG)]
     jobs: u16,
 
-    /// Continue the shard in the FILE of --json, if it exists.
+    /// Continue the shard in the FILE of --json.
+    ///
+    /// If there is none, begin it.
     #[arg(long, conflicts_with = "force", help_heading = HOW_LONG)]
     resume: bool,
 

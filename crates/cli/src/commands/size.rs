@@ -6,7 +6,7 @@ use clap::Args;
 use repackbench_analysis::Results;
 use repackbench_client::GitProgram;
 use repackbench_reader::{Repository, git::GitRepository};
-use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, SizeRecord};
+use repackbench_records::{ResultLine, SizeRecord};
 use repackbench_report::{articles_text, sections};
 use repackbench_timing::{delta_search::predicted_time, sizes::measure};
 use repackbench_writer::{
@@ -19,8 +19,7 @@ use crate::{
     failure::{Failure, print_note},
     options::{Completeness, EXPERT, Effort, MemoryArguments, RecordArguments, WHAT, WindowArgument, located},
     output::{
-        command_line,
-        record_file::RecordFile,
+        record_file::{RecordFile, size_line},
         result_output::{OutputArguments, ResultOutput},
     },
     progress::Bar,
@@ -148,12 +147,7 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
             Repository::Hg(_) => None,
         };
         for size in std::iter::once(size).chain(searched) {
-            let line = SizeLine {
-                schema: SCHEMA_VERSION,
-                program_version: env!("CARGO_PKG_VERSION").to_owned(),
-                command: command_line(),
-                size,
-            };
+            let line = size_line(size);
             json.append(&ResultLine::Size(Box::new(line.clone())))?;
             results.sizes.push(line);
         }

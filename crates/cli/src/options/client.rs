@@ -16,12 +16,13 @@ use crate::failure::{Failure, USAGE};
 /// Who runs the workloads.
 #[derive(Debug, Args)]
 pub(crate) struct ClientArguments {
-    /// Who runs the workloads: this program, your own git or hg, or both.
+    /// Who runs them.
     ///
-    /// in-process, this program replays them; stock, commands of your own git or hg, unpatched, with a library
-    /// preloaded into git, or the extension that --hg-extension names (see `exec`), and their CPU time is compared,
-    /// for checkout that in user mode; both, one after the other in one session, with a table that compares them.
-    /// Stock clients read the baseline without library and extension, and a row shows what those cost.
+    /// Workloads are run by this program or by your own git or hg: in-process, this program replays them; stock,
+    /// commands of your own git or hg, unpatched, with a library preloaded into git, or the extension that
+    /// --hg-extension names (see `exec`), and their CPU time is compared, for checkout that in user mode; both, one
+    /// after the other in one session, with a table that compares them. Stock clients read the baseline without
+    /// library and extension, and a row shows what those cost.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = ClientChoice::InProcess, conflicts_with = "self_test")]
     #[arg(help_heading = super::WHAT)]
     client: ClientChoice,

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// The codecs of variants.
 #[derive(Debug, Args)]
 pub(crate) struct CodecsArguments {
-    /// Codec of a variant, such as zstd:5 or zstd:1,3,5; may be repeated.
+    /// Codec, such as zstd:5 or zstd:1,3,5; may be repeated.
     ///
     /// Several levels of a codec are a list or a range, such as zlib:1..9. Codecs that are equal, in any spelling,
     /// count once. `repackbench codecs` lists them.

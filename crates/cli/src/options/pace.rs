@@ -39,7 +39,7 @@ pub(crate) struct PaceArguments {
     #[arg(long, value_name = "PERCENT", default_value = "1%", help_heading = super::EXPERT)]
     precision: Percent,
 
-    /// Measure for this time [default: 60s, or no limit with --blocks].
+    /// Time to measure [default: 60s; no limit with --blocks].
     ///
     /// Such as 90s, 10m or 1h; making variants does not count. Workloads take turns. Those that read commits read the
     /// newest that fit, unless --commits says how many, and what is precise gets no more blocks. The first block of each
@@ -56,10 +56,11 @@ pub(crate) struct PaceArguments {
     #[command(flatten)]
     pub(crate) min_run_time: MinRunTimeArgument,
 
-    /// Continue the session whose records are in FILE; no other argument is needed.
+    /// Continue the session that wrote the records in FILE.
     ///
-    /// The rest of the records is written to FILE. An incomplete last block is run again. Arguments that are not given
-    /// are those of the command line in the records, but for programs, which have to be named again, and output files.
+    /// No other argument is needed. The rest of the records is written to FILE. An incomplete last block is run
+    /// again. Arguments that are not given are those of the command line in the records, but for programs, which have
+    /// to be named again, and output files.
     #[arg(long, value_name = "FILE", conflicts_with = "json", help_heading = super::HOW_LONG)]
     pub(crate) resume: Option<PathBuf>,
 

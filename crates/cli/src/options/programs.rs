@@ -47,14 +47,20 @@ impl ProgramArguments {
 /// How hard git searches for deltas.
 #[derive(Debug, Args)]
 pub(crate) struct WindowArgument {
-    /// Window of git's search for deltas, as in git repack --window [default: 10].
+    /// Window of git's search for deltas [default: 10].
     ///
-    /// git compares each object with N others. git gc --aggressive has 250.
+    /// git compares each object with N others, as in git repack --window. git gc --aggressive has 250.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = super::WHAT)]
     pub(crate) window: Option<u32>,
 }
 
 impl WindowArgument {
+    /// What searches with this window, if the user chose one.
+    pub(crate) fn recomputer(&self, programs: &ProgramArguments) -> Result<Option<DeltaRecomputer>, ClientError> {
+        let with_window = |_| Ok(DeltaRecomputer::git(self.applied_to(programs.git()?).with_meter(meter())));
+        self.window.map(with_window).transpose()
+    }
+
     /// `git` with this window.
     pub(crate) fn applied_to(&self, git: GitProgram) -> GitProgram {
         match self.window {

@@ -18,16 +18,17 @@ use crate::failure::Failure;
 /// The part of history that workloads read.
 #[derive(Debug, Args)]
 pub(crate) struct RangeArguments {
-    /// Revision to start from [default: HEAD, or Mercurial's tip].
+    /// Revision to start from [default: HEAD or hg's tip].
     ///
     /// checkout, diff, ingest and serve start from it. In Mercurial it is a number, node, bookmark, tag or branch. For
     /// anything else the user's hg, where there is one, is asked for the last changeset of that revset.
     #[arg(long, value_name = "REV", allow_negative_numbers = true, help_heading = WHAT)]
     rev: Option<String>,
 
-    /// Read only the newest N commits in traverse, diff, ingest and serve.
+    /// Read only the newest N commits.
     ///
-    /// For ingest and serve in Mercurial these are the N changesets up to --rev, by number.
+    /// In traverse, diff, ingest and serve. For ingest and serve in Mercurial these are the N changesets up to --rev,
+    /// by number.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = WHAT)]
     commits: Option<u64>,
 }

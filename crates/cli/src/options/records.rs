@@ -17,7 +17,7 @@ use crate::{
 /// The file of records, and what to do if it exists.
 #[derive(Debug, Args)]
 pub(crate) struct RecordArguments {
-    /// Write every record to FILE, one line of JSON each; - is stdout.
+    /// Write records to FILE as lines of JSON; - is stdout.
     ///
     /// `report` and `diff` read the file. With -, the tables are left out. A FILE that exists is refused, unless
     /// --append or --force says what to do with it.

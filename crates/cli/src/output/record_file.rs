@@ -6,12 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_records::{Record, RecordError, ResultLine, read_results, write_record, write_result};
+use repackbench_records::{
+    Record, RecordError, ResultLine, SCHEMA_VERSION, SizeLine, SizeRecord, read_results, write_record, write_result,
+};
 use repackbench_timing::bench::Recorder;
 
 use crate::{
     failure::{FAILED, Failure, print_note},
     options::{RecordArguments, RecordWriter},
+    output::command_line,
 };
 
 /// The file that records are written to.
@@ -86,6 +89,12 @@ fn io_error(error: RecordError) -> io::Error {
         RecordError::Write(error) => error,
         other => io::Error::other(other),
     }
+}
+
+/// The line about the bytes of a repository.
+pub(crate) fn size_line(size: SizeRecord) -> SizeLine {
+    let program_version = env!("CARGO_PKG_VERSION").to_owned();
+    SizeLine { schema: SCHEMA_VERSION, program_version, command: command_line(), size }
 }
 
 /// The runs in a file of records. There has to be one.

@@ -23,19 +23,22 @@ pub(crate) struct OutputArguments {
     #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
     pub(crate) html: Option<Destination>,
 
-    /// Write the charts as SVG files to DIR, which is created if necessary.
+    /// Write the charts as SVG files to DIR.
+    ///
+    /// DIR is created if necessary.
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Write Markdown to FILE; - prints it instead of the tables.
+    /// Write Markdown to FILE; - prints it.
     ///
-    /// For a pull request, with the worst variants first.
+    /// With -, the tables are left out. Markdown is for a pull request, with the worst variants first.
     #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
     pub(crate) markdown: Option<Destination>,
 
-    /// Write CSV to FILE; - prints it instead of the tables.
+    /// Write CSV to FILE; - prints it.
     ///
-    /// Exact figures, one line for each variant in each workload, or for each trace or size.
+    /// With -, the tables are left out. Exact figures, one line for each variant in each workload, or for each trace
+    /// or size.
     #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
     pub(crate) csv: Option<Destination>,
 

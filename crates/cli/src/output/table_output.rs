@@ -12,7 +12,9 @@ use crate::{
 /// The forms of tables that no page and no chart shows.
 #[derive(Debug, Args)]
 pub(crate) struct TableArguments {
-    /// Write Markdown to FILE; - prints it instead of the tables.
+    /// Write Markdown to FILE; - prints it.
+    ///
+    /// With -, the tables are left out.
     #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
     markdown: Option<Destination>,
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use repackbench_reader::{Repository, threads};
-use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, SizeRecord};
+use repackbench_records::ResultLine;
 use repackbench_report::{Article, sections};
 use repackbench_timing::sizes::measure;
 use repackbench_writer::Conversion;
@@ -12,7 +12,11 @@ use super::ConvertArguments;
 use crate::{
     failure::{Failure, USAGE},
     options::create_json,
-    output::{command_line, print_article, record_file::RecordFile, table_output::TableOutput},
+    output::{
+        print_article,
+        record_file::{RecordFile, size_line},
+        table_output::TableOutput,
+    },
     repository::name_of,
 };
 
@@ -73,23 +77,13 @@ impl Summary {
         let Conversion { elapsed, sync, notes, .. } = conversion;
         let article = sections::conversion(&before, &after, elapsed, sync, &notes);
         for size in [before, after] {
-            self.record(size)?;
+            self.json.append(&ResultLine::Size(Box::new(size_line(size))))?;
         }
         if self.prints {
             print_article(article.clone())?;
         }
         self.articles.push(article);
         Ok(())
-    }
-
-    fn record(&mut self, size: SizeRecord) -> Result<(), Failure> {
-        let line = SizeLine {
-            schema: SCHEMA_VERSION,
-            program_version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: command_line(),
-            size,
-        };
-        Ok(self.json.append(&ResultLine::Size(Box::new(line)))?)
     }
 
     /// Writes what is not written yet.
