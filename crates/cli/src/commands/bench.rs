@@ -90,7 +90,7 @@ use crate::{
 ///   repackbench bench . --codec zstd:5 --client both --workload traverse
 ///   repackbench bench . --self-test --workload traverse
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment, override_usage = "repackbench bench [OPTIONS] --codec <SPEC> <REPOSITORY>")]
+#[command(verbatim_doc_comment)]
 #[command(group(ArgGroup::new("rows").args(["codecs", "self_test", "zlibs"]).multiple(true).required(true)))]
 pub(crate) struct BenchArguments {
     #[command(flatten)]

@@ -209,7 +209,12 @@ fn deltas_that_git_searched_for_anew_are_a_second_size() {
     let file = scratch.join("sizes.jsonl");
     let sizes = |options: &[&str]| {
         let mut command = program::cached(&scratch);
-        command.args(["size", "--quiet", "--force"]).args(options).args(["--json"]).args([&file, &repo]);
+        // With several threads, git's search depends on how they share the work.
+        command
+            .args(["size", "--quiet", "--force", "--threads", "1"])
+            .args(options)
+            .args(["--json"])
+            .args([&file, &repo]);
         program::run(&mut command).exits(exit::OK);
         let records = records::read(&file);
         records.iter().map(|record| record["size"].clone()).collect::<Vec<_>>()
