@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::escaped;
+use super::{escaped, with_commands};
 use crate::{
     document::{Align, Block, Column, Row, Table},
     sections::results_page::{ResultsFile, page_of},
@@ -26,7 +26,7 @@ pub fn results_file(file: &ResultsFile) -> String {
             Block::Table(of) => text.push_str(&table(of, &file.linked)),
             Block::Notes(notes) | Block::Details(notes) => {
                 notes.iter().for_each(|note| {
-                    let _ = writeln!(text, "- {}", escaped(note));
+                    let _ = writeln!(text, "- {}", with_commands(note));
                 });
                 text.push('\n');
             }
