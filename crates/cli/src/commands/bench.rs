@@ -124,8 +124,9 @@ pub(crate) struct BenchArguments {
 
     /// Show each codec with new deltas, too.
     ///
-    /// git (repack -adF) or hg (under the codec) finds them in a new search. With git this is the default where the search
-    /// is predicted to take at most a third of the time (--time). --window implies this, and adds a search with that window.
+    /// git (repack -adF) or hg (under the codec) finds them in a new search. With git this is the default where the
+    /// search is predicted to take at most a third of the time (--time). --window implies this, and adds a search
+    /// with that window.
     #[arg(long, help_heading = WHAT)]
     rechosen: bool,
 

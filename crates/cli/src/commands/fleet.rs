@@ -87,7 +87,8 @@ pub(crate) struct FleetArguments {
 
     /// Also measure this share of the repositories.
     ///
-    /// With bench, drawn by --seed. For --time each, under the codecs of --bench-codec or --codec, or else zlib:9, zstd:9 and balanced.
+    /// With bench, drawn by --seed. For --time each, under the codecs of --bench-codec or --codec, or else zlib:9,
+    /// zstd:9 and balanced.
     #[arg(long, value_name = "PERCENT", help_heading = WHAT)]
     bench: Option<Percent>,
 

@@ -67,8 +67,9 @@ pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
 fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<AdviceLine> {
     let is_git = repository.vcs != Some(Vcs::Mercurial);
     let chunks = found.baseline.size.objects.sum();
-    // Older records have only the bytes of the baseline.
-    let bytes_found = repository.bytes.unwrap_or(found.baseline.size.total_bytes);
+    // What a search saves is not what another codec does. Older records have only the bytes of the baseline.
+    let bytes_found = repository.bytes.filter(|_| repository.codec.is_none());
+    let bytes_found = bytes_found.unwrap_or(found.baseline.size.total_bytes);
     let pack = pack(repository, chunks.entries, bytes_found);
     match found.searched {
         Some(searched) => {
@@ -152,17 +153,17 @@ pub(super) fn gains(
         _ => "",
     };
     // The best codec may need no new format either, as the line on its price says.
-    let is_best = |gain: &CodecGain<'_>| advice.best.is_some_and(|best| best.spec == gain.spec);
-    let stock = advice.stock.filter(|gain| !is_best(gain)).map(|gain| effect(&gain, decoder(&gain)));
+    let is_best_stock = advice.stock.zip(advice.best).is_some_and(|(stock, best)| stock.spec == best.spec);
+    let stock = advice.stock.filter(|_| !is_best_stock).map(|gain| effect(&gain, decoder(&gain)));
     let graph = graph.filter(|graph| graph.interval.is_some_and(|interval| interval.high < 1.0));
     let graph =
         graph.map(|graph| format!("with a commit-graph, git's traverse takes {} CPU time", change_words(graph.value)));
     let stock: Vec<String> = stock.into_iter().chain(graph).collect();
     let stock = (!stock.is_empty()).then(|| AdviceLine::new("No new format", stock.join("; ") + "."));
-    let own_decoder = |gain: &CodecGain<'_>| {
-        if advice.stock.is_some_and(|stock| stock.spec == gain.spec) { decoder(gain) } else { "" }
-    };
-    let best = advice.best.map(|gain| AdviceLine::new("Best codec", effect(&gain, own_decoder(&gain)) + "."));
+    let best = advice.best.map(|gain| {
+        let decoder = if is_best_stock { decoder(&gain) } else { "" };
+        AdviceLine::new("Best codec", effect(&gain, decoder) + ".")
+    });
     stock.into_iter().chain(best)
 }
 

@@ -1,8 +1,8 @@
 //! Trains dictionaries from the payloads of a repository.
 //!
-//! [`sample`] takes payloads of each class evenly from the whole store. [`training`] trains on three quarters of them,
-//! and tests whether the dictionary pays: on the rest, or on all of a class that was sampled whole. Nothing depends on time, chance or the number of threads: the
-//! same repository gives the same dictionaries.
+//! [`sample`] takes payloads of each class evenly from the whole store. [`training`] trains on three quarters of
+//! them, and tests whether the dictionary pays: on the rest, or on all of a class that was sampled whole. Nothing
+//! depends on time, chance or the number of threads: the same repository gives the same dictionaries.
 
 mod assign;
 pub mod sample;

@@ -154,8 +154,8 @@ pub(super) fn boolean(config: &gix_config::File, path: &Path, key: &str, default
     }
 }
 
-/// Checks that every `remote.<name>.promisor` is a boolean, and that `partialclonefilter` has a value: git reads no object
-/// otherwise.
+/// Checks that every `remote.<name>.promisor` is a boolean, and that `partialclonefilter` has a value: git reads no
+/// object otherwise.
 pub(super) fn check_promisors(config: &gix_config::File, path: &Path) -> Result<()> {
     for section in config.sections_by_name("remote").into_iter().flatten() {
         for value in section.values("promisor") {
