@@ -2,6 +2,7 @@
 //! `target/cmake`.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::environment::{PYTHON, PythonProgram};
 use crate::files;
@@ -32,4 +33,12 @@ pub(crate) fn install() -> Outcome<Option<PathBuf>> {
         Failure(format!("cmake could not be installed: {message}; or set {VARIABLE} to the path of a cmake"))
     })?;
     Ok(Some(made))
+}
+
+/// Has `build` find the user's own cmake, or the one that this installs.
+pub(crate) fn provide(build: &mut Command) -> Outcome<()> {
+    if let Some(cmake) = install()? {
+        build.env(VARIABLE, cmake);
+    }
+    Ok(())
 }

@@ -46,6 +46,9 @@ const PRODUCTS: [&str; 4] = ["repackbench", PRELOADED[0], PRELOADED[1], "librepa
 pub(crate) const PACKAGES: [&str; 4] =
     ["repackbench-cli", "repackbench-preload", "repackbench-preload-codecs", "repackbench-hg"];
 
+/// The codec that a plain build leaves out, because its own build needs cmake.
+const FEATURES: &str = "repackbench-cli/zlib-ng,repackbench-preload-codecs/zlib-ng";
+
 /// The largest size of the program without debug information: users download and copy it.
 const MOST_PROGRAM_BYTES: u64 = 16_000_000;
 
@@ -128,7 +131,7 @@ fn documents(out: &Path) -> Outcome<()> {
         copy(&picture, &folder.join(PICTURES).join(picture.file_name().unwrap_or_default()))?;
     }
     let licences = folder.join(LICENCES);
-    fs::write(&licences, licences::of_dependencies(&PACKAGES)?).map_err(|error| failed(&licences, &error))
+    fs::write(&licences, licences::of_dependencies(&PACKAGES, FEATURES)?).map_err(|error| failed(&licences, &error))
 }
 
 /// Packs the debug information of everything that was built into an archive of its own. The folder beside `out` that it

@@ -14,11 +14,12 @@ const NAMES: [&str; 4] = ["LICENSE", "LICENCE", "UNLICENSE", "NOTICE"];
 /// How many folder levels of a crate are searched: deep enough for the C libraries in it.
 const DEPTH: usize = 3;
 
-/// Lists the dependencies of `packages` with their licences, then each distinct text once, with the files that have it.
-pub(crate) fn of_dependencies(packages: &[&str]) -> Outcome<String> {
+/// Lists the dependencies of `packages` with these `features` and their licences, then each distinct text once, with the
+/// files that have it.
+pub(crate) fn of_dependencies(packages: &[&str], features: &str) -> Outcome<String> {
     let sources = sources()?;
     let mut tree = cargo();
-    tree.args(["tree", "--locked", "--edges", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}|{l}"]);
+    tree.args(["tree", "--locked", "--features", features, "--edges", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}|{l}"]);
     let listed = output(tree.args(packages.iter().flat_map(|package| ["--package", package])))?;
     let mut list = String::from("repackbench is linked with these libraries:\n\n");
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -3,7 +3,7 @@
 mod bench;
 mod estimate;
 
-use repackbench_records::{ChunkSizes, Readers, SpecText};
+use repackbench_records::{ChunkSizes, Predicted, Readers, SpecText};
 
 pub use self::{
     bench::{BenchAdvice, advise_on_bench},
@@ -109,6 +109,14 @@ impl BoundedRatio {
     /// Whether it is certainly near 1: a ratio whose interval is wide may be anything.
     pub fn is_about_one(&self) -> bool {
         self.low >= 1.0 / (1.0 + SAME) && self.high <= 1.0 + SAME
+    }
+}
+
+/// A ratio of times, which may be anything if its error is larger than itself.
+impl From<&Predicted> for BoundedRatio {
+    fn from(predicted: &Predicted) -> Self {
+        let (low, high) = if predicted.is_unknown() { (0.0, f64::INFINITY) } else { predicted.ends() };
+        BoundedRatio { ratio: predicted.value, low, high }
     }
 }
 

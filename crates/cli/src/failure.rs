@@ -184,7 +184,7 @@ impl From<BenchError> for Failure {
             BenchError::Resume { .. } => Failure::new(USAGE, error).with_hint(
                 "give the options of the session that wrote the records, or start a new one with --json FILE",
             ),
-            BenchError::UselessDecoder { .. } => Failure::new(USAGE, error),
+            BenchError::Plan { .. } | BenchError::UselessDecoder { .. } => Failure::new(USAGE, error),
             BenchError::Stock(StockError::Client(error)) => error.into(),
             BenchError::Stock(error @ StockError::Thread(_)) => Failure::new(TRY_AGAIN, error).with_hint(MORE_THREADS),
             BenchError::Stock(error) => Failure::new(FAILED, error),

@@ -28,7 +28,7 @@ pub(crate) fn open(path: &Path) -> Result<Repository, Failure> {
 }
 
 /// Whether no commit was ever made in `repository`, so that there is nothing to measure.
-fn is_without_commits(repository: &Repository) -> Result<bool, ReaderError> {
+pub(crate) fn is_without_commits(repository: &Repository) -> Result<bool, ReaderError> {
     Ok(match repository {
         Repository::Git(git) => git.references()?.iter().all(|found| matches!(found.target, Target::Symbolic(_))),
         Repository::Hg(hg) => hg.revlogs().is_empty(),

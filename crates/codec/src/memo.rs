@@ -16,10 +16,16 @@ use crate::{decoder::ChunkDecoder, revlog::RevlogDecoder};
 /// the lengths of buffer and payload.
 const OPENING_LEN: usize = 64;
 
+/// A payload is remembered if at least this many like it fit the limit.
+const LEAST_REMEMBERED: usize = 8;
+
 /// Decoded payloads by chunk.
 ///
 /// A replay mostly asks for the chunks in the order in which they were recorded. So that it finds them at a cost that is next
 /// to nothing beside that of decoding, the memo expects them in that order, and looks up only those that come in another.
+///
+/// Where there is more to remember than its limit, it remembers a random sample of the chunks, drawn by their keys: half of
+/// them, or a quarter, and so on.
 #[derive(Debug, Default)]
 pub struct DecodeMemo {
     /// The key of each chunk in the order of recording, repetitions included, and its place in `known`.
@@ -33,8 +39,10 @@ pub struct DecodeMemo {
     limit: usize,
     /// Whether payloads are remembered, rather than given back.
     is_recording: bool,
-    /// The number of payloads that did not fit the limit.
-    left_out: u64,
+    /// The keys that are remembered have zeros here, once they are mixed.
+    mask: u64,
+    /// The bytes of all payloads that were decoded while recording, repetitions and those that are not remembered included.
+    decoded_bytes: u64,
     stand_ins: Option<StandIns>,
 }
 
@@ -129,9 +137,13 @@ impl DecodeMemo {
         self.next = 0;
     }
 
-    /// The number of payloads that it does not remember because of its limit.
-    pub fn left_out(&self) -> u64 {
-        self.left_out
+    /// The part of the decoded bytes that it remembers: 1 within the limit.
+    pub fn part(&self) -> f64 {
+        let lengths = self.order().filter_map(|place| Some(self.known.get(place)?.len as u64));
+        match self.decoded_bytes {
+            0 => 1.0,
+            decoded => lengths.sum::<u64>() as f64 / decoded as f64,
+        }
     }
 
     /// The different payloads that it remembers, in the order of the recording.
@@ -169,7 +181,7 @@ impl DecodeMemo {
 
     /// What stands for a chunk, and the number of its stored bytes, if it is known and to be given back.
     pub(crate) fn get(&mut self, key: u64) -> Option<(Remembered<'_>, usize)> {
-        if self.is_recording {
+        if self.is_recording || !self.samples(key) {
             return None;
         }
         let place = match self.order.get(self.next) {
@@ -197,21 +209,60 @@ impl DecodeMemo {
         if !self.is_recording {
             return;
         }
+        self.decoded_bytes += payload.len() as u64;
         if let Some(place) = self.by_key.get(&key) {
             self.order.push((key, *place));
             return;
         }
-        let start = self.payloads.len();
-        if start.saturating_add(payload.len()) > self.limit {
-            self.left_out += 1;
+        // A long one would leave no room for others.
+        if payload.len() > self.limit / LEAST_REMEMBERED {
             return;
         }
+        while self.samples(key) && self.payloads.len() + payload.len() > self.limit {
+            self.thin_out();
+        }
+        if !self.samples(key) {
+            return;
+        }
+        let start = self.payloads.len();
         self.payloads.extend_from_slice(payload);
         self.by_key.insert(key, self.known.len());
         let first = self.order.len();
         self.order.push((key, self.known.len()));
         self.known.push(Known { first, start, len: payload.len(), consumed });
     }
+
+    /// Whether the chunk with this key belongs to the sample.
+    fn samples(&self, key: u64) -> bool {
+        mixed(key) & self.mask == 0
+    }
+
+    /// Halves the sample, and forgets what no longer belongs to it.
+    fn thin_out(&mut self) {
+        self.mask = self.mask << 1 | 1;
+        let (order, known) = (std::mem::take(&mut self.order), std::mem::take(&mut self.known));
+        self.by_key.clear();
+        let mut end = 0;
+        for (key, place) in order {
+            let Some(old) = known.get(place).filter(|_| mixed(key) & self.mask == 0) else { continue };
+            let place = *self.by_key.entry(key).or_insert_with(|| {
+                // Payloads are in the order in which they come first, so what is moved has been read.
+                self.payloads.copy_within(old.start..old.start + old.len, end);
+                self.known.push(Known { first: self.order.len(), start: end, ..*old });
+                end += old.len;
+                self.known.len() - 1
+            });
+            self.order.push((key, place));
+        }
+        self.payloads.truncate(end);
+    }
+}
+
+/// Spreads keys evenly, whose own bits depend on places in memory. The finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
+fn mixed(key: u64) -> u64 {
+    let key = (key ^ key >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let key = (key ^ key >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    key ^ key >> 31
 }
 
 #[cfg(test)]
@@ -236,16 +287,43 @@ mod tests {
 
     #[test]
     fn payloads_are_given_back_after_recording() {
-        let mut memo = DecodeMemo::recording(10);
+        let mut memo = DecodeMemo::recording(80);
         memo.put(1, b"abc", 7);
         assert_eq!(payload(&mut memo, 1), None, "still recording");
-        memo.put(2, b"too long to fit", 9);
+        memo.put(2, b"too long for it", 9);
         memo.give_back();
         memo.put(3, b"x", 1);
         assert_eq!(payload(&mut memo, 1), Some((b"abc".to_vec(), 7)));
         assert_eq!(payload(&mut memo, 2), None);
         assert_eq!(payload(&mut memo, 3), None);
-        assert_eq!(memo.left_out(), 1);
+        assert_eq!(memo.part(), 3.0 / 18.0);
+    }
+
+    #[test]
+    fn sample_is_remembered_where_all_is_too_much() {
+        let all = |memo: &mut DecodeMemo, put: bool| -> Vec<Option<Vec<u8>>> {
+            let each = (0..4_000_u64).flat_map(|key| std::iter::repeat_n(key, 1 + (key % 3) as usize));
+            each.map(|key| {
+                let bytes = vec![key as u8; 1 + (key % 7) as usize];
+                if put {
+                    memo.put(key, &bytes, 1);
+                    return Some(bytes);
+                }
+                let found = payload(memo, key);
+                assert!(found.as_ref().is_none_or(|(found, _)| *found == bytes), "{key}");
+                found.map(|(found, _)| found)
+            })
+            .collect()
+        };
+        let mut memo = DecodeMemo::recording(5_000);
+        let put = all(&mut memo, true);
+        memo.give_back();
+        let found = all(&mut memo, false);
+        let bytes = |all: &[Option<Vec<u8>>]| all.iter().flatten().map(Vec::len).sum::<usize>() as f64;
+        assert_eq!(memo.part(), bytes(&found) / bytes(&put));
+        assert!((0.2..0.3).contains(&memo.part()), "16,000 bytes in 5,000: a quarter, {}", memo.part());
+        assert!(memo.payloads().map(<[u8]>::len).sum::<usize>() <= 5_000);
+        assert_eq!(memo.order().count(), found.iter().flatten().count());
     }
 
     #[test]

@@ -213,6 +213,9 @@ pub struct WorkloadPrediction {
     /// not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_graph_ratio: Option<Predicted>,
+    /// The same for elapsed time. Omitted from JSON in older records, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_graph_elapsed_ratio: Option<Predicted>,
     /// The number of chunks that are decoded.
     pub decodes: u64,
     /// The CPU time under each codec as a multiple of the time under the baseline, in the order of

@@ -51,6 +51,7 @@ pub fn delta_state(bytes: u64, codecs: &[EstimatedCodec<'_>]) -> DeltaState {
         decode_share: Predicted::exact(0.5),
         own_share: None,
         own_graph_ratio: None,
+        own_graph_elapsed_ratio: None,
         decodes: 1,
         elapsed_ratios: Vec::new(),
         ratios: codecs.iter().map(|(.., cpu)| Predicted::exact(*cpu)).collect(),

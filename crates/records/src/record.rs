@@ -104,6 +104,9 @@ pub struct OwnGitCost {
     /// Its CPU time with a commit-graph, as a multiple of the time without. Omitted from JSON if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph_ratio: Option<Predicted>,
+    /// The same for elapsed time. Omitted from JSON in older records, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_elapsed_ratio: Option<Predicted>,
 }
 
 /// The cost of converting a whole repository: reading the source, encoding, and checking the output.

@@ -1,5 +1,6 @@
 //! The share of a workload's CPU time that decoding takes where it happens: what a replay saves that has every payload
-//! remembered. In the same rounds, what a replay takes that has the chunks of another codec in their places.
+//! remembered, or a sample of them. In the same rounds, what a replay takes that has the chunks of another codec in their
+//! places.
 
 use std::time::Duration;
 
@@ -25,8 +26,8 @@ const LONG_ENOUGH: f64 = 0.02;
 /// The most repetitions of a replay.
 const MOST_REPEATS: u32 = 20;
 
-/// The limit of payload bytes that are remembered.
-const MOST_REMEMBERED: usize = 2 << 30;
+/// The limit of payload bytes that are remembered. Of more, a sample says what decoding takes.
+const MOST_REMEMBERED: usize = 128 << 20;
 
 /// A share with its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,8 +41,6 @@ pub(crate) struct DecodeShare {
     /// The same for elapsed time.
     pub(crate) elapsed: f64,
     pub(crate) elapsed_error: f64,
-    /// Whether there was more to remember than the limit allows. Then the share is too low.
-    pub(crate) is_cut: bool,
 }
 
 /// The seconds of a replay.
@@ -73,18 +72,20 @@ type Replay<'a> = dyn FnMut(Option<Box<DecodeMemo>>) -> Result<(Took, Box<Decode
 #[derive(Debug)]
 pub(crate) struct CodecStandIns {
     pub(crate) stand_ins: StandIns,
-    /// The part of the decoded bytes for which there are chunks.
+    /// The part of the decoded bytes for which there are chunks, of what is remembered.
     pub(crate) part: f64,
 }
 
-/// Makes the chunks of each codec for what a memo remembers; `None` for a codec that is not replayed.
-type MakeStandIns<'a> = dyn FnMut(&DecodeMemo) -> Result<Vec<Option<CodecStandIns>>, BenchError> + 'a;
+/// Makes the chunks of each codec for what a memo remembers; `None` for a codec that is not replayed. Also gets the elapsed
+/// time that each codec takes in the fewest rounds.
+type MakeStandIns<'a> = dyn FnMut(&DecodeMemo, Duration) -> Result<Vec<Option<CodecStandIns>>, BenchError> + 'a;
 
 /// The rounds of replays of one workload.
 #[derive(Debug, Default)]
 pub(crate) struct Rounds {
     rounds: Vec<Round>,
-    is_cut: bool,
+    /// The part of the decoded bytes that is remembered.
+    remembered: f64,
     /// See [`CodecStandIns::part`], for each codec.
     parts: Vec<f64>,
 }
@@ -108,11 +109,12 @@ pub(crate) fn measure(
     is_over: &dyn Fn() -> Result<bool, BenchError>,
 ) -> Result<Rounds, BenchError> {
     let (took, memo) = replay(Some(Box::new(DecodeMemo::recording(MOST_REMEMBERED))))?;
-    let is_cut = memo.left_out() > 0;
-    let made = if is_cut { Vec::new() } else { stand_ins(&memo)? };
-    let parts = made.iter().map(|codec| codec.as_ref().map_or(0.0, |codec| codec.part)).collect();
+    let remembered = memo.part();
+    let each = with_repetitions(Duration::try_from_secs_f64(took.elapsed).unwrap_or(Duration::MAX));
+    let made = stand_ins(&memo, each.saturating_mul(FEWEST_ROUNDS as u32))?;
+    let parts = made.iter().map(|codec| codec.as_ref().map_or(0.0, |codec| remembered * codec.part)).collect();
     let mut codecs: Vec<Option<StandIns>> = made.into_iter().map(|codec| codec.map(|codec| codec.stand_ins)).collect();
-    let mut measured = Rounds { rounds: Vec::new(), is_cut, parts };
+    let mut measured = Rounds { rounds: Vec::new(), remembered, parts };
     let mut replays = Replays { replay, memo, repeats: repeats(took.cpu) };
     loop {
         let count = measured.rounds.len();
@@ -152,7 +154,7 @@ pub(crate) fn least_useful() -> Duration {
 /// What a replay that takes `once` takes with its repetitions.
 pub(crate) fn with_repetitions(once: Duration) -> Duration {
     let repeats = repeats(once.as_secs_f64());
-    once * if repeats > 1 { repeats + 1 } else { 1 }
+    once.saturating_mul(if repeats > 1 { repeats + 1 } else { 1 })
 }
 
 /// Replays of one workload.
@@ -215,14 +217,13 @@ impl Rounds {
             error: cpu.error.max(LEAST_ERROR),
             elapsed: elapsed.value,
             elapsed_error: elapsed.error.max(LEAST_ERROR),
-            is_cut: self.is_cut,
         }
     }
 
     /// The share of a time that is saved where nothing is decoded.
     fn saved(&self, time: fn(&Took) -> f64) -> RoundMean {
         self.mean(|round| {
-            Some((1.0 - time(&round.remembered) / time(&round.decoded).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0))
+            Some((self.decoding(round, time) / time(&round.decoded).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0))
         })
         .unwrap_or(RoundMean { value: 0.0, error: 0.0, rounds: 0 })
     }
@@ -239,9 +240,14 @@ impl Rounds {
     /// What decoding costs under the first codec as a multiple of what it costs as found; `None` as for [`cost`](Self::cost).
     pub(crate) fn baseline(&self, time: fn(&Took) -> f64) -> Option<RoundMean> {
         self.mean(|round| {
-            let rest = time(&round.remembered);
-            ratio_of_costs(self.whole(round, 0, time)? - rest, time(&round.decoded) - rest)
+            let cost = self.whole(round, 0, time)? - time(&round.remembered);
+            ratio_of_costs(cost, self.decoding(round, time))
         })
+    }
+
+    /// The time of decoding as found. Remembering a part of the chunks saves that part of it.
+    fn decoding(&self, round: &Round, time: fn(&Took) -> f64) -> f64 {
+        (time(&round.decoded) - time(&round.remembered)) / self.remembered.max(f64::MIN_POSITIVE)
     }
 
     /// The time of a replay with all chunks under a codec. Stand-ins for a part of the chunks add that part of the cost.
@@ -292,7 +298,7 @@ mod tests {
             let took = if memo.is_some() { 0.5 } else { seconds[number / 2 % seconds.len()] };
             Ok((Took { cpu: took, elapsed: 2.0 * took }, memo.unwrap_or_default()))
         };
-        let rounds = measure(&mut replay, &mut |_| Ok(Vec::new()), &|| Ok(is_over)).unwrap();
+        let rounds = measure(&mut replay, &mut |_, _| Ok(Vec::new()), &|| Ok(is_over)).unwrap();
         (rounds.share(), replays.get())
     }
 
@@ -332,7 +338,7 @@ mod tests {
         };
         let no_chunks = || StandIns::of_packs(ChunkDecoder::new(ZlibReader::Stock), StandInChunks::default());
         let made = || Some(CodecStandIns { stand_ins: no_chunks(), part });
-        let mut made = |_: &DecodeMemo| Ok(vec![made(), None, made()]);
+        let mut made = |_: &DecodeMemo, _| Ok(vec![made(), None, made()]);
         let rounds = measure(&mut replay, &mut made, &|| Ok(true)).unwrap();
         assert_eq!(rounds.baseline(|took| took.cpu).map(|cost| cost.value), Some(1.0));
         (0..4).map(|codec| rounds.cost(codec, |took| took.cpu).map(|cost| cost.value)).collect()

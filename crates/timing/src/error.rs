@@ -32,6 +32,12 @@ pub enum BenchError {
         /// The operating system's answer.
         source: io::Error,
     },
+    /// The plan cannot be carried out, whatever the repository contains.
+    #[error("{why}")]
+    Plan {
+        /// Why not.
+        why: String,
+    },
     /// No row would use the chosen decoder.
     #[error("{choice}: {why}")]
     UselessDecoder {

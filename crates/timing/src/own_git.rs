@@ -1,4 +1,4 @@
-//! The CPU time that the user's own git takes for a workload, and what a commit-graph changes.
+//! The time that the user's own git takes for a workload, and what a commit-graph changes.
 
 use std::{cell::Cell, ffi::OsStr, rc::Rc, time::Duration};
 
@@ -112,11 +112,12 @@ impl OwnGit {
         let is_over = || Ok(session.now()? >= end);
         let mut measure = || -> Result<_, BenchError> {
             let Some(job) = self.job(spec, range, history)? else { return Ok(None) };
-            let seconds = cpu_seconds(&job, &self.plain, runner)?;
+            let took = Seconds::of(&job, &self.plain, runner)?;
             let has_time = is_tried_with_graph(spec) && session.now()?.saturating_add(graph_takes) < end;
-            let graph_ratio = if has_time { self.graph_ratio(&job, runner, &is_over)? } else { None };
-            let decode_share = (decoding.share * decoding.seconds / seconds.max(f64::MIN_POSITIVE)).min(1.0);
-            Ok(Some(OwnGitCost { decode_share, graph_ratio }))
+            let [graph_ratio, graph_elapsed_ratio] =
+                if has_time { self.graph_ratios(&job, runner, &is_over)? } else { [None, None] };
+            let decode_share = (decoding.share * decoding.seconds / took.cpu.max(f64::MIN_POSITIVE)).min(1.0);
+            Ok(Some(OwnGitCost { decode_share, graph_ratio, graph_elapsed_ratio }))
         };
         let measured = measure();
         session.go_on()?;
@@ -147,30 +148,42 @@ impl OwnGit {
         Ok(workload.jobs(name, &[Caches::Off], range, head.as_deref()).pop())
     }
 
-    /// The CPU time of `job` with a commit-graph as a multiple of that without; `None` if `is_over` says that the time is up
-    /// before it is known.
+    /// The CPU time, then the elapsed time, of `job` with a commit-graph as multiples of those without; `None` if `is_over`
+    /// says that the time is up before they are known.
     ///
     /// # Errors
     /// A command fails, or the user stops it.
-    fn graph_ratio(
+    fn graph_ratios(
         &self,
         job: &StockJob,
         runner: StockRunner<'_>,
         is_over: &dyn Fn() -> Result<bool, BenchError>,
-    ) -> Result<Option<Predicted>, BenchError> {
-        let mut ratios = Vec::new();
-        while ratios.len() < PAIRS {
+    ) -> Result<[Option<Predicted>; 2], BenchError> {
+        let mut ratios = [Vec::new(), Vec::new()];
+        for _ in 0..PAIRS {
             if is_over()? {
-                return Ok(None);
+                return Ok([None, None]);
             }
-            let with = cpu_seconds(job, &self.with_graph, runner)?;
-            ratios.push(with / cpu_seconds(job, &self.plain, runner)?.max(f64::MIN_POSITIVE));
+            let with = Seconds::of(job, &self.with_graph, runner)?;
+            let without = Seconds::of(job, &self.plain, runner)?;
+            let [cpu, elapsed] = &mut ratios;
+            cpu.push(with.cpu / without.cpu.max(f64::MIN_POSITIVE));
+            elapsed.push(with.elapsed / without.elapsed.max(f64::MIN_POSITIVE));
         }
-        Ok(mean_ratio(&ratios))
+        Ok(ratios.map(|ratios| mean_ratio(&ratios)))
     }
 }
 
-fn cpu_seconds(job: &StockJob, client: &RowClient, runner: StockRunner<'_>) -> Result<f64, BenchError> {
-    let sample = runner.time(job, client)?.sample;
-    Ok(sample.user.saturating_add(sample.sys).as_secs_f64())
+/// What one run of a command took, in seconds.
+struct Seconds {
+    cpu: f64,
+    elapsed: f64,
+}
+
+impl Seconds {
+    fn of(job: &StockJob, client: &RowClient, runner: StockRunner<'_>) -> Result<Self, BenchError> {
+        let sample = runner.time(job, client)?.sample;
+        let cpu = sample.user.saturating_add(sample.sys).as_secs_f64();
+        Ok(Seconds { cpu, elapsed: sample.wall.as_secs_f64() })
+    }
 }

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{PACKAGES, PRODUCTS};
+use super::{FEATURES, PACKAGES, PRODUCTS};
 use crate::environment::{PYTHON, PythonProgram};
+use crate::cmake;
 use crate::files::failed;
 use crate::process::{self, Failure, Outcome, cargo};
 
@@ -52,7 +53,8 @@ pub(super) fn build(is_portable: bool) -> Outcome<Built> {
     } else {
         build.arg("build");
     }
-    build.args(["--release", "--locked"]);
+    cmake::provide(&mut build)?;
+    build.args(["--release", "--locked", "--features", FEATURES]);
     process::run(build.args(PACKAGES.iter().flat_map(|package| ["--package", package])))?;
     folder.push("release");
     let glibc = oldest_glibc(&folder)?;

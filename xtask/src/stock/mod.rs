@@ -146,6 +146,15 @@ fn objects(mut output: impl BufRead) -> io::Result<BTreeMap<String, String>> {
     Ok(objects)
 }
 
+/// The extensions, all of hg's own, without which hg refuses a repository that was made with them.
+fn needed_extensions(repository: &Path) -> impl Iterator<Item = &'static str> {
+    let lists = ["requires", "store/requires"].map(|list| repository.join(".hg").join(list));
+    let required: Vec<u8> = lists.iter().filter_map(|list| fs::read(list).ok()).flatten().collect();
+    let required = String::from_utf8_lossy(&required).into_owned();
+    let known = [("lfs", "lfs"), ("narrowhg-experimental", "narrow"), ("largefiles", "largefiles")];
+    known.into_iter().filter(move |(word, _)| required.lines().any(|line| line == *word)).map(|(_, name)| name)
+}
+
 fn read_hg(
     program: &OsString,
     extension: &Path,
@@ -157,6 +166,9 @@ fn read_hg(
     let mut setting = OsString::from("extensions.read_all=");
     setting.push(extension);
     command.args(["--config", "storage.all-slow-path=allow", "--config"]).arg(setting);
+    for name in needed_extensions(repository) {
+        command.args(["--config", &format!("extensions.{name}=")]);
+    }
     let ended = child::end_of(command.arg("--repository").arg(repository).arg("read-all"), limits)?;
     if !ended.is_accepted() {
         return Ok(Err(said(&ended)));

@@ -45,9 +45,9 @@ fn gain<'a>(state: &'a DeltaState, (at, reference): (usize, usize), spec: &'a Sp
     let mean = |ratios: fn(&WorkloadPrediction) -> &[Predicted]| {
         let telling = state.workloads.iter().filter(|workload| is_telling(workload));
         let of = |workload: &WorkloadPrediction| {
-            let ratio = time(ratios(workload).get(at)?);
+            let ratio = BoundedRatio::from(ratios(workload).get(at)?);
             // All ratios are to the first.
-            Some(if reference == 0 { ratio } else { ratio.beside(time(ratios(workload).get(reference)?)) })
+            Some(if reference == 0 { ratio } else { ratio.beside(ratios(workload).get(reference)?.into()) })
         };
         BoundedRatio::mean(&telling.filter_map(of).collect::<Vec<_>>())
     };
@@ -60,12 +60,6 @@ fn gain<'a>(state: &'a DeltaState, (at, reference): (usize, usize), spec: &'a Sp
         writing_seconds: state.encoding_seconds(spec).map(|encoding| encoding + spec.training_seconds),
         writing_memory: spec.encode_memory_bytes,
     }
-}
-
-/// A ratio of times, which may be anything if its error is larger than itself.
-fn time(predicted: &Predicted) -> BoundedRatio {
-    let (low, high) = if predicted.is_unknown() { (0.0, f64::INFINITY) } else { predicted.ends() };
-    BoundedRatio { ratio: predicted.value, low, high }
 }
 
 /// `predicted` as a multiple of `of`.

@@ -4,7 +4,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     io::ErrorKind,
-    os::unix::process::CommandExt,
+    os::unix::{ffi::OsStrExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
@@ -30,12 +30,13 @@ use crate::{
 /// Without REPOSITORY, git finds its repository from the current folder, as usual. With it, variables
 /// that an outer git exports about its own repository are cleared; settings of `git -c` are passed on.
 ///
-/// hg gets the repository by -R, and the extension that --hg-extension names. Its repositories record
-/// their codec themselves: --codec sets level and implementation.
+/// hg gets the repository by -R, and the extension that --hg-extension names. Without REPOSITORY it is
+/// the one of your own -R, or of the current folder. Its repositories record their codec themselves:
+/// --codec sets level and implementation.
 ///
 /// This program becomes the command, so that exit status and signals are those of the command.
 /// Variants with prefix or patch are rejected: git does not pass the base of a delta to zlib. So are
-/// those with ids=number, which zlib cannot translate.
+/// those with ids=number, which zlib cannot translate, and those in a B-tree.
 ///
 /// Examples:
 ///   repackbench exec linux.zstd-5 -- git log -Smalloc
@@ -78,7 +79,7 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     };
     let place = match &arguments.repository {
         // git finds its repository itself, while hg gets it as an argument.
-        None if Path::new(program).file_name() == Some(OsStr::new("hg")) => Some(PathBuf::from(".")),
+        None if Path::new(program).file_name() == Some(OsStr::new("hg")) => Some(place_of_hg(words)),
         place => place.clone(),
     };
     let opened = place.as_deref().map(|place| Ok::<_, Failure>((place, Repository::open(place)?))).transpose()?;
@@ -87,6 +88,29 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
         Some((place, Repository::Git(git))) => on_git(Some((&git, place)), &arguments.client, program, words)?,
         None => on_git(None, &arguments.client, program, words)?,
     })
+}
+
+/// The repository that hg works on: the one that `words` name, or that of the folder it starts in.
+fn place_of_hg(words: &[OsString]) -> PathBuf {
+    let words = words.split(|word| word == "--").next().unwrap_or_default();
+    let named = |names: &[&str]| {
+        // hg takes the last one.
+        let place = words.iter().rposition(|word| names.iter().any(|name| value_in(word, name).is_some()))?;
+        let value = names.iter().find_map(|name| value_in(words.get(place)?, name))?;
+        if value.is_empty() { words.get(place + 1).cloned() } else { Some(value) }
+    };
+    let folder = named(&["--cwd"]).map_or_else(|| PathBuf::from("."), PathBuf::from);
+    named(&["-R", "--repo", "--repository"]).map_or(folder.clone(), |repository| folder.join(repository))
+}
+
+/// The value in `word` if it is the option `name`: empty if the next word has it.
+fn value_in(word: &OsStr, name: &str) -> Option<OsString> {
+    let rest = word.as_bytes().strip_prefix(name.as_bytes())?;
+    match rest.strip_prefix(b"=") {
+        Some(value) if name.starts_with("--") => Some(OsStr::from_bytes(value).to_owned()),
+        _ if rest.is_empty() || !name.starts_with("--") => Some(OsStr::from_bytes(rest).to_owned()),
+        _ => None,
+    }
 }
 
 fn on_git(
@@ -129,4 +153,20 @@ fn replace_process(mut command: Command) -> Result<ExitCode, Failure> {
         ErrorKind::NotFound => failure.with_hint("no folder of PATH has it: install it, or name its path after --"),
         _ => failure,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_of_hg_is_found_in_its_options() {
+        let place = |words: &str| place_of_hg(&words.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(place("log"), Path::new("."));
+        assert_eq!(place("-R a log"), Path::new("./a"));
+        assert_eq!(place("log -Ra"), Path::new("./a"));
+        assert_eq!(place("log --repository=a --cwd /b"), Path::new("/b/a"));
+        assert_eq!(place("--cwd /b log --repository a -R /c"), Path::new("/c"));
+        assert_eq!(place("--cwd=/b log --repository-like x -- -R y"), Path::new("/b"));
+    }
 }

@@ -10,6 +10,7 @@ use repackbench_timing::record_names::readers_of;
 use repackbench_writer::{Layout, StoreKind};
 
 use super::shell_line;
+use crate::repository::is_without_commits;
 
 /// The codec of the way back.
 const DEFAULT_CODEC: &str = "zlib:6";
@@ -57,9 +58,11 @@ impl Converted<'_> {
         }
     }
 
-    /// A comparison with the source, or measurements of a codec that is not the baseline.
+    /// A comparison with the source, or measurements of a codec that is not the baseline, where there is anything to
+    /// measure.
     fn next(&self) -> String {
-        let words: &[OsString] = if self.is_default() {
+        let is_empty = is_without_commits(self.source).unwrap_or(false);
+        let words: &[OsString] = if self.is_default() || is_empty {
             &["verify".into(), self.source_path.into(), self.path.into()]
         } else {
             &[&["bench".into(), self.source_path.into()], &self.options[..]].concat()

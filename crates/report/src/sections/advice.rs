@@ -48,8 +48,11 @@ pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     let is_replayed = comparisons.iter().all(|comparison| comparison.workload.client().is_none());
     let baselines = || comparisons.iter().filter_map(|comparison| comparison.baseline());
     let own_git = || baselines().filter_map(|baseline| baseline.own_git);
-    let graph = own_git().find_map(|own| own.graph_ratio);
-    lines.extend(gains(&found.advice, repository.vcs.filter(|_| is_replayed), graph.as_ref()));
+    let graph = GraphTimes {
+        cpu: own_git().find_map(|own| own.graph_ratio),
+        elapsed: own_git().find_map(|own| own.graph_elapsed_ratio),
+    };
+    lines.extend(gains(&found.advice, repository.vcs.filter(|_| is_replayed), graph));
     let replayed = baselines().filter_map(|baseline| baseline.decode_share);
     let rows = || comparisons.iter().flat_map(|comparison| &comparison.rows);
     let saves_more =
@@ -140,13 +143,28 @@ pub(super) fn searched_words(
     format!("{} MB of it{took}{memory} ({change}{}){advice}", megabytes(searched), reading.unwrap_or_default())
 }
 
+/// The times that git takes for a traversal with a commit-graph, as multiples of those without.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct GraphTimes {
+    pub(super) cpu: Option<Predicted>,
+    pub(super) elapsed: Option<Predicted>,
+}
+
+impl GraphTimes {
+    /// What is gained, if it is certain for CPU time.
+    fn words(&self) -> Option<String> {
+        let cpu = self.cpu.filter(|cpu| cpu.interval.is_some_and(|interval| interval.high < 1.0))?;
+        let times = times_words(Some(BoundedRatio::from(&cpu)), self.elapsed.as_ref().map(BoundedRatio::from))?;
+        Some(format!("with a commit-graph, git's traverse takes {times}"))
+    }
+}
+
 /// What is gained without a new format, and by the best codec. `replayed` is the system if replays of this program were
-/// measured, which decodes zlib streams with the library that wrote them. `graph` is the ratio of git's CPU time for a
-/// traversal with a commit-graph.
+/// measured, which decodes zlib streams with the library that wrote them. `graph` is what git gains without a new codec.
 pub(super) fn gains(
     advice: &Advice<'_>,
     replayed: Option<Vcs>,
-    graph: Option<&Predicted>,
+    graph: GraphTimes,
 ) -> impl Iterator<Item = AdviceLine> {
     let decoder = |gain: &CodecGain<'_>| match replayed {
         Some(Vcs::Git) if !gain.spec.canonical.starts_with("zlib:") => ", decoded by it too",
@@ -155,10 +173,7 @@ pub(super) fn gains(
     // The best codec may need no new format either, as the line on its price says.
     let is_best_stock = advice.stock.zip(advice.best).is_some_and(|(stock, best)| stock.spec == best.spec);
     let stock = advice.stock.filter(|_| !is_best_stock).map(|gain| effect(&gain, decoder(&gain)));
-    let graph = graph.filter(|graph| graph.interval.is_some_and(|interval| interval.high < 1.0));
-    let graph =
-        graph.map(|graph| format!("with a commit-graph, git's traverse takes {} CPU time", change_words(graph.value)));
-    let stock: Vec<String> = stock.into_iter().chain(graph).collect();
+    let stock: Vec<String> = stock.into_iter().chain(graph.words()).collect();
     let stock = (!stock.is_empty()).then(|| AdviceLine::new("No new format", stock.join("; ") + "."));
     let best = advice.best.map(|gain| {
         let decoder = if is_best_stock { decoder(&gain) } else { "" };
@@ -175,18 +190,24 @@ fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
         None if gain.size.is_about_one() => "about the same size".to_owned(),
         None => "size undecided".to_owned(),
     };
+    let times = times_words(gain.cpu, gain.elapsed).map(|times| format!(", {times}")).unwrap_or_default();
+    format!("{}{decoder}: {size}{times}", plain_text(&gain.spec.typed))
+}
+
+/// `38 % less CPU time, about the same elapsed time`, of the ratios that are known.
+fn times_words(cpu: Option<BoundedRatio>, elapsed: Option<BoundedRatio>) -> Option<String> {
     let time = |of: BoundedRatio, name: &str| match of {
-        _ if of.differs() => format!(", {} {name}", change_words(of.ratio)),
-        _ if of.is_about_one() => format!(", about the same {name}"),
-        _ => format!(", {name} undecided"),
+        _ if of.differs() => format!("{} {name}", change_words(of.ratio)),
+        _ if of.is_about_one() => format!("about the same {name}"),
+        _ => format!("{name} undecided"),
     };
-    let both = gain.cpu.zip(gain.elapsed).and_then(|(cpu, elapsed)| {
+    let both = cpu.zip(elapsed).and_then(|(cpu, elapsed)| {
         let [cpu, elapsed] = [cpu, elapsed].map(|of| time(of, "CPU and elapsed time"));
         (cpu == elapsed).then_some(cpu)
     });
-    let each = || [(gain.cpu, "CPU time"), (gain.elapsed, "elapsed time")];
-    let times = both.unwrap_or_else(|| each().into_iter().filter_map(|(of, name)| Some(time(of?, name))).collect());
-    format!("{}{decoder}: {size}{times}", plain_text(&gain.spec.typed))
+    let each = [(cpu, "CPU time"), (elapsed, "elapsed time")];
+    let each = each.into_iter().filter_map(|(of, name)| Some(time(of?, name))).collect::<Vec<_>>().join(", ");
+    both.or((!each.is_empty()).then_some(each))
 }
 
 /// The shares of decoding in the workloads: the most that any codec can save of replays, and about what decoding
@@ -326,7 +347,7 @@ mod tests {
         workload.rows[0].decode_share = Some(0.5);
         let graph = RatioInterval { low: 0.4, high: 0.5, coverage: 0.95 };
         let graph_ratio = Some(Predicted { value: 0.45, interval: Some(graph) });
-        workload.rows[0].own_git = Some(OwnGitCost { decode_share: 0.2, graph_ratio });
+        workload.rows[0].own_git = Some(OwnGitCost { decode_share: 0.2, graph_ratio, graph_elapsed_ratio: None });
         workload.repository.vcs = Some(Vcs::Git);
         let chunks = ChunkSizes { entries: 9_000, stored_bytes: 9_000_000, payload_bytes: 20_000_000 };
         *workload.rows[0].size.objects.get_mut(ObjectKind::Blob, ChunkForm::Whole) = chunks;

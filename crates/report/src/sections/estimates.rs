@@ -5,7 +5,7 @@ use repackbench_records::{
     ChunkForm, DeltaState, OtherSearch, Predicted, Rechosen, RepositoryEstimate, Vcs, WorkloadPrediction,
 };
 
-use super::advice::{self, AdviceLine};
+use super::advice::{self, AdviceLine, GraphTimes};
 use crate::{
     document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
     number::{counted, megabytes, or_dash, percent, rate, seconds, thousands, three_decimals, time_ratio},
@@ -172,7 +172,10 @@ pub(super) fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
     let found = advise_on_estimate(estimate);
     let mut lines = vec![deltas(estimate)];
     let workloads = || found.state.workloads.iter();
-    let graph = workloads().find_map(|workload| workload.own_graph_ratio.as_ref());
+    let graph = GraphTimes {
+        cpu: workloads().find_map(|workload| workload.own_graph_ratio),
+        elapsed: workloads().find_map(|workload| workload.own_graph_elapsed_ratio),
+    };
     lines.extend(advice::gains(&found.advice, estimate.repository.vcs, graph));
     let replayed = workloads().map(|workload| workload.decode_share.value);
     lines.extend(advice::decoding(replayed, workloads().filter_map(|workload| workload.own_share), false));
@@ -286,6 +289,7 @@ mod tests {
             decode_share: Predicted::exact(0.5),
             own_share: Some(0.25),
             own_graph_ratio: None,
+            own_graph_elapsed_ratio: None,
             decodes: 7000,
             elapsed_ratios: Vec::new(),
             ratios: vec![Predicted::exact(1.0), Predicted::exact(0.8), Predicted::exact(0.6)],

@@ -16,7 +16,7 @@ use crate::{
     delta_search,
     session::StopRule,
     trace::Device,
-    workloads::{HistoryRange, WorkloadError, WorkloadSpec},
+    workloads::{HistoryRange, WorkloadSpec},
 };
 
 /// The fewest blocks that give an interval.
@@ -140,7 +140,7 @@ impl BenchPlan {
 
     /// Refuses what would be measured wrongly.
     pub(super) fn check(&self, source: &Repository) -> Result<(), BenchError> {
-        let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+        let refused = |why: String| Err(BenchError::Plan { why });
         for spec in self.specs(source) {
             for layout in self.layouts() {
                 layout.check(source, &spec)?;

@@ -40,9 +40,9 @@ struct Payload<'a> {
 }
 
 impl InPlace<'_> {
-    /// Encodes what `memo` remembers under each codec that is replayed. Where `time` is too short, codecs that take
-    /// longest get a random part of the payloads. There is nothing if `trace`, the recording of the same replay, does
-    /// not say what the payloads are.
+    /// Encodes what `memo` remembers under each codec that is replayed, `most` of them. Where `time` is too short, codecs that
+    /// take longest get a random part of the payloads. There is nothing if `trace`, the recording of the same replay, does
+    /// not say what the payloads are, or without a codec beside the baseline.
     ///
     /// # Errors
     /// A codec fails, or the user stops the work.
@@ -51,8 +51,12 @@ impl InPlace<'_> {
         memo: &DecodeMemo,
         trace: &AccessTrace,
         random: &mut SmallRng,
-        time: Duration,
+        (time, most): (Duration, usize),
     ) -> Result<Vec<Option<CodecStandIns>>, BenchError> {
+        let replayed: Vec<(usize, &Encoded)> = self.replayed().take(most).collect();
+        if replayed.len() < 2 {
+            return Ok(Vec::new());
+        }
         let payloads: Vec<&[u8]> = memo.payloads().collect();
         let Some(kinds) = kinds(memo, &payloads, trace) else { return Ok(Vec::new()) };
         let all: Vec<Payload<'_>> = kinds
@@ -62,7 +66,6 @@ impl InPlace<'_> {
             .collect();
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.shuffle(random);
-        let replayed: Vec<(usize, &Encoded)> = self.replayed().collect();
         let bytes: usize = payloads.iter().map(|payload| payload.len()).sum();
         let seconds: Vec<f64> = replayed.iter().map(|(_, encoded)| self.seconds_for(encoded, bytes)).collect();
         let limits = limits_within(&seconds, time.as_secs_f64(), self.threads);
@@ -135,7 +138,7 @@ fn limits_within(seconds: &[f64], time: f64, threads: usize) -> Vec<f64> {
     limits
 }
 
-/// The part of the decoded bytes for which there are chunks.
+/// The part of the decoded bytes for which there are chunks, of what `memo` remembers.
 fn decoded_part(memo: &DecodeMemo, payloads: &[Payload<'_>], chunks: &StandInChunks) -> f64 {
     let (mut all, mut chosen) = (0, 0);
     for (at, payload) in memo.order().filter_map(|at| Some((at, payloads.get(at)?))) {

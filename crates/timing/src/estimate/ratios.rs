@@ -25,6 +25,7 @@ pub(super) fn workload_prediction(
         decode_share,
         own_share: share.own_git.map(|own| own.decode_share),
         own_graph_ratio: share.own_git.and_then(|own| own.graph_ratio),
+        own_graph_elapsed_ratio: share.own_git.and_then(|own| own.graph_elapsed_ratio),
         decodes: share.decodes,
         ratios,
         elapsed_ratios,

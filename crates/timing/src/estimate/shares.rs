@@ -131,10 +131,6 @@ impl Replays<'_> {
                 decoding = replayed.rounds.share();
             }
         }
-        if decoding.is_cut {
-            let name = spec.build(&read, None).label().name;
-            self.progress.note(&format!("{name}: decodes too much to remember, so its times change more than is said"));
-        }
         let own_git = match &self.own_git {
             Some(git) => git.cost((spec, &read, &decoding), history.as_mut(), (self.clock, self.progress), end)?,
             None => None,
@@ -182,9 +178,12 @@ impl Replays<'_> {
                 false => Err(self.differs(spec, &counts, &replay.counts)),
             }
         };
-        let mut stand_ins = |memo: &DecodeMemo| match encoding {
-            Some(time) => self.in_place.stand_ins(memo, &trace, &mut self.random.borrow_mut(), time),
-            None => Ok(Vec::new()),
+        let mut stand_ins = |memo: &DecodeMemo, each: Duration| {
+            let Some(time) = encoding else { return Ok(Vec::new()) };
+            let left = end.saturating_sub(session.now()?).saturating_sub(time);
+            // A replay as found and one that remembers are in every round.
+            let most = (left.as_secs_f64() / each.as_secs_f64().max(f64::MIN_POSITIVE)) as usize;
+            self.in_place.stand_ins(memo, &trace, &mut self.random.borrow_mut(), (time, most.saturating_sub(2)))
         };
         let is_over = || Ok(session.now()? >= end);
         let rounds = decode_share::measure(&mut replay, &mut stand_ins, &is_over)?;

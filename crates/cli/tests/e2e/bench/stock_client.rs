@@ -168,13 +168,13 @@ fn rejects_unsupported_jobs_before_converting() {
         let listed = program::run(cached(&scratch).args(["cache", "list"]));
         assert!(!listed.text().contains("zlib:6"), "{options:?}: {}", listed.text());
     };
-    refused(&["--codec", "zstd:5,prefix"], exit::FAILURE, "zstd:5,prefix: stock git cannot read it");
+    refused(&["--codec", "zstd:5,prefix"], exit::USAGE, "zstd:5,prefix: stock git cannot read it");
     refused(
         &["--codec", "lz4", "--baseline", "zstd:5"],
-        exit::FAILURE,
+        exit::USAGE,
         "zstd:5: expected a baseline that git reads without the library",
     );
-    refused(&["--codec", "lz4", "--cache", "cold"], exit::FAILURE, "cold runs: only in-process");
+    refused(&["--codec", "lz4", "--cache", "cold"], exit::USAGE, "cold runs: only in-process");
     refused(&["--codec", "lz4", "--workload", "encode"], exit::USAGE, "encode: git");
     refused(&["--codec", "lz4", "--git", "no-such-git"], exit::FAILURE, "no-such-git: not found");
 }

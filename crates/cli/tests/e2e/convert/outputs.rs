@@ -57,6 +57,17 @@ fn end_names_readers_the_way_back_and_what_is_next() {
 }
 
 #[test]
+fn nothing_is_measured_next_where_no_commit_was_made() {
+    let (source, scratch) = (Fixture::get("empty").repo(), Scratch::new());
+    let out = scratch.join("variant");
+    let outcome = program::run(command().args(["convert", "--codec", "lz4"]).arg(&source).arg("-o").arg(&out));
+    let next = format!("next     repackbench verify {} {}\n", text(&source), text(&out));
+    let printed = outcome.exits(exit::OK).stderr;
+    assert!(printed.ends_with(&next), "{printed}");
+    repackbench(["verify".as_ref(), source.as_os_str(), out.as_os_str()]).exits(exit::OK);
+}
+
+#[test]
 fn existing_output_is_not_overwritten() {
     let (source, scratch) = (Fixture::get("bare").repo(), Scratch::new());
     for existing in ["file", "folder", "variant"] {

@@ -5,14 +5,14 @@ use repackbench_reader::Repository;
 use repackbench_writer::StoreKind;
 
 use super::BenchPlan;
-use crate::{BenchError, workloads::WorkloadError};
+use crate::BenchError;
 
 /// The engines that hg has without an extension.
 const ENGINES: [&str; 3] = ["none", "zlib", "zstd"];
 
 /// Refuses what stock clients cannot do.
 pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchError> {
-    let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+    let refused = |why: String| Err(BenchError::Plan { why });
     let specs = plan.specs(source);
     match source {
         Repository::Git(_) => check_git(plan, source, &specs)?,
@@ -33,7 +33,7 @@ pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchEr
 }
 
 fn check_git(plan: &BenchPlan, source: &Repository, specs: &[CodecSpec]) -> Result<(), BenchError> {
-    let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+    let refused = |why: String| Err(BenchError::Plan { why });
     if let Repository::Git(git) = source
         && let Some(btree) = git.btree()
     {
@@ -68,7 +68,7 @@ fn is_read_by_plain_git(baseline: &CodecSpec) -> bool {
 fn check_hg(plan: &BenchPlan, specs: &[CodecSpec]) -> Result<(), BenchError> {
     let Some(stock) = &plan.stock else { return Ok(()) };
     let has_extension = stock.hg_extension.is_some();
-    let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+    let refused = |why: String| Err(BenchError::Plan { why });
     if !stock.zlibs.is_empty() {
         return refused("--zlib: hg only has its own zlib and that of the extension".to_owned());
     }

@@ -14,7 +14,7 @@ pub(super) const WORDING: Wording = &[
     ("of-the-bytes", "{ratio:size} of the bytes"),
     ("of-serving-zlib", "{ratio} of the CPU time of serving stored zlib"),
     // Reasons.
-    ("replay-takes", "the replay, which does little besides decoding, takes {ratio}."),
+    ("replay-takes", "the replay, which does less around decoding than git, takes {ratio}."),
     ("packs-differ", "the packs differ by {change}, with the deltas of the source in both."),
     ("packs-larger", "the packs are larger by {change}, with the deltas of the source in both."),
     ("packs-smaller", "the packs are smaller by {change}, with the deltas of the source in both."),
