@@ -14,6 +14,9 @@ pub(crate) const VARIABLE: &str = "CMAKE";
 const CMAKE: PythonProgram =
     PythonProgram { package: "cmake", program: "cmake", release: "3.31.6", probe: &["--version"] };
 
+/// The features for which it is needed, of the packages whose products are installed.
+pub(crate) const FEATURES: &str = "repackbench-cli/zlib-ng,repackbench-preload-codecs/zlib-ng";
+
 /// Finds or installs cmake. Returns the path of the installed one, or `None` if builds find the user's own.
 pub(crate) fn install() -> Outcome<Option<PathBuf>> {
     if let Some(named) = std::env::var_os(VARIABLE) {

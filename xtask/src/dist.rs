@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use self::build::{Built, build};
 use crate::files::{entries, failed, make_folder, remove_folder};
 use crate::process::{self, Failure, Outcome};
-use crate::{docs, licences, workspace_root};
+use crate::{cmake, docs, licences, workspace_root};
 
 /// The name under which git finds the program.
 const GIT_PROGRAM: &str = "git-repackbench";
@@ -45,9 +45,6 @@ const PRODUCTS: [&str; 4] = ["repackbench", PRELOADED[0], PRELOADED[1], "librepa
 /// The packages whose products are installed.
 pub(crate) const PACKAGES: [&str; 4] =
     ["repackbench-cli", "repackbench-preload", "repackbench-preload-codecs", "repackbench-hg"];
-
-/// The codec that a plain build leaves out, because its own build needs cmake.
-const FEATURES: &str = "repackbench-cli/zlib-ng,repackbench-preload-codecs/zlib-ng";
 
 /// The largest size of the program without debug information: users download and copy it.
 const MOST_PROGRAM_BYTES: u64 = 16_000_000;
@@ -131,7 +128,8 @@ fn documents(out: &Path) -> Outcome<()> {
         copy(&picture, &folder.join(PICTURES).join(picture.file_name().unwrap_or_default()))?;
     }
     let licences = folder.join(LICENCES);
-    fs::write(&licences, licences::of_dependencies(&PACKAGES, FEATURES)?).map_err(|error| failed(&licences, &error))
+    fs::write(&licences, licences::of_dependencies(&PACKAGES, cmake::FEATURES)?)
+        .map_err(|error| failed(&licences, &error))
 }
 
 /// Packs the debug information of everything that was built into an archive of its own. The folder beside `out` that it

@@ -75,9 +75,9 @@ chores:
   deny                 check the licences and sources of all dependencies against deny.toml. Needs cargo-deny
   differential REPO... convert repositories there and back, and check that stock git or hg reads the same objects, refs and
                        phases in the result. --codec SPEC, --program FILE
-  faults REPO...       convert copies of Git or Mercurial repositories in place under strace, which kills the program at 200
-                       system calls and makes others fail, and check each with stock git or hg. --kills N, --errors N,
-                       --only KIND, --program FILE
+  faults REPO...       convert copies of Git or Mercurial repositories, in place and into new folders, under strace, which
+                       kills the program at 200 system calls and makes others fail, and check each with stock git or hg.
+                       --way WAY, --kills N, --errors N, --only KIND, --program FILE
   fleet [N] [REPO...]  make N repositories (default: 1000) from the histories of those named (default: this checkout), run
                        `repackbench fleet` on them in two shards with kills and resumes, and check that every one has
                        exactly one final record. --time, --as-found, --kills N, --seed N, --program FILE

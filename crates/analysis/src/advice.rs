@@ -3,7 +3,7 @@
 mod bench;
 mod estimate;
 
-use repackbench_records::{ChunkSizes, Predicted, Readers, SpecText};
+use repackbench_records::{ChunkSizes, Client, Predicted, Readers, SpecText};
 
 pub use self::{
     bench::{BenchAdvice, advise_on_bench},
@@ -127,6 +127,8 @@ pub struct CodecGain<'a> {
     pub spec: &'a SpecText,
     /// Who reads it; `None` if that is unknown.
     pub readers: Option<Readers>,
+    /// Who read it, if that was the user's own client with another zlib or other features.
+    pub client: Option<&'a Client>,
     /// Its bytes as a multiple.
     pub size: BoundedRatio,
     /// The geometric mean of its CPU times in all workloads, as a multiple; `None` without workloads.

@@ -172,7 +172,9 @@ fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
     if let Some(btree) = repository.btree() {
         let message =
             format!("{}: expected packs or loose objects, found a B-tree, which git cannot read", name_of(btree));
-        return Err(ClientError::refused(message).with_hint("convert the repository that it was made from into another store"));
+        return Err(
+            ClientError::refused(message).with_hint("convert the repository that it was made from into another store")
+        );
     }
     let Some(typed) = repository.extension_spec() else { return Ok(()) };
     let spec: CodecSpec = typed.parse().map_err(|error| ClientError::refused(format!("{typed}: {error}")))?;

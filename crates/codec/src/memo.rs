@@ -16,8 +16,8 @@ use crate::{decoder::ChunkDecoder, revlog::RevlogDecoder};
 /// the lengths of buffer and payload.
 const OPENING_LEN: usize = 64;
 
-/// A payload is remembered if at least this many like it fit the limit.
-const LEAST_REMEMBERED: usize = 8;
+/// A payload may be remembered if at least this many like it fit the limit.
+const LEAST_REMEMBERED: usize = 2;
 
 /// Decoded payloads by chunk.
 ///
@@ -28,10 +28,10 @@ const LEAST_REMEMBERED: usize = 8;
 /// them, or a quarter, and so on.
 #[derive(Debug, Default)]
 pub struct DecodeMemo {
-    /// The key of each chunk in the order of recording, repetitions included, and its place in `known`.
-    order: Vec<(u64, usize)>,
+    /// What is remembered in the order of recording, repetitions included.
+    order: Vec<Asked>,
     known: Vec<Known>,
-    by_key: FxHashMap<u64, usize>,
+    by_key: FxHashMap<u64, u32>,
     /// The place in `order` of the chunk that is expected next.
     next: usize,
     payloads: Vec<u8>,
@@ -41,8 +41,8 @@ pub struct DecodeMemo {
     is_recording: bool,
     /// The keys that are remembered have zeros here, once they are mixed.
     mask: u64,
-    /// The bytes of all payloads that were decoded while recording, repetitions and those that are not remembered included.
-    decoded_bytes: u64,
+    /// The lengths of all payloads that were decoded while recording, repetitions and those that are not remembered included.
+    decoded: Vec<u32>,
     stand_ins: Option<StandIns>,
 }
 
@@ -115,6 +115,16 @@ pub(crate) enum Remembered<'a> {
     StandIn(&'a mut StandInDecoder, &'a [u8]),
 }
 
+/// One request for a chunk that is remembered.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    key: u64,
+    /// Its place in [`DecodeMemo::known`].
+    place: u32,
+    /// Its place in [`DecodeMemo::decoded`].
+    number: u32,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Known {
     /// Where it comes first in the order.
@@ -137,13 +147,44 @@ impl DecodeMemo {
         self.next = 0;
     }
 
+    /// A memo that remembers nothing. Where a memo remembers a sample, a reader with this one takes as long for the others.
+    pub fn blind() -> Self {
+        DecodeMemo { mask: u64::MAX, ..DecodeMemo::default() }
+    }
+
     /// The part of the decoded bytes that it remembers: 1 within the limit.
     pub fn part(&self) -> f64 {
-        let lengths = self.order().filter_map(|place| Some(self.known.get(place)?.len as u64));
-        match self.decoded_bytes {
-            0 => 1.0,
-            decoded => lengths.sum::<u64>() as f64 / decoded as f64,
+        match self.decoded.iter().map(|length| f64::from(*length)).sum::<f64>() {
+            0.0 => 1.0,
+            decoded => self.lengths().sum::<f64>() / decoded,
         }
+    }
+
+    /// The number of chunks of one length that would say as much about the cost of a byte as those that it remembers.
+    pub fn effective_chunks(&self) -> f64 {
+        let mut bytes = vec![0.0; self.known.len()];
+        for (place, length) in self.order().zip(self.lengths()) {
+            if let Some(sum) = bytes.get_mut(place) {
+                *sum += length;
+            }
+        }
+        let squares: f64 = bytes.iter().map(|bytes| bytes * bytes).sum();
+        if squares > 0.0 { bytes.iter().sum::<f64>().powi(2) / squares } else { 0.0 }
+    }
+
+    /// The lengths of what is remembered, in the order of the recording, repetitions included.
+    fn lengths(&self) -> impl Iterator<Item = f64> {
+        self.order().filter_map(|place| Some(self.known.get(place)?.len as f64))
+    }
+
+    /// The length of every payload that was decoded while recording, with its number among [`payloads`](Self::payloads) if it
+    /// is remembered.
+    pub fn decoded(&self) -> impl Iterator<Item = (u64, Option<usize>)> {
+        let mut order = self.order.iter().peekable();
+        (0..).zip(&self.decoded).map(move |(number, length)| {
+            let asked = order.next_if(|asked| asked.number == number);
+            (u64::from(*length), asked.map(|asked| asked.place as usize))
+        })
     }
 
     /// The different payloads that it remembers, in the order of the recording.
@@ -153,7 +194,7 @@ impl DecodeMemo {
 
     /// The number of each payload among [`payloads`](Self::payloads), in the order of the recording, repetitions included.
     pub fn order(&self) -> impl Iterator<Item = usize> {
-        self.order.iter().map(|(_, place)| *place)
+        self.order.iter().map(|asked| asked.place as usize)
     }
 
     /// From now on has `stand_ins` decoded where it would give payloads back, or none. Returns those before.
@@ -185,9 +226,9 @@ impl DecodeMemo {
             return None;
         }
         let place = match self.order.get(self.next) {
-            Some((expected, place)) if *expected == key => *place,
+            Some(asked) if asked.key == key => asked.place as usize,
             _ => {
-                let place = *self.by_key.get(&key)?;
+                let place = *self.by_key.get(&key)? as usize;
                 self.next = self.known.get(place)?.first;
                 place
             }
@@ -209,9 +250,12 @@ impl DecodeMemo {
         if !self.is_recording {
             return;
         }
-        self.decoded_bytes += payload.len() as u64;
+        let (Ok(number), Ok(length)) = (u32::try_from(self.decoded.len()), u32::try_from(payload.len())) else {
+            return;
+        };
+        self.decoded.push(length);
         if let Some(place) = self.by_key.get(&key) {
-            self.order.push((key, *place));
+            self.order.push(Asked { key, place: *place, number });
             return;
         }
         // A long one would leave no room for others.
@@ -224,12 +268,12 @@ impl DecodeMemo {
         if !self.samples(key) {
             return;
         }
-        let start = self.payloads.len();
+        let place = self.known.len() as u32;
+        let known = Known { first: self.order.len(), start: self.payloads.len(), len: payload.len(), consumed };
         self.payloads.extend_from_slice(payload);
-        self.by_key.insert(key, self.known.len());
-        let first = self.order.len();
-        self.order.push((key, self.known.len()));
-        self.known.push(Known { first, start, len: payload.len(), consumed });
+        self.known.push(known);
+        self.by_key.insert(key, place);
+        self.order.push(Asked { key, place, number });
     }
 
     /// Whether the chunk with this key belongs to the sample.
@@ -243,22 +287,23 @@ impl DecodeMemo {
         let (order, known) = (std::mem::take(&mut self.order), std::mem::take(&mut self.known));
         self.by_key.clear();
         let mut end = 0;
-        for (key, place) in order {
-            let Some(old) = known.get(place).filter(|_| mixed(key) & self.mask == 0) else { continue };
+        for Asked { key, place, number } in order {
+            let Some(old) = known.get(place as usize).filter(|_| self.samples(key)) else { continue };
             let place = *self.by_key.entry(key).or_insert_with(|| {
                 // Payloads are in the order in which they come first, so what is moved has been read.
                 self.payloads.copy_within(old.start..old.start + old.len, end);
                 self.known.push(Known { first: self.order.len(), start: end, ..*old });
                 end += old.len;
-                self.known.len() - 1
+                self.known.len() as u32 - 1
             });
-            self.order.push((key, place));
+            self.order.push(Asked { key, place, number });
         }
         self.payloads.truncate(end);
     }
 }
 
-/// Spreads keys evenly, whose own bits depend on places in memory. The finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
+/// Mixes the bits of a key: they depend on addresses, and are not uniform. The finalizer of SplitMix64 (Steele, Lea and
+/// Flood, 2014).
 fn mixed(key: u64) -> u64 {
     let key = (key ^ key >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let key = (key ^ key >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -287,7 +332,7 @@ mod tests {
 
     #[test]
     fn payloads_are_given_back_after_recording() {
-        let mut memo = DecodeMemo::recording(80);
+        let mut memo = DecodeMemo::recording(20);
         memo.put(1, b"abc", 7);
         assert_eq!(payload(&mut memo, 1), None, "still recording");
         memo.put(2, b"too long for it", 9);
@@ -301,29 +346,32 @@ mod tests {
 
     #[test]
     fn sample_is_remembered_where_all_is_too_much() {
-        let all = |memo: &mut DecodeMemo, put: bool| -> Vec<Option<Vec<u8>>> {
-            let each = (0..4_000_u64).flat_map(|key| std::iter::repeat_n(key, 1 + (key % 3) as usize));
-            each.map(|key| {
-                let bytes = vec![key as u8; 1 + (key % 7) as usize];
-                if put {
-                    memo.put(key, &bytes, 1);
-                    return Some(bytes);
-                }
-                let found = payload(memo, key);
-                assert!(found.as_ref().is_none_or(|(found, _)| *found == bytes), "{key}");
-                found.map(|(found, _)| found)
-            })
-            .collect()
-        };
+        let bytes = |key: u64| vec![key as u8; 1 + (key % 7) as usize];
+        let asked: Vec<u64> = (0..4_000).flat_map(|key| std::iter::repeat_n(key, 1 + (key % 3) as usize)).collect();
         let mut memo = DecodeMemo::recording(5_000);
-        let put = all(&mut memo, true);
-        memo.give_back();
-        let found = all(&mut memo, false);
-        let bytes = |all: &[Option<Vec<u8>>]| all.iter().flatten().map(Vec::len).sum::<usize>() as f64;
-        assert_eq!(memo.part(), bytes(&found) / bytes(&put));
+        asked.iter().for_each(|key| memo.put(*key, &bytes(*key), *key as usize));
         assert!((0.2..0.3).contains(&memo.part()), "16,000 bytes in 5,000: a quarter, {}", memo.part());
         assert!(memo.payloads().map(<[u8]>::len).sum::<usize>() <= 5_000);
-        assert_eq!(memo.order().count(), found.iter().flatten().count());
+        let chunks = memo.payloads().count() as f64;
+        assert!((0.5 * chunks..chunks).contains(&memo.effective_chunks()), "{chunks} {}", memo.effective_chunks());
+
+        let found: Vec<bool> = memo.decoded().map(|(_, place)| place.is_some()).collect();
+        let lengths: Vec<u64> = memo.decoded().map(|(length, _)| length).collect();
+        assert_eq!(lengths, asked.iter().map(|key| 1 + key % 7).collect::<Vec<_>>());
+        let of = |is_found: bool| lengths.iter().zip(&found).filter(move |(_, found)| **found == is_found);
+        let sum = |is_found| of(is_found).map(|(length, _)| *length as f64).sum::<f64>();
+        assert_eq!(memo.part(), sum(true) / (sum(true) + sum(false)));
+
+        // In the order of the recording, and in another.
+        let with_found: Vec<(u64, bool)> = asked.iter().copied().zip(found).collect();
+        for all in [with_found.clone(), with_found.into_iter().rev().collect()] {
+            memo.give_back();
+            for (key, is_found) in all {
+                let expected = is_found.then(|| (bytes(key), key as usize));
+                assert_eq!(payload(&mut memo, key), expected, "{key}");
+            }
+        }
+        assert_eq!(payload(&mut DecodeMemo::blind(), asked[0]), None);
     }
 
     #[test]

@@ -35,6 +35,18 @@ pub struct Client {
     pub helps: Vec<String>,
 }
 
+impl Client {
+    /// The zlib that it ran with in place of its own.
+    pub fn other_zlib(&self) -> Option<&str> {
+        Some(self.zlib.as_str()).filter(|zlib| self.library && !matches!(*zlib, HOST | ""))
+    }
+
+    /// Whether it had more than what reads the codec: another zlib than its own, or other features.
+    pub fn is_helped(&self) -> bool {
+        self.other_zlib().is_some() || !self.helps.is_empty()
+    }
+}
+
 impl fmt::Display for Client {
     /// As in the name of a row: `plain git`, `git + library`, `git + zlib-rs`, `hg + extension`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,6 +78,14 @@ mod tests {
         assert_eq!(client(true, "host").to_string(), "git + library");
         assert_eq!(client(true, "zlib-rs").to_string(), "git + zlib-rs");
         let helps = vec!["commit-graph".to_owned(), "bitmaps".to_owned()];
-        assert_eq!(Client { helps, ..client(false, "host") }.to_string(), "plain git, commit-graph, bitmaps");
+        let helped = Client { helps, ..client(false, "host") };
+        assert_eq!(helped.to_string(), "plain git, commit-graph, bitmaps");
+        assert!(helped.is_helped());
+        for (library, zlib, other) in
+            [(true, "zlib-rs", Some("zlib-rs")), (true, "host", None), (false, "host", None), (true, "", None)]
+        {
+            let client = client(library, zlib);
+            assert_eq!((client.other_zlib(), client.is_helped()), (other, other.is_some()), "{client}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The share of a workload's CPU time that decoding takes where it happens: what a replay saves that has every payload
-//! remembered, or a sample of them. In the same rounds, what a replay takes that has the chunks of another codec in their
-//! places.
+//! remembered, or a sample of them. In the same rounds, what a replay takes that has the chunks of another codec in
+//! their places.
 
 use std::time::Duration;
 
@@ -29,6 +29,13 @@ const MOST_REPEATS: u32 = 20;
 /// The limit of payload bytes that are remembered. Of more, a sample says what decoding takes.
 const MOST_REMEMBERED: usize = 128 << 20;
 
+/// The least part of the decoded bytes that says something about the others.
+const LEAST_PART: f64 = 1.0 / 64.0;
+
+/// How much the cost of a byte differs between chunks, as a share: a guess, of which a sample of some hundred chunks leaves
+/// a few percent.
+const SPREAD_OF_COSTS: f64 = 0.5;
+
 /// A share with its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct DecodeShare {
@@ -50,6 +57,13 @@ pub(crate) struct Took {
     pub(crate) elapsed: f64,
 }
 
+impl DecodeShare {
+    /// Whether it says anything.
+    pub(crate) fn is_known(&self) -> bool {
+        self.seconds > 0.0 && self.error < 1.0
+    }
+}
+
 impl Took {
     /// The times of `sample`.
     pub(crate) fn of(sample: &Sample) -> Self {
@@ -57,7 +71,7 @@ impl Took {
     }
 }
 
-/// A replay with all payloads decoded, one with all of them remembered, and one under each codec.
+/// A replay with all payloads decoded, one with all of them or a sample remembered, and one under each codec.
 #[derive(Debug, Clone, Default)]
 struct Round {
     decoded: Took,
@@ -76,8 +90,8 @@ pub(crate) struct CodecStandIns {
     pub(crate) part: f64,
 }
 
-/// Makes the chunks of each codec for what a memo remembers; `None` for a codec that is not replayed. Also gets the elapsed
-/// time that each codec takes in the fewest rounds.
+/// Makes the chunks of each codec for what a memo remembers; `None` for a codec that is not replayed. Also gets the
+/// elapsed time that each codec takes in the fewest rounds.
 type MakeStandIns<'a> = dyn FnMut(&DecodeMemo, Duration) -> Result<Vec<Option<CodecStandIns>>, BenchError> + 'a;
 
 /// The rounds of replays of one workload.
@@ -86,6 +100,8 @@ pub(crate) struct Rounds {
     rounds: Vec<Round>,
     /// The part of the decoded bytes that is remembered.
     remembered: f64,
+    /// The standard error of the cost of all chunks where it is known of a sample, as a share of itself.
+    sampling_error: f64,
     /// See [`CodecStandIns::part`], for each codec.
     parts: Vec<f64>,
 }
@@ -110,12 +126,15 @@ pub(crate) fn measure(
 ) -> Result<Rounds, BenchError> {
     let (took, memo) = replay(Some(Box::new(DecodeMemo::recording(MOST_REMEMBERED))))?;
     let remembered = memo.part();
+    let sampling_error = SPREAD_OF_COSTS * ((1.0 - remembered).max(0.0) / memo.effective_chunks().max(1.0)).sqrt();
     let each = with_repetitions(Duration::try_from_secs_f64(took.elapsed).unwrap_or(Duration::MAX));
-    let made = stand_ins(&memo, each.saturating_mul(FEWEST_ROUNDS as u32))?;
+    let is_known = remembered >= LEAST_PART;
+    let made = if is_known { stand_ins(&memo, each.saturating_mul(FEWEST_ROUNDS as u32))? } else { Vec::new() };
     let parts = made.iter().map(|codec| codec.as_ref().map_or(0.0, |codec| remembered * codec.part)).collect();
     let mut codecs: Vec<Option<StandIns>> = made.into_iter().map(|codec| codec.map(|codec| codec.stand_ins)).collect();
-    let mut measured = Rounds { rounds: Vec::new(), remembered, parts };
-    let mut replays = Replays { replay, memo, repeats: repeats(took.cpu) };
+    let mut measured = Rounds { rounds: Vec::new(), remembered, sampling_error, parts };
+    let blind = (remembered < 1.0).then(|| Box::new(DecodeMemo::blind()));
+    let mut replays = Replays { replay, memo, blind, repeats: repeats(took.cpu) };
     loop {
         let count = measured.rounds.len();
         let mut round = Round {
@@ -161,13 +180,20 @@ pub(crate) fn with_repetitions(once: Duration) -> Duration {
 struct Replays<'a, 'b> {
     replay: &'a mut Replay<'b>,
     memo: Box<DecodeMemo>,
+    /// Set if the memo has a sample. Looking for a chunk in it takes time, too, which is not to count as decoding.
+    blind: Option<Box<DecodeMemo>>,
     repeats: u32,
 }
 
 impl Replays<'_, '_> {
     fn decoded(&mut self) -> Result<Took, BenchError> {
-        let replay = &mut self.replay;
-        repeated(self.repeats, &mut || Ok(replay(None)?.0))
+        let (replay, blind) = (&mut self.replay, &mut self.blind);
+        repeated(self.repeats, &mut || {
+            let is_blind = blind.is_some();
+            let (took, given_back) = replay(blind.take())?;
+            *blind = is_blind.then_some(given_back);
+            Ok(took)
+        })
     }
 
     /// With all payloads remembered, or with the chunks of a codec in their places.
@@ -214,18 +240,26 @@ impl Rounds {
         DecodeShare {
             seconds: self.median(|round| round.decoded.cpu),
             share: cpu.value,
-            error: cpu.error.max(LEAST_ERROR),
+            error: self.error_of(&cpu),
             elapsed: elapsed.value,
-            elapsed_error: elapsed.error.max(LEAST_ERROR),
+            elapsed_error: self.error_of(&elapsed),
         }
+    }
+
+    /// The error of rounds, with that of the sample. Any share is possible if next to nothing is remembered.
+    fn error_of(&self, share: &RoundMean) -> f64 {
+        let error = share.error.max(LEAST_ERROR).hypot(share.value * self.sampling_error);
+        if self.remembered < LEAST_PART { 1.0 } else { error }
     }
 
     /// The share of a time that is saved where nothing is decoded.
     fn saved(&self, time: fn(&Took) -> f64) -> RoundMean {
-        self.mean(|round| {
-            Some((self.decoding(round, time) / time(&round.decoded).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0))
+        let share = self.mean(|round| Some(self.decoding(round, time) / time(&round.decoded).max(f64::MIN_POSITIVE)));
+        // The values of rounds are not clamped: their spread is the error.
+        share.map_or(RoundMean { value: 0.0, error: 0.0, rounds: 0 }, |share| RoundMean {
+            value: share.value.clamp(0.0, 1.0),
+            ..share
         })
-        .unwrap_or(RoundMean { value: 0.0, error: 0.0, rounds: 0 })
     }
 
     /// What decoding costs under a codec as a multiple of what it costs under the first one; `None` if one of them was not
@@ -286,7 +320,7 @@ fn ratio_of_costs(cost: f64, baseline: f64) -> Option<f64> {
 mod tests {
     use std::cell::Cell;
 
-    use repackbench_codec::{ChunkDecoder, StandInChunks, ZlibReader};
+    use repackbench_codec::{ChunkDecoder, ChunkEncoder, StandInChunks, ZlibReader};
 
     use super::*;
 
@@ -342,6 +376,64 @@ mod tests {
         let rounds = measure(&mut replay, &mut made, &|| Ok(true)).unwrap();
         assert_eq!(rounds.baseline(|took| took.cpu).map(|cost| cost.value), Some(1.0));
         (0..4).map(|codec| rounds.cost(codec, |took| took.cpu).map(|cost| cost.value)).collect()
+    }
+
+    /// What a reader remembers of payloads of these lengths, of which one that is longer than half of `limit` is too long.
+    fn memo_of(lengths: &[usize], limit: usize) -> Box<DecodeMemo> {
+        let mut decoder = ChunkDecoder::new(ZlibReader::Stock);
+        decoder.set_memo(Some(Box::new(DecodeMemo::recording(limit))));
+        let mut encoder = ChunkEncoder::new(&"zlib:6".parse().unwrap()).unwrap();
+        for (number, length) in lengths.iter().enumerate() {
+            let mut payload = vec![b' '; *length];
+            payload.splice(..4, (number as u32).to_be_bytes());
+            let mut stored = Vec::new();
+            encoder.encode(&payload, &mut stored).unwrap();
+            decoder.decode(&stored, &mut payload).unwrap();
+        }
+        decoder.set_memo(None).unwrap()
+    }
+
+    /// Measures replays that take 2 s and decode for half of it, under two codecs that take as long, with a memo of `short`
+    /// payloads of 4 bytes that does not remember one of `long` bytes.
+    fn of_sample(short: usize, long: usize) -> (DecodeShare, Option<f64>) {
+        let mut recorded = Some(memo_of(&[&vec![4; short][..], &[long]].concat(), 8 * short));
+        let part = recorded.as_ref().unwrap().part();
+        let replays = Cell::new(0);
+        let mut replay = |memo: Option<Box<DecodeMemo>>| {
+            if let Some(recorded) = recorded.take() {
+                return Ok((Took { cpu: 2.0, elapsed: 2.0 }, recorded));
+            }
+            let memo = memo.expect("a reader with a sample also looks for what it does not remember");
+            // After the blind replay of a round there is one that remembers, then one for each codec.
+            let remembers = memo.payloads().count() > 0 && replays.replace((replays.get() + 1) % 3) == 0;
+            Ok((Took { cpu: if remembers { 2.0 - part } else { 2.0 }, elapsed: 3.0 }, memo))
+        };
+        let no_chunks = || StandIns::of_packs(ChunkDecoder::new(ZlibReader::Stock), StandInChunks::default());
+        let made = || Some(CodecStandIns { stand_ins: no_chunks(), part: 1.0 });
+        let rounds = measure(&mut replay, &mut |_, _| Ok(vec![made(), made()]), &|| Ok(true)).unwrap();
+        (rounds.share(), rounds.baseline(|took| took.cpu).map(|cost| cost.value))
+    }
+
+    #[test]
+    fn sample_stands_for_all_chunks() {
+        let (share, baseline) = of_sample(100, 1200);
+        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value}, not {expected}");
+        near(share.share, 0.5);
+        near(share.error, LEAST_ERROR.hypot(0.5 * SPREAD_OF_COSTS * (0.75_f64 / 100.0).sqrt()));
+        near(baseline.unwrap(), 1.0);
+        assert!(share.is_known());
+    }
+
+    #[test]
+    fn share_is_unknown_where_next_to_nothing_is_remembered() {
+        let mut given = Some(memo_of(&[4, 1200], 8));
+        let mut replay = |memo: Option<Box<DecodeMemo>>| {
+            let memo = given.take().or(memo).expect("a memo");
+            Ok((Took { cpu: 2.0, elapsed: 2.0 }, memo))
+        };
+        let mut no_codecs = |_: &DecodeMemo, _| panic!("there is nothing to encode");
+        let share = measure(&mut replay, &mut no_codecs, &|| Ok(true)).unwrap().share();
+        assert!(!share.is_known(), "{share:?}");
     }
 
     #[test]

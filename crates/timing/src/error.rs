@@ -32,7 +32,7 @@ pub enum BenchError {
         /// The operating system's answer.
         source: io::Error,
     },
-    /// The plan cannot be carried out, whatever the repository contains.
+    /// The plan cannot be carried out: its parts exclude each other, or such a repository excludes one of them.
     #[error("{why}")]
     Plan {
         /// Why not.

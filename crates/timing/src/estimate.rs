@@ -132,7 +132,7 @@ pub fn estimate(
     if let Some(spec) = plan.specs.iter().find(|spec| spec.uses_numbers()) {
         // They change payloads, of which an estimate compresses those that are there.
         let why = format!("{spec}: estimate does not predict ids=number; convert and bench do it");
-        return Err(WorkloadError::Refused { why }.into());
+        return Err(BenchError::Plan { why });
     }
     refuse_numbers(source, "estimate")?;
     let snapshot = source.snapshot().map_err(WorkloadError::from)?;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{FEATURES, PACKAGES, PRODUCTS};
-use crate::environment::{PYTHON, PythonProgram};
+use super::{PACKAGES, PRODUCTS};
 use crate::cmake;
+use crate::environment::{PYTHON, PythonProgram};
 use crate::files::failed;
 use crate::process::{self, Failure, Outcome, cargo};
 
@@ -54,7 +54,7 @@ pub(super) fn build(is_portable: bool) -> Outcome<Built> {
         build.arg("build");
     }
     cmake::provide(&mut build)?;
-    build.args(["--release", "--locked", "--features", FEATURES]);
+    build.args(["--release", "--locked", "--features", cmake::FEATURES]);
     process::run(build.args(PACKAGES.iter().flat_map(|package| ["--package", package])))?;
     folder.push("release");
     let glibc = oldest_glibc(&folder)?;

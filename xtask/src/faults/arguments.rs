@@ -58,7 +58,10 @@ impl Arguments {
             "only" => self.only.push(value),
             "way" => match Way::ALL.into_iter().find(|way| way.name() == value) {
                 Some(way) => self.ways.push(way),
-                None => return Err(Failure(format!("faults: --way: expected in-place or output, found {value:?}"))),
+                None => {
+                    let ways = Way::ALL.map(Way::name).join(", ");
+                    return Err(Failure(format!("faults: --way: expected one of {ways}, found {value:?}")));
+                }
             },
             "program" => self.program = Some(value.into()),
             _ => {

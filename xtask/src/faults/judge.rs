@@ -23,6 +23,10 @@ impl Repository {
         Ok(Repository { path: path.to_owned(), hg })
     }
 
+    pub(super) fn is_git(&self) -> bool {
+        self.hg.is_none()
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

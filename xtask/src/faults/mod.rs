@@ -1,5 +1,5 @@
-//! `cargo xtask faults`: converts repositories, in place and into a new folder, while strace kills the program or makes its
-//! system calls fail.
+//! `cargo xtask faults`: converts repositories, in place and into a new folder, under all stores, while strace kills the
+//! program or makes its system calls fail.
 //!
 //! A first run under strace counts the calls of each kind. Every other run starts from a fresh copy, and has one fault at
 //! one of those calls, spread evenly over the run. After each fault stock git or hg checks the repository, and a run
@@ -29,7 +29,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     make_folder(&folder)?;
     for path in &arguments.repositories {
         let repository = Repository::find(path)?;
-        for way in arguments.ways() {
+        for way in arguments.ways().into_iter().filter(|way| way.is_for(&repository)) {
             for fault in FAULTS.iter().filter(|fault| arguments.is_chosen(fault.name)) {
                 let points = if fault.is_kill() { arguments.kills } else { arguments.errors };
                 let trial = Trial { program: &program, repository: &repository, folder: &folder, way, fault };

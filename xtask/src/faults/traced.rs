@@ -38,16 +38,27 @@ pub(super) enum Way {
     InPlace,
     /// Into a new folder.
     Output,
+    /// Into a new folder, in which every object is loose.
+    Loose,
+    /// Into a new folder, with all objects in a B-tree.
+    Btree,
 }
 
 impl Way {
-    pub(super) const ALL: [Way; 2] = [Way::InPlace, Way::Output];
+    pub(super) const ALL: [Way; 4] = [Way::InPlace, Way::Output, Way::Loose, Way::Btree];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Way::InPlace => "in-place",
             Way::Output => "output",
+            Way::Loose => "loose",
+            Way::Btree => "btree",
         }
+    }
+
+    /// Whether `repository` can be converted so: only Git has several stores.
+    pub(super) fn is_for(self, repository: &Repository) -> bool {
+        matches!(self, Way::InPlace | Way::Output) || repository.is_git()
     }
 }
 
@@ -69,6 +80,7 @@ impl Conversion<'_> {
         match self.way {
             Way::InPlace => command.arg("--in-place"),
             Way::Output => command.arg("-o").arg(self.variant),
+            Way::Loose | Way::Btree => command.args(["--store", self.way.name(), "-o"]).arg(self.variant),
         }
     }
 
@@ -79,7 +91,7 @@ impl Conversion<'_> {
     /// Runs it without a fault. A new folder may be there already.
     pub(super) fn finish(&self) -> Outcome<()> {
         let mut command = Command::new(self.program);
-        self.arguments(&mut command).args((self.way == Way::Output).then_some("--force"));
+        self.arguments(&mut command).args((self.way != Way::InPlace).then_some("--force"));
         process::output(&mut command).map(drop)
     }
 

@@ -93,6 +93,7 @@ fn gain<'a>(
     Some(CodecGain {
         spec: first.variant.spec.as_ref()?,
         readers: first.variant.readers,
+        client: first.variant.client.as_ref().filter(|client| client.is_helped()),
         size: BoundedRatio::exact(first.size.total_bytes as f64 / before.size.total_bytes.max(1) as f64),
         cpu: times(cpu),
         elapsed: times(elapsed),

@@ -54,6 +54,7 @@ fn gain<'a>(state: &'a DeltaState, (at, reference): (usize, usize), spec: &'a Sp
     CodecGain {
         spec: &spec.spec,
         readers: Some(spec.readers),
+        client: None,
         size: bounded(&spec.total_bytes, state.total_bytes.max(1) as f64),
         cpu: mean(|workload| &workload.ratios),
         elapsed: mean(|workload| &workload.elapsed_ratios),

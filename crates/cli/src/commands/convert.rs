@@ -32,9 +32,9 @@ use crate::{
 /// Rewrite a repository under another codec
 ///
 /// A Git repository becomes a new bare one with the same refs and the same objects. Each pack entry
-/// keeps its place and its delta base. Stock git reads the zlib family (zlib, zlib-rs, miniz, sirocco,
-/// libdeflate, zopfli) without dictionaries; at other codecs it stops with "unknown repository
-/// extension found".
+/// keeps its place and its delta base, and its payload, unless ids=number is in the spec. Stock git
+/// reads the zlib family (zlib, zlib-rs, miniz, sirocco, libdeflate, zopfli) without dictionaries; at
+/// other codecs it stops with "unknown repository extension found".
 ///
 /// A Mercurial repository becomes a new one without a checkout: the same revlogs, each revision with
 /// the same delta base. Stock hg reads the zlib family, zstd and store, without dictionaries and

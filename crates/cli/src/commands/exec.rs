@@ -3,6 +3,7 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
+    fs,
     io::ErrorKind,
     os::unix::{ffi::OsStrExt, process::CommandExt},
     path::{Path, PathBuf},
@@ -15,7 +16,7 @@ use repackbench_reader::{Repository, git::GitRepository, hg::HgRepository};
 
 use crate::{
     failure::{FAILED, Failure, USAGE},
-    options::{GitClientArguments, HgExtensionArgument, WHAT, located},
+    options::{GitClientArguments, HgExtensionArgument, WHAT, enclosing_repository, located},
 };
 
 /// Run your own git or hg on a repository under any codec
@@ -90,7 +91,8 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     })
 }
 
-/// The repository that hg works on: the one that `words` name, or that of the folder it starts in.
+/// The repository that hg works on: the one that `words` name, or that around the folder it starts in. Its path is
+/// absolute, since hg looks for it after a change to the folder of `--cwd`.
 fn place_of_hg(words: &[OsString]) -> PathBuf {
     let words = words.split(|word| word == "--").next().unwrap_or_default();
     let named = |names: &[&str]| {
@@ -100,7 +102,11 @@ fn place_of_hg(words: &[OsString]) -> PathBuf {
         if value.is_empty() { words.get(place + 1).cloned() } else { Some(value) }
     };
     let folder = named(&["--cwd"]).map_or_else(|| PathBuf::from("."), PathBuf::from);
-    named(&["-R", "--repo", "--repository"]).map_or(folder.clone(), |repository| folder.join(repository))
+    let absolute = |path: &Path| fs::canonicalize(path).ok();
+    // hg also takes bundles and names of paths.
+    let repository = named(&["-R", "--repo", "--repository"]).map(|repository| folder.join(repository));
+    let repository = repository.and_then(|repository| absolute(&repository).filter(|repository| repository.is_dir()));
+    repository.or_else(|| absolute(&folder).and_then(|folder| enclosing_repository(&folder))).unwrap_or(folder)
 }
 
 /// The value in `word` if it is the option `name`: empty if the next word has it.
@@ -161,12 +167,24 @@ mod tests {
 
     #[test]
     fn the_repository_of_hg_is_found_in_its_options() {
-        let place = |words: &str| place_of_hg(&words.split(' ').map(OsString::from).collect::<Vec<_>>());
-        assert_eq!(place("log"), Path::new("."));
-        assert_eq!(place("-R a log"), Path::new("./a"));
-        assert_eq!(place("log -Ra"), Path::new("./a"));
-        assert_eq!(place("log --repository=a --cwd /b"), Path::new("/b/a"));
-        assert_eq!(place("--cwd /b log --repository a -R /c"), Path::new("/c"));
-        assert_eq!(place("--cwd=/b log --repository-like x -- -R y"), Path::new("/b"));
+        let scratch = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(scratch.path()).unwrap();
+        for folder in ["a/.hg", "a/inside", "b/.hg", "b/a/.hg"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(root.join("a/x.bundle"), "").unwrap();
+        // @ is the folder of both.
+        let place = |words: &str| {
+            let words = words.replace('@', root.join("").to_str().unwrap());
+            let place = place_of_hg(&words.split(' ').map(OsString::from).collect::<Vec<_>>());
+            place.strip_prefix(&root).unwrap_or(&place).display().to_string()
+        };
+        assert_eq!(place("-R @a log"), "a");
+        assert_eq!(place("log -R@b"), "b");
+        assert_eq!(place("log --repository=a --cwd @b"), "b/a");
+        assert_eq!(place("--cwd @b log --repository x -R @a"), "a");
+        assert_eq!(place("--cwd=@a log --repository-like x -- -R y"), "a");
+        assert_eq!(place("--cwd @a log -R x.bundle"), "a", "a bundle is of the folder's repository");
+        assert_eq!(place("--cwd @a/inside log"), "a");
     }
 }

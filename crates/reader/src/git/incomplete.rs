@@ -31,7 +31,7 @@ pub fn refuse_dangling_references(repository: &GitRepository) -> Result<()> {
         return Ok(());
     }
     let references = repository.references()?;
-    let store = ObjectStore::open(repository, Decoders::default())?;
+    let mut store = ObjectStore::open(repository, Decoders::default())?;
     for reference in references {
         if let Target::Object(id) = reference.target
             && !store.contains(&id)?

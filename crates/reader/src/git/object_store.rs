@@ -213,11 +213,8 @@ impl ObjectStore {
     ///
     /// # Errors
     /// The B-tree is damaged.
-    pub fn contains(&self, id: &oid) -> Result<bool> {
-        let candidates = self.candidates(id);
-        let holds =
-            |(at, pack): (usize, &PackFile)| candidates & PackFilter::bit(at) != 0 && pack.position(id).is_some();
-        let is_packed = self.packs.iter().enumerate().any(holds);
+    pub fn contains(&mut self, id: &oid) -> Result<bool> {
+        let is_packed = self.find_packed(|pack| pack.position(id), id).is_some();
         if is_packed || self.loose.position(id).is_some() || is_empty_tree(id) {
             return Ok(true);
         }
@@ -368,22 +365,29 @@ impl ObjectStore {
         if self.log.is_some() { u64::MAX } else { self.filter.packs_with(id) }
     }
 
-    fn locate(&mut self, id: &oid) -> Result<Option<Location>> {
-        // Neighbours in history are mostly in the same pack, so the pack of the last hit is searched first, as in git.
+    /// The number of the pack that holds `id`, with what `find` finds there.
+    fn find_packed<T>(&mut self, find: impl Fn(&PackFile) -> Option<T>, id: &oid) -> Option<(usize, T)> {
         let candidates = self.candidates(id);
+        let may_hold = |at: &usize| candidates & PackFilter::bit(*at) != 0;
         let mut in_vain = 0;
-        for at in (self.last_pack..self.packs.len()).chain(0..self.last_pack) {
-            if candidates & PackFilter::bit(at) == 0 {
-                continue;
-            }
-            if let Some(offset) = self.packs.get(at).and_then(|pack| pack.find(id)) {
+        let mut found = None;
+        // Neighbours in history are mostly in the same pack, so the pack of the last hit is searched first, as in git.
+        for at in (self.last_pack..self.packs.len()).chain(0..self.last_pack).filter(may_hold) {
+            found = self.packs.get(at).and_then(&find).map(|place| (at, place));
+            if found.is_some() {
                 self.last_pack = at;
-                self.filter.count_in_vain(in_vain, &self.packs);
-                return Ok(Some(Location::Pack { pack: at, offset }));
+                break;
             }
             in_vain += u64::from(self.log.is_none());
         }
         self.filter.count_in_vain(in_vain, &self.packs);
+        found
+    }
+
+    fn locate(&mut self, id: &oid) -> Result<Option<Location>> {
+        if let Some((pack, offset)) = self.find_packed(|pack| pack.find(id), id) {
+            return Ok(Some(Location::Pack { pack, offset }));
+        }
         if let Some(place) = self.find_in_btree(id)? {
             return Ok(Some(Location::Unpacked(Unpacked::Btree(place))));
         }

@@ -6,7 +6,7 @@ use repackbench_analysis::{
     Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, REPOSITORY_THRESHOLD, SIZE_THRESHOLD, TIME_THRESHOLD,
     advise_on_bench, predicted_search_seconds,
 };
-use repackbench_records::{Predicted, Readers, RepositoryState, Vcs, WorkloadComparison};
+use repackbench_records::{Client, Predicted, Readers, RepositoryState, Vcs, WorkloadComparison};
 
 use super::effects::{SizeDifference, change_words, plain_spaces};
 use crate::{
@@ -153,25 +153,26 @@ pub(super) struct GraphTimes {
 impl GraphTimes {
     /// What is gained, if it is certain for CPU time.
     fn words(&self) -> Option<String> {
-        let cpu = self.cpu.filter(|cpu| cpu.interval.is_some_and(|interval| interval.high < 1.0))?;
-        let times = times_words(Some(BoundedRatio::from(&cpu)), self.elapsed.as_ref().map(BoundedRatio::from))?;
+        let cpu = self.cpu.filter(|cpu| cpu.interval.is_some())?;
+        let cpu = Some(BoundedRatio::from(&cpu)).filter(BoundedRatio::is_less)?;
+        let elapsed = self.elapsed.as_ref().map(BoundedRatio::from).filter(BoundedRatio::is_decided);
+        let times = times_words(Some(cpu), elapsed)?;
         Some(format!("with a commit-graph, git's traverse takes {times}"))
     }
 }
 
 /// What is gained without a new format, and by the best codec. `replayed` is the system if replays of this program were
-/// measured, which decodes zlib streams with the library that wrote them. `graph` is what git gains without a new codec.
-pub(super) fn gains(
-    advice: &Advice<'_>,
-    replayed: Option<Vcs>,
-    graph: GraphTimes,
-) -> impl Iterator<Item = AdviceLine> {
+/// measured, which decodes zlib streams with the library that wrote them. A client with another zlib is named. `graph` is
+/// what git gains without a new codec.
+pub(super) fn gains(advice: &Advice<'_>, replayed: Option<Vcs>, graph: GraphTimes) -> impl Iterator<Item = AdviceLine> {
     let decoder = |gain: &CodecGain<'_>| match replayed {
         Some(Vcs::Git) if !gain.spec.canonical.starts_with("zlib:") => ", decoded by it too",
         _ => "",
     };
     // The best codec may need no new format either, as the line on its price says.
-    let is_best_stock = advice.stock.zip(advice.best).is_some_and(|(stock, best)| stock.spec == best.spec);
+    let is_same =
+        |(stock, best): (CodecGain<'_>, CodecGain<'_>)| (stock.spec, stock.client) == (best.spec, best.client);
+    let is_best_stock = advice.stock.zip(advice.best).is_some_and(is_same);
     let stock = advice.stock.filter(|_| !is_best_stock).map(|gain| effect(&gain, decoder(&gain)));
     let stock: Vec<String> = stock.into_iter().chain(graph.words()).collect();
     let stock = (!stock.is_empty()).then(|| AdviceLine::new("No new format", stock.join("; ") + "."));
@@ -191,7 +192,13 @@ fn effect(gain: &CodecGain<'_>, decoder: &str) -> String {
         None => "size undecided".to_owned(),
     };
     let times = times_words(gain.cpu, gain.elapsed).map(|times| format!(", {times}")).unwrap_or_default();
-    format!("{}{decoder}: {size}{times}", plain_text(&gain.spec.typed))
+    format!("{}{decoder}: {size}{times}", name(gain))
+}
+
+/// `zstd:9`, or `zlib:6, read by git + libdeflate`.
+fn name(gain: &CodecGain<'_>) -> String {
+    let client = gain.client.map(|client| format!(", read by {client}")).unwrap_or_default();
+    plain_text(&gain.spec.typed) + &client
 }
 
 /// `38 % less CPU time, about the same elapsed time`, of the ratios that are known.
@@ -279,10 +286,10 @@ pub(super) fn verdict(advice: &Advice<'_>) -> AdviceLine {
     let thresholds = format!("{} of size or {} of {time}", percent(SIZE_THRESHOLD, 0), percent(TIME_THRESHOLD, 0));
     let text = match (advice.verdict, advice.best) {
         (CodecVerdict::Change, Some(best)) => {
-            format!("change to {}: it saves at least {thresholds}.", plain_text(&best.spec.typed))
+            format!("change to {}: it saves at least {thresholds}.", name(&best))
         }
         (CodecVerdict::Open, Some(best)) => {
-            format!("open: {} may save {thresholds}; a longer --time decides.", plain_text(&best.spec.typed))
+            format!("open: {} may save {thresholds}; a longer --time decides.", name(&best))
         }
         (CodecVerdict::TooSmall, _) => format!("too small to matter: no codec saves {thresholds}."),
         (CodecVerdict::SmallRepository, _) => {
@@ -304,8 +311,10 @@ fn method(advice: &Advice<'_>, comparisons: &[&WorkloadComparison]) -> AdviceLin
     let missing = comparisons.iter().filter_map(|comparison| missing(&comparison)).max().filter(|count| *count > 0);
     let missing = missing.map(|count| format!(", {} missing", counted(count, "object", "objects")));
     let confirm = advice.best.map(|best| {
-        let spec = plain_text(&best.spec.typed);
-        format!("; `bench --precise --codec {spec}` confirms it")
+        let is_stock = comparisons.iter().any(|comparison| comparison.workload.client().is_some());
+        let client = if is_stock { " --client stock" } else { "" };
+        let zlib = best.client.and_then(Client::other_zlib).map(|zlib| format!(" --zlib {zlib}")).unwrap_or_default();
+        format!("; `bench --precise{client}{zlib} --codec {}` confirms it", plain_text(&best.spec.typed))
     });
     let error = time_error(advice);
     let text = format!("{blocks}{error}{}{}.", missing.unwrap_or_default(), confirm.unwrap_or_default());
@@ -315,8 +324,8 @@ fn method(advice: &Advice<'_>, comparisons: &[&WorkloadComparison]) -> AdviceLin
 #[cfg(test)]
 mod tests {
     use repackbench_records::{
-        ChunkForm, ChunkSizes, ConversionCost, DeltaOrigin, ObjectKind, OwnGitCost, RatioInterval, Role, SpecText,
-        fixtures::comparison,
+        ChunkForm, ChunkSizes, ClientKind, ConversionCost, DeltaOrigin, ObjectKind, OwnGitCost, RatioInterval, Role,
+        SpecText, WorkloadLabel, fixtures::comparison,
     };
 
     use super::*;
@@ -372,6 +381,44 @@ mod tests {
     }
 
     #[test]
+    fn client_with_another_zlib_is_named() {
+        let client = |zlib: &str| Client {
+            kind: ClientKind::Stock,
+            program: "git".into(),
+            version: "git version 2.47.3".into(),
+            library: true,
+            zlib: zlib.into(),
+            helps: Vec::new(),
+        };
+        let mut other = row(Role::Candidate, "zlib:6", 80, Some(estimate(0.8, 0.79, 0.81)), 10_000_000);
+        (other.variant.readers, other.variant.client) = (Some(Readers::Stock), Some(client("libdeflate")));
+        let rows = vec![row(Role::Baseline, "zlib:6", 100, None, 10_000_000), other];
+        let mut workload = comparison("traverse", rows, Some(estimate(1.0, 0.995, 1.005)));
+        workload.workload.parameters.insert(WorkloadLabel::CLIENT.into(), "git".into());
+        let lines = measured(&workload.repository.clone(), &[&workload]);
+        let said: Vec<String> = lines.iter().map(AdviceLine::to_string).collect();
+        let has = |line: &str| assert!(said.iter().any(|said| said.starts_with(line)), "{line}: {said:#?}");
+        has("Best codec: zlib:6, read by git + libdeflate: about the same size, 20 % less CPU time.");
+        has("Verdict: change to zlib:6, read by git + libdeflate: it saves");
+        let confirm = "`bench --precise --client stock --zlib libdeflate --codec zlib:6` confirms it";
+        assert!(said.last().is_some_and(|said| said.contains(confirm)), "{said:#?}");
+    }
+
+    #[test]
+    fn commit_graph_is_named_if_it_certainly_saves_cpu_time() {
+        let of = |value: f64, error: f64| {
+            let interval = Some(RatioInterval { low: value - error, high: value + error, coverage: 0.95 });
+            Some(Predicted { value, interval })
+        };
+        let words = |cpu, elapsed| GraphTimes { cpu, elapsed }.words();
+        let said = |times: &str| Some(format!("with a commit-graph, git's traverse takes {times}"));
+        assert_eq!(words(of(0.4, 0.1), of(0.7, 0.1)), said("60 % less CPU time, 30 % less elapsed time"));
+        assert_eq!(words(of(0.4, 0.1), of(0.4, 0.1)), said("60 % less CPU and elapsed time"));
+        assert_eq!(words(of(0.4, 0.1), of(0.9, 0.3)), said("60 % less CPU time"), "elapsed time may be anything");
+        assert_eq!([words(of(0.9, 0.2), None), words(of(0.3, 0.4), None), words(None, None)], [None, None, None]);
+    }
+
+    #[test]
     fn only_what_is_certain_is_claimed() {
         let spec = SpecText { typed: "zstd:9".into(), canonical: "zstd:9".into() };
         let of = |size: [f64; 2], cpu: [f64; 2], elapsed: [f64; 2]| {
@@ -381,6 +428,7 @@ mod tests {
             let gain = CodecGain {
                 spec: &spec,
                 readers: None,
+                client: None,
                 size,
                 cpu,
                 elapsed,

@@ -12,7 +12,6 @@ use crate::{
     BenchError,
     arms::cold::{ColdCopies, FEWEST_COPIES},
     session::{BASELINE, Slot, Turn},
-    workloads::WorkloadError,
 };
 
 /// The copies of all rows.
@@ -36,7 +35,7 @@ impl RowCopies {
     ) -> Result<Self, BenchError> {
         if let Some(workload) = plan.workloads.iter().find(|workload| !workload.is_traced()) {
             let why = format!("{workload} has no cold runs: it reads files outside of the repository, or none");
-            return Err(WorkloadError::Refused { why }.into());
+            return Err(BenchError::Plan { why });
         }
         let mut folders: Vec<PathBuf> = rows.iter().map(|row| row.place.folder.clone()).collect();
         folders.extend(folders.get(BASELINE).cloned());

@@ -140,8 +140,8 @@ impl BenchContext<'_> {
         Ok(Reference { content, reads, peaks: Vec::new(), decoding })
     }
 
-    /// The share of the CPU time of `workload` on the baseline that decoding takes; `None` if there is too much of it to
-    /// remember.
+    /// The share of the CPU time of `workload` on the baseline that decoding takes; `None` if too little of it can be
+    /// remembered.
     fn decode_share(
         &self,
         label: &WorkloadLabel,
@@ -162,7 +162,7 @@ impl BenchContext<'_> {
             Ok((Took::of(&run.sample), memo))
         };
         let share = decode_share::measure(&mut replay, &mut |_, _| Ok(Vec::new()), &|| Ok(true))?.share();
-        Ok((share.seconds > 0.0).then_some(share))
+        Ok(share.is_known().then_some(share))
     }
 
     /// Adds what the user's own git takes for the same on the baseline.

@@ -40,9 +40,9 @@ struct Payload<'a> {
 }
 
 impl InPlace<'_> {
-    /// Encodes what `memo` remembers under each codec that is replayed, `most` of them. Where `time` is too short, codecs that
-    /// take longest get a random part of the payloads. There is nothing if `trace`, the recording of the same replay, does
-    /// not say what the payloads are, or without a codec beside the baseline.
+    /// Encodes what `memo` remembers under the first `most` codecs that are replayed. Where `time` is too short, codecs
+    /// that take longest get a random part of the payloads. There is nothing if `trace`, the recording of the same
+    /// replay, does not say what the payloads are, or without a codec beside the baseline.
     ///
     /// # Errors
     /// A codec fails, or the user stops the work.
@@ -173,20 +173,21 @@ fn decoders_of(spec: &CodecSpec, kinds: &[ChunkKind]) -> Vec<(Algorithm, bool)> 
 }
 
 /// The kind of each of `payloads`, and whether it belongs to a loose object, from a recording of the same replay. The
-/// recording also has chunks that are not remembered, such as those of long payloads. `None` if one of the payloads is
-/// not found.
+/// recording also has chunks that the memo was not asked for, such as those of payloads that are streamed. `None` if a
+/// payload is not found.
 fn kinds(memo: &DecodeMemo, payloads: &[&[u8]], trace: &AccessTrace) -> Option<Vec<(ChunkKind, bool)>> {
     let mut kinds = vec![None; payloads.len()];
     let mut decodes = trace.decodes.iter();
-    for at in memo.order() {
-        let length = payloads.get(at)?.len() as u64;
+    // Chunks that are not remembered have to be passed over, too.
+    for (length, place) in memo.decoded() {
         // The limit is the length in a pack.
         let decode = decodes.find(|decode| match trace.files.get(decode.file as usize).map(|file| file.role) {
             Some(FileRole::RevlogIndex | FileRole::RevlogData) => decode.payload_limit >= length,
             _ => decode.payload_limit == length,
         })?;
+        let Some(place) = place else { continue };
         let is_loose = trace.files.get(decode.file as usize).is_some_and(|file| file.role == FileRole::LooseObject);
-        *kinds.get_mut(at)? = Some((decode.kind, is_loose));
+        *kinds.get_mut(place)? = Some((decode.kind, is_loose));
     }
     kinds.into_iter().collect()
 }

@@ -68,6 +68,25 @@ fn works_in_a_variant_of_every_engine() {
 }
 
 #[test]
+fn repository_may_be_that_of_hg_itself() {
+    let scratch = Scratch::new();
+    let source = Fixture::hg_copy("branches", &scratch).repo();
+    let variant = scratch.join("variant");
+    convert(&source, "lz4", &variant);
+    fs::create_dir(variant.join("inside")).unwrap();
+    let expected = hg::output(&source, ["log", "-T", "{node}\n"]);
+    let listed = |folder: &Path, words: &[&str]| {
+        let mut command = program::command();
+        command.env("LC_ALL", "C.UTF-8").env("HGRCPATH", "").env("HGPLAIN", "1").current_dir(folder);
+        command.args(["exec", "--hg-extension"]).arg(hg_extension::folder()).arg("--").arg(Version::V72.program());
+        program::run(command.args(words).args(["log", "-T", "{node}\n"])).exits(exit::OK).text().into_bytes()
+    };
+    assert_eq!(listed(scratch.path(), &["-R", "variant"]), expected);
+    assert_eq!(listed(scratch.path(), &["--cwd", "variant/inside"]), expected);
+    assert_eq!(listed(&variant.join("inside"), &[]), expected);
+}
+
+#[test]
 fn reads_variants_or_reports_the_missing_extension() {
     let scratch = Scratch::new();
     let source = Fixture::hg_copy("branches", &scratch).repo();

@@ -271,7 +271,7 @@ fn attribute_stack(files: &Changes, objects: &SharedObjectStore, folder: &Path) 
 /// The `.gitattributes` files, sorted by path. git ignores those that are symbolic links.
 fn attribute_files(files: &Changes, objects: &SharedObjectStore) -> Result<Vec<(BString, ObjectId)>, WorkloadError> {
     const NAME: &[u8] = b".gitattributes";
-    let store = objects.lock();
+    let mut store = objects.lock();
     let named = files
         .iter()
         .filter(|(path, _)| path.rsplit(|byte| *byte == b'/').next() == Some(NAME))

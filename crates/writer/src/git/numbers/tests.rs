@@ -26,31 +26,62 @@ const IDS: [&str; 5] = [
 
 const SUBMODULE: &str = "0123456789abcdef0123456789abcdef01234567";
 
+/// The tree, the blob and the other objects of the same example under SHA-256, in the order of their numbers.
+const SHA256_IDS: [&str; 5] = [
+    "2b3d82c65123be7fb1b1d526a3c31a5b745a3086b0843cd414544c2e628ab278",
+    "3e3f66a7502a2a114a743e34f8206ea2da980993250df382a907e458ee301425",
+    "96c18f0297e38d01f4b2dacddea4259aea6b2961eb0822bd2c0c3f6029030045",
+    "9db4e4929d27704b672300f2fef2f212e7c30818bf45992c7c5836d24ddff5f0",
+    "c075d1340eaef41592e9488708d27a8392c332c0f4a4e821f23f592a329304f4",
+];
+
+const SHA256_SUBMODULE: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
 fn id(digits: &str) -> ObjectId {
     ObjectId::from_hex(digits.as_bytes()).unwrap()
 }
 
-fn numbers() -> PackNumbers {
-    PackNumbers::new(5, Kind::Sha1)
+/// A pack of five objects.
+struct Pack {
+    hash: Kind,
+    /// In the order of their numbers.
+    ids: [&'static str; 5],
 }
 
-/// An object in pieces, with numbers.
+impl Pack {
+    fn numbers(&self) -> PackNumbers {
+        PackNumbers::new(5, self.hash)
+    }
+
+    /// An object in pieces, with numbers.
+    fn numbered(&self, kind: ObjectKind, content: &[u8]) -> (ParsedObject, WrittenObject) {
+        let (mut parsed, mut written) = (ParsedObject::default(), WrittenObject::default());
+        parsed.parse(kind, content, self.hash.len_in_bytes(), |wanted: &oid| {
+            let found = (0..).zip(self.ids).find(|(_, digits)| *id(digits) == *wanted);
+            Reference { id: wanted.to_owned(), position: found.map(|(position, _)| position) }
+        });
+        parsed.write(&mut written, |reference, bytes| self.numbers().put(reference.position, &reference.id, bytes));
+        (parsed, written)
+    }
+
+    fn expanded(&self, kind: ObjectKind, bytes: &[u8]) -> Vec<u8> {
+        let ids = self.ids.map(id);
+        let id_at = |position: u32| -> &oid { &ids[position as usize] };
+        let mut content = Vec::new();
+        expand(kind, bytes, &mut content, |rest| self.numbers().take_id(rest, id_at)).unwrap();
+        content
+    }
+}
+
+/// The pack of the example.
+const PACK: Pack = Pack { hash: Kind::Sha1, ids: IDS };
+
 fn numbered(kind: ObjectKind, content: &[u8]) -> (ParsedObject, WrittenObject) {
-    let (mut parsed, mut written) = (ParsedObject::default(), WrittenObject::default());
-    parsed.parse(kind, content, 20, |wanted: &oid| {
-        let position = (0..).zip(IDS).find(|(_, digits)| *id(digits) == *wanted).map(|(position, _)| position);
-        Reference { id: wanted.to_owned(), position }
-    });
-    parsed.write(&mut written, |reference, bytes| numbers().put(reference.position, &reference.id, bytes));
-    (parsed, written)
+    PACK.numbered(kind, content)
 }
 
 fn expanded(kind: ObjectKind, bytes: &[u8]) -> Vec<u8> {
-    let ids = IDS.map(id);
-    let id_at = |position: u32| -> &oid { &ids[position as usize] };
-    let mut content = Vec::new();
-    expand(kind, bytes, &mut content, |rest| numbers().take_id(rest, id_at)).unwrap();
-    content
+    PACK.expanded(kind, bytes)
 }
 
 /// A delta of `kind` between numbered forms, checked.
@@ -101,6 +132,19 @@ fn example_in_the_document_is_correct() {
         let cells = format!("| `{digits}` | {number} | {payload} |");
         assert!(FORMAT.contains(&cells), "docs/format.md lacks {cells}");
     }
+}
+
+#[test]
+fn example_in_the_document_is_correct_for_sha256() {
+    let pack = Pack { hash: Kind::Sha256, ids: SHA256_IDS };
+    let content = tree(&[("100644 a", SHA256_IDS[2]), ("160000 b", SHA256_SUBMODULE)]);
+    let bytes = pack.numbered(ObjectKind::Tree, &content).1.bytes;
+    assert_eq!(pack.expanded(ObjectKind::Tree, &bytes), content);
+    let said = format!("`{}` has number 2 and the payload `{}`", SHA256_IDS[1], hex(&bytes));
+    let document = FORMAT.replace('\n', " ");
+    assert!(document.contains(&said), "docs/format.md lacks {said}");
+    let of_blob = format!("`{}`, number 3", SHA256_IDS[2]);
+    assert!(document.contains(&of_blob), "docs/format.md lacks {of_blob}");
 }
 
 #[test]
