@@ -268,7 +268,7 @@ impl DecodeMemo {
         if !self.samples(key) {
             return;
         }
-        let place = self.known.len() as u32;
+        let Ok(place) = u32::try_from(self.known.len()) else { return };
         let known = Known { first: self.order.len(), start: self.payloads.len(), len: payload.len(), consumed };
         self.payloads.extend_from_slice(payload);
         self.known.push(known);
@@ -289,12 +289,14 @@ impl DecodeMemo {
         let mut end = 0;
         for Asked { key, place, number } in order {
             let Some(old) = known.get(place as usize).filter(|_| self.samples(key)) else { continue };
+            // There are fewer than before, and those had such places.
+            let next = u32::try_from(self.known.len()).unwrap_or(u32::MAX);
             let place = *self.by_key.entry(key).or_insert_with(|| {
                 // Payloads are in the order in which they come first, so what is moved has been read.
                 self.payloads.copy_within(old.start..old.start + old.len, end);
                 self.known.push(Known { first: self.order.len(), start: end, ..*old });
                 end += old.len;
-                self.known.len() as u32 - 1
+                next
             });
             self.order.push(Asked { key, place, number });
         }

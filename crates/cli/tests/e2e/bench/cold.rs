@@ -46,7 +46,6 @@ fn rejects_places_and_workloads_that_are_never_cold() {
     let refused = bench_cold(&repo, memory.path(), &["--workload", "traverse", "--blocks", "1"]).exits(exit::FAILURE);
     assert!(refused.error_line().contains("would not be cold"), "{}", refused.error_line());
     let disk = Scratch::on_disk();
-    let refused =
-        bench_cold(&repo, disk.path(), &["--workload", "floor:traverse", "--blocks", "1"]).exits(exit::FAILURE);
+    let refused = bench_cold(&repo, disk.path(), &["--workload", "floor:traverse", "--blocks", "1"]).exits(exit::USAGE);
     assert!(refused.error_line().contains("has no cold runs"), "{}", refused.error_line());
 }

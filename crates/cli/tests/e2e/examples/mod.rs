@@ -53,7 +53,7 @@ const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
-const OPTIONS_OF_OTHERS: [&str; 25] = [
+const OPTIONS_OF_OTHERS: [&str; 26] = [
     "--alone",
     "--batch",
     "--batch-check",
@@ -77,6 +77,7 @@ const OPTIONS_OF_OTHERS: [&str; 25] = [
     "--unordered",
     "--update",
     "--use-bitmap-index",
+    "--way",
     "--work",
     "--writing",
 ];
