@@ -27,7 +27,7 @@ pub(super) fn package(out: &Path, built: &Built) -> Outcome<Option<PathBuf>> {
     let package = out.with_file_name(format!("repackbench_{}_{cpu}.deb", env!("CARGO_PKG_VERSION")));
     let mut build = Command::new("dpkg-deb");
     build.env("SOURCE_DATE_EPOCH", time_of_sources().to_string());
-    process::run(build.args(["--root-owner-group", "--build"]).arg(&root).arg(&package))?;
+    process::output(build.args(["--root-owner-group", "--build"]).arg(&root).arg(&package))?;
     remove_folder(&root)?;
     Ok(Some(package))
 }

@@ -80,12 +80,12 @@ impl Maker {
     /// Adds the program to a wheel, so that it is installed as one.
     fn with_program(&self, wheel: &Path, program: &Path) -> Outcome<PathBuf> {
         let (unpacked, made) = (self.work.join("unpacked"), self.work.join("with-program"));
-        process::run(self.command(&self.wheel).arg("unpack").arg("--dest").arg(&unpacked).arg(wheel))?;
+        process::output(self.command(&self.wheel).arg("unpack").arg("--dest").arg(&unpacked).arg(wheel))?;
         let root = only_entry(&unpacked)?;
         let name = format!("repackbench-{}.data/scripts/repackbench", env!("CARGO_PKG_VERSION"));
         copy(program, &root.join(name))?;
         make_folder(&made)?;
-        process::run(self.command(&self.wheel).arg("pack").arg("--dest-dir").arg(&made).arg(&root))?;
+        process::output(self.command(&self.wheel).arg("pack").arg("--dest-dir").arg(&made).arg(&root))?;
         only_entry(&made)
     }
 
@@ -93,7 +93,7 @@ impl Maker {
     fn tagged(&self, wheel: &Path, [python, abi, platform]: [&str; 3]) -> Outcome<PathBuf> {
         let mut tags = self.command(&self.wheel);
         tags.args(["tags", "--remove", "--python-tag", python, "--abi-tag", abi, "--platform-tag", platform]);
-        process::run(tags.arg(wheel))?;
+        process::output(tags.arg(wheel))?;
         self.moved(&only_entry(wheel.parent().unwrap_or(wheel))?)
     }
 
