@@ -153,7 +153,7 @@ fn table(arguments: &Arguments, names: &[String]) -> Outcome<(String, usize)> {
             let _ = writeln!(table, "  {}", title.trim_end());
             let mut base = None;
             for name in names {
-                let kept = times(&results.join(name), &format!("{script}.{number}.result"))?;
+                let kept = kept(&results.join(name), &format!("{script}.{number}.result"))?;
                 failures += usize::from(kept.is_none());
                 let _ = writeln!(table, "    {name:24} {}", row(kept, &mut base));
             }
@@ -162,25 +162,44 @@ fn table(arguments: &Arguments, names: &[String]) -> Outcome<(String, usize)> {
     Ok((table, failures))
 }
 
-/// A variant's times, and their ratio to the first variant's.
-fn row(kept: Option<[f64; 3]>, base: &mut Option<f64>) -> String {
-    let Some([elapsed, user, system]) = kept else { return "failed".to_owned() };
-    let base = *base.get_or_insert(user + system);
-    // GNU time counts in hundredths of a second, so the time of a short command may be zero.
-    let ratio = if base > 0.0 { format!("{:.2}", (user + system) / base) } else { "-".to_owned() };
-    format!("{elapsed:8.2} ({user:.2} + {system:.2})  {ratio}")
+/// A variant's times or bytes, and their ratio to the first variant's.
+fn row(kept: Option<Kept>, base: &mut Option<f64>) -> String {
+    let mut ratio = |value: f64| {
+        let base = *base.get_or_insert(value);
+        // GNU time counts in hundredths of a second, so the time of a short command may be zero.
+        if base > 0.0 { format!("{:.2}", value / base) } else { "-".to_owned() }
+    };
+    match kept {
+        Some(Kept::Times([elapsed, user, system])) => {
+            format!("{elapsed:8.2} ({user:.2} + {system:.2})  {}", ratio(user + system))
+        }
+        Some(Kept::Bytes(bytes)) => format!("{bytes:8} bytes  {}", ratio(bytes)),
+        None => "failed".to_owned(),
+    }
 }
 
-/// The times in the section's file with this ending. The first part of the file's name says which git ran.
-fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
+/// What a script keeps of one of its steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kept {
+    /// Elapsed, user and system time, in seconds.
+    Times([f64; 3]),
+    /// The length of an output (`test_size`).
+    Bytes(f64),
+}
+
+/// What the section's file with this ending has. The first part of the file's name says which git ran.
+fn kept(section: &Path, ending: &str) -> Outcome<Option<Kept>> {
     for path in entries(section)? {
         if !path.to_string_lossy().ends_with(&format!(".{ending}")) {
             continue;
         }
         let text = read_text(&path)?;
         let numbers: Vec<f64> = text.split_whitespace().filter_map(seconds).collect();
-        let expected = || Failure(format!("{}: expected three times, found {text:?}", path.display()));
-        return <[f64; 3]>::try_from(numbers).map(Some).map_err(|_| expected());
+        return match *numbers.as_slice() {
+            [elapsed, user, system] => Ok(Some(Kept::Times([elapsed, user, system]))),
+            [bytes] => Ok(Some(Kept::Bytes(bytes))),
+            _ => Err(Failure(format!("{}: expected three times or a size, found {text:?}", path.display()))),
+        };
     }
     Ok(None)
 }
@@ -188,4 +207,29 @@ fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
 /// Parses `1:02:03.45`, `2:03.45` or `3.45`, the formats of GNU time, into seconds.
 fn seconds(time: &str) -> Option<f64> {
     time.split(':').try_fold(0.0, |sum, part| part.parse::<f64>().ok().map(|number| sum * 60.0 + number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in
+            [("git.p.4.result", "1:00.50 0.25 0.25\n"), ("git.p.5.result", "4808\n"), ("git.p.6.result", "x")]
+        {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let of = |ending: &str| kept(folder.path(), ending);
+        assert_eq!(of("p.4.result").unwrap(), Some(Kept::Times([60.5, 0.25, 0.25])));
+        assert_eq!(of("p.5.result").unwrap(), Some(Kept::Bytes(4808.0)));
+        assert_eq!(of("p.7.result").unwrap(), None);
+        assert!(of("p.6.result").is_err());
+        let mut base = None;
+        assert_eq!(row(Some(Kept::Bytes(200.0)), &mut base), "     200 bytes  1.00");
+        assert_eq!(row(Some(Kept::Bytes(150.0)), &mut base), "     150 bytes  0.75");
+        assert_eq!(row(Some(Kept::Times([1.0, 0.0, 0.0])), &mut None), "    1.00 (0.00 + 0.00)  -");
+        assert_eq!(row(None, &mut base), "failed");
+    }
 }
