@@ -19,18 +19,8 @@ const DEPTH: usize = 3;
 pub(crate) fn of_dependencies(packages: &[&str], features: &str) -> Outcome<String> {
     let sources = sources()?;
     let mut tree = cargo();
-    tree.args([
-        "tree",
-        "--locked",
-        "--features",
-        features,
-        "--edges",
-        "normal,no-proc-macro",
-        "--prefix",
-        "none",
-        "--format",
-        "{p}|{l}",
-    ]);
+    tree.args(["tree", "--locked", "--edges", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}|{l}"]);
+    tree.args(["--features", features]);
     let listed = output(tree.args(packages.iter().flat_map(|package| ["--package", package])))?;
     let mut list = String::from("repackbench is linked with these libraries:\n\n");
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -50,7 +50,7 @@ pub(crate) struct DecodeShare {
     pub(crate) elapsed_error: f64,
 }
 
-/// The seconds of a replay.
+/// The seconds of a replay, or of a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Took {
     pub(crate) cpu: f64,

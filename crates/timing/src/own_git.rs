@@ -16,7 +16,7 @@ use crate::{
         Caches, Git, GitFeature, GitReader, GitRow, RowClient, StockError, StockJob, StockRunner, StockWorkload,
     },
     clock::Clock,
-    decode_share::DecodeShare,
+    decode_share::{DecodeShare, Took},
     session::Session,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };
@@ -112,11 +112,11 @@ impl OwnGit {
         let is_over = || Ok(session.now()? >= end);
         let mut measure = || -> Result<_, BenchError> {
             let Some(job) = self.job(spec, range, history)? else { return Ok(None) };
-            let took = Seconds::of(&job, &self.plain, runner)?;
+            let plain = took(&job, &self.plain, runner)?;
             let has_time = is_tried_with_graph(spec) && session.now()?.saturating_add(graph_takes) < end;
             let [graph_ratio, graph_elapsed_ratio] =
                 if has_time { self.graph_ratios(&job, runner, &is_over)? } else { [None, None] };
-            let decode_share = (decoding.share * decoding.seconds / took.cpu.max(f64::MIN_POSITIVE)).min(1.0);
+            let decode_share = (decoding.share * decoding.seconds / plain.cpu.max(f64::MIN_POSITIVE)).min(1.0);
             Ok(Some(OwnGitCost { decode_share, graph_ratio, graph_elapsed_ratio }))
         };
         let measured = measure();
@@ -164,8 +164,8 @@ impl OwnGit {
             if is_over()? {
                 return Ok([None, None]);
             }
-            let with = Seconds::of(job, &self.with_graph, runner)?;
-            let without = Seconds::of(job, &self.plain, runner)?;
+            let with = took(job, &self.with_graph, runner)?;
+            let without = took(job, &self.plain, runner)?;
             let [cpu, elapsed] = &mut ratios;
             cpu.push(with.cpu / without.cpu.max(f64::MIN_POSITIVE));
             elapsed.push(with.elapsed / without.elapsed.max(f64::MIN_POSITIVE));
@@ -174,16 +174,6 @@ impl OwnGit {
     }
 }
 
-/// What one run of a command took, in seconds.
-struct Seconds {
-    cpu: f64,
-    elapsed: f64,
-}
-
-impl Seconds {
-    fn of(job: &StockJob, client: &RowClient, runner: StockRunner<'_>) -> Result<Self, BenchError> {
-        let sample = runner.time(job, client)?.sample;
-        let cpu = sample.user.saturating_add(sample.sys).as_secs_f64();
-        Ok(Seconds { cpu, elapsed: sample.wall.as_secs_f64() })
-    }
+fn took(job: &StockJob, client: &RowClient, runner: StockRunner<'_>) -> Result<Took, BenchError> {
+    Ok(Took::of(&runner.time(job, client)?.sample))
 }

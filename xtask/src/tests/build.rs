@@ -10,9 +10,9 @@ use super::Variables;
 use crate::cmake;
 use crate::process::{self, Failure, Outcome, cargo};
 
-/// The feature of the codec that the default build leaves out, for a package whose own tests need it beside
-/// [`cmake::FEATURES`].
-const CODEC_FEATURE: &str = "repackbench-codec/zlib-ng";
+/// The features of the codec that the default build leaves out: those of what is installed, and that of the crate whose
+/// own tests need it.
+const FEATURES: [&str; 4] = ["--features", "repackbench-codec/zlib-ng", "--features", cmake::FEATURES];
 
 /// The environment variable that names that codec for tests that load built libraries and cannot see the features.
 pub(crate) fn variable_of_features() -> (&'static str, OsString) {
@@ -72,14 +72,7 @@ pub(crate) fn build_in(
     let mut built = Built { binaries: Vec::new(), programs: target.join("debug") };
     for selection in selections(targets) {
         let mut command = cargo();
-        command.args(&selection).args([
-            "--workspace",
-            "--locked",
-            "--features",
-            CODEC_FEATURE,
-            "--features",
-            cmake::FEATURES,
-        ]);
+        command.args(&selection).args(["--workspace", "--locked"]).args(FEATURES);
         command.arg("--message-format=json-render-diagnostics").envs(variables.iter().cloned());
         built.read(&messages(&mut command)?)?;
     }
@@ -91,16 +84,7 @@ pub(crate) fn build_in(
 /// Runs the examples in the documentation of the crates, which cargo builds and runs at once. Returns the failures.
 pub(crate) fn examples_in_documentation(variables: &Variables) -> Vec<String> {
     let mut command = cargo();
-    command.args([
-        "test",
-        "--doc",
-        "--workspace",
-        "--locked",
-        "--features",
-        CODEC_FEATURE,
-        "--features",
-        cmake::FEATURES,
-    ]);
+    command.args(["test", "--doc", "--workspace", "--locked"]).args(FEATURES);
     match process::run(command.envs(variables.iter().cloned())) {
         Ok(()) => Vec::new(),
         Err(Failure(message)) => vec![format!("(examples in the documentation: {message})")],
