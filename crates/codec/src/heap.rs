@@ -22,6 +22,16 @@ impl HeapMark {
     }
 }
 
+/// Returns freed memory to the system where the C library can. By itself glibc returns little of what lies below the last block
+/// in use, and a long-lived block follows nearly every part of the work. It takes milliseconds: call it between such parts.
+pub fn give_back_freed() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it locks each arena, and takes from it only pages in which no block is allocated.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// The allocated bytes modulo 2^32. `mallinfo`, rather than `mallinfo2`, is in all versions of glibc.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn allocated() -> Option<u32> {

@@ -96,7 +96,7 @@ pub use encoder::ChunkEncoder;
 pub use error::{CodecError, FoundLength};
 pub use file::{FileDecoder, FileEncoder, FileForm};
 pub use form::{SharedFormat, StoredForm};
-pub use heap::HeapMark;
+pub use heap::{HeapMark, give_back_freed};
 pub use kind::{ChunkKind, ObjectKind};
 pub use kind_encoders::{ChoiceEncoder, KindEncoders};
 pub use memo::{DecodeMemo, StandInChunks, StandIns};

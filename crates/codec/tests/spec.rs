@@ -326,6 +326,9 @@ fn valid_spec() -> impl Strategy<Value = String> {
             None => format!("{codec}:{level}"),
         });
     let options = prop::sample::subsequence(vec!["checksum=no", "frame=standard", "ids=number", "loose=-2"], 0..=4)
+        .prop_filter("numbers need checksums", |options| {
+            !["checksum=no", "ids=number"].iter().all(|option| options.contains(option))
+        })
         .prop_shuffle();
     let zstd =
         (-7..=22, options).prop_filter("zstd has no level 0", |(level, _)| *level != 0).prop_map(|(level, options)| {

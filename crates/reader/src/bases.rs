@@ -95,6 +95,14 @@ impl BaseReader {
         Ok(BaseReader { contents, file: PathBuf::new() })
     }
 
+    /// Clears the cache and sets its limit in decoded bytes; `None` for as much as the memory ceiling allows.
+    pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
+        match &mut self.contents {
+            Contents::Git(objects) => objects.set_cache_limit(limit_bytes),
+            Contents::Hg(texts) => texts.set_cache_limit(limit_bytes),
+        }
+    }
+
     /// Replaces `base` by the content that the delta at `place` is based on.
     ///
     /// # Errors

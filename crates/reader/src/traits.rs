@@ -138,6 +138,11 @@ impl Changes {
         self.changes.push(Change { path: start..self.paths.len(), old, new });
     }
 
+    /// The bytes of all paths and changes.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        (self.paths.len() + self.changes.len() * size_of::<Change>()) as u64
+    }
+
     /// Number of changed paths.
     pub fn len(&self) -> usize {
         self.changes.len()

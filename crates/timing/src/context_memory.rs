@@ -32,8 +32,9 @@ pub(crate) fn measure<'a>(
     held: &HeldChunks,
     encodings: impl Iterator<Item = &'a Encoding>,
 ) -> Result<Vec<ContextMemory>, BenchError> {
-    let chunks = longest(&held.chunks);
-    encodings.map(|encoding| of_encoding(source, (held, &chunks), encoding)).collect()
+    let [chunks, with_bases] = [false, true].map(|with_bases| longest(&held.chunks, with_bases));
+    let chunks = |encoding: &Encoding| if encoding.spec().uses_bases() { &with_bases } else { &chunks };
+    encodings.map(|encoding| of_encoding(source, (held, chunks(encoding)), encoding)).collect()
 }
 
 /// Reads only those chunks of `source` that [`measure`] uses. With `with_bases`, also reads the bases of deltas.
@@ -60,12 +61,13 @@ pub(crate) fn longest_of(
     HeldChunks::read(source, &sample, with_bases, progress)
 }
 
-/// The longest chunk of each kind within [`LONGEST_PAYLOAD`].
-fn longest(chunks: &[HeldChunk]) -> Vec<&HeldChunk> {
+/// The longest chunk of each kind within [`LONGEST_PAYLOAD`], for a codec that needs bases or for others.
+fn longest(chunks: &[HeldChunk], with_bases: bool) -> Vec<&HeldChunk> {
     let mut longest: BTreeMap<ChunkKind, &HeldChunk> = BTreeMap::new();
-    for chunk in chunks.iter().filter(|chunk| chunk.payload.len() <= LONGEST_PAYLOAD) {
+    let is_usable = |chunk: &&HeldChunk| chunk.payload_len <= LONGEST_PAYLOAD && (!with_bases || chunk.has_its_base());
+    for chunk in chunks.iter().filter(is_usable) {
         let of_kind = longest.entry(chunk.kind).or_insert(chunk);
-        if of_kind.payload.len() < chunk.payload.len() {
+        if of_kind.payload_len < chunk.payload_len {
             *of_kind = chunk;
         }
     }
@@ -84,7 +86,7 @@ fn of_encoding(
     let mut encoders = PayloadEncoders::new(source, encoding);
     for (chunk, stored) in chunks.iter().zip(&mut stored) {
         let base = held.base(chunk);
-        encoders.encode(chunk.kind, false, &chunk.payload, base.as_ref(), stored).map_err(WorkloadError::from)?;
+        encoders.encode(chunk.kind, false, held.payload(chunk), base.as_ref(), stored).map_err(WorkloadError::from)?;
     }
     let encode = growth(mark);
     let mut payload = Vec::with_capacity(2 * LONGEST_PAYLOAD);
@@ -94,7 +96,7 @@ fn of_encoding(
         let base = held.base(chunk);
         let object_len = base.as_ref().and_then(|base| base.delta.object).map_or(0, <[u8]>::len);
         let base = base.map(|base| base.delta.content);
-        let lengths = (chunk.payload.len(), object_len);
+        let lengths = (chunk.payload_len, object_len);
         decoder.decode(chunk.kind, stored, base, lengths, &mut payload).map_err(WorkloadError::from)?;
     }
     Ok(ContextMemory { encode, decode: growth(mark) })

@@ -29,7 +29,7 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::SmallRng};
-use repackbench_codec::{Algorithm, CodecSpec, Decoders, DictionarySource};
+use repackbench_codec::{Algorithm, CodecSpec, Decoders, DictionarySource, give_back_freed};
 use repackbench_reader::{ReaderError, Repository, git::pack::PackFile};
 use repackbench_records::{
     ChunkSizes, DeltaState, ObjectSizes, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction,
@@ -41,7 +41,7 @@ use repackbench_writer::{
 };
 
 use self::{
-    decoding::DecodeCosts,
+    decoding::{DecodeCosts, affordable_bytes},
     encoded::{Encoded, Limit, MakeEncoders, Sample, encode_all, encode_every},
     held::HeldChunks,
     in_place::{InPlace, stand_for},
@@ -247,8 +247,11 @@ impl Job<'_> {
         let specs = self.specs(repository);
         let with_bases = specs.iter().any(CodecSpec::uses_bases);
         self.step("reading a sample of chunks");
-        let held = HeldChunks::read(repository, &population.sample(&mut random, time), with_bases, self.progress)?;
+        let sample = population.sample(&mut random, time, affordable_bytes(specs.len(), time));
+        let held = HeldChunks::read(repository, &sample, with_bases, self.progress)?;
+        give_back_freed();
         let mut encoded = self.encode(repository, &population, &held, &specs, part_ends(parts.encoding_ends))?;
+        give_back_freed();
         self.step("decoding the sample");
         let recorded = repository.recorded_spec();
         let decoders = recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec);
@@ -257,6 +260,7 @@ impl Job<'_> {
         // The replays remember payloads in turn, and nothing needs those of the sample any more.
         drop(held);
         encoded.iter_mut().for_each(Encoded::drop_stored);
+        give_back_freed();
         let standing_for = stand_for(&specs, &repository.chunk_kinds().collect::<Vec<_>>());
         let replays = Replays {
             source: repository,
@@ -314,6 +318,7 @@ impl Job<'_> {
         end: Duration,
     ) -> Result<Vec<Encoded>, BenchError> {
         let encodings = self.encodings(repository, specs)?;
+        give_back_freed();
         self.step("encoding the sample");
         let make = encoders_of(repository);
         let limit = Limit { precision: PRECISION, end };

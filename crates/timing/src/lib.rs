@@ -30,6 +30,7 @@
 
 pub mod arms;
 pub mod bench;
+mod byte_strings;
 pub mod clock;
 mod context_memory;
 mod decode_share;

@@ -30,10 +30,12 @@ struct OptionsOfAll {
 }
 
 impl OptionsOfAll {
-    /// Checks that no part needs bases where objects are numbered.
+    /// Checks that no part needs bases where objects are numbered, and that chunks have checksums: a damaged number names
+    /// another object.
     fn check_conflicts(&self, parts: &[SpecPart]) -> Result<(), SpecErrorKind> {
         for SpecPart { choice, .. } in parts.iter().filter(|_| self.numbers) {
-            for (is_typed, option) in [(choice.prefix, "prefix"), (choice.patch, "patch")] {
+            let options = [(choice.prefix, "prefix"), (choice.patch, "patch"), (!choice.checksum, "checksum=no")];
+            for (is_typed, option) in options {
                 if is_typed {
                     return Err(SpecErrorKind::Conflict { first: option, second: "ids=number" });
                 }

@@ -11,7 +11,8 @@
 //!
 //! An object above an eighth is rejected. Threads that share work take turns at objects that do not fit their own
 //! share. Objects up to [`BLOCK_LEN`] are never rejected, so a ceiling below eight times that counts as eight times
-//! that. Payloads above [`BLOCK_LEN`] that are streamed take no memory and do not count.
+//! that. Payloads above [`BLOCK_LEN`] that are streamed take no memory and do not count. A list of files may take as much
+//! as an object, or 256 MiB if that is more.
 
 mod machine;
 mod turn;
@@ -30,6 +31,9 @@ pub(crate) const DEFAULT_CACHE_LIMIT: usize = 96 << 20;
 
 /// Objects up to this many bytes are not counted. There are many of them, but no thread holds more than a few dozen.
 const UNCOUNTED: u64 = 1 << 20;
+
+/// The bytes that a list of files may have under any ceiling.
+const LISTING: u64 = 256 << 20;
 
 /// The ceiling in bytes if the system does not report its memory.
 const FALLBACK: u64 = 2 << 30;
@@ -115,7 +119,18 @@ pub fn check(len: u64) -> Result<(), TooLarge> {
 #[inline]
 pub(crate) fn check_room(len: u64, room: usize) -> Result<(), TooLarge> {
     let largest = room as u64;
-    if len <= largest { Ok(()) } else { Err(TooLarge { len, largest, ceiling: Ceiling::get().bytes }) }
+    if len <= largest { Ok(()) } else { Err(excess(len, largest)) }
+}
+
+/// Limit in bytes for the list of files that differ between two revisions, or of all files of one: what one object may
+/// take, or room for more than a million paths if that is more.
+pub(crate) fn listing_limit() -> u64 {
+    Ceiling::get().largest().max(LISTING)
+}
+
+/// The excess of `len` bytes over `largest`.
+pub(crate) fn excess(len: u64, largest: u64) -> TooLarge {
+    TooLarge { len, largest, ceiling: Ceiling::get().bytes }
 }
 
 /// Limit in bytes for a payload or text whose chunk does not record its length.
@@ -128,7 +143,7 @@ pub(crate) fn excess_of(error: &CodecError, room: usize) -> Option<TooLarge> {
     match error {
         CodecError::PayloadLimit { limit, found, .. } if *limit == room as u64 => {
             let len = if let FoundLength::Exactly(len) = found { *len } else { limit.saturating_add(1) };
-            Some(TooLarge { len, largest: *limit, ceiling: Ceiling::get().bytes })
+            Some(excess(len, *limit))
         }
         _ => None,
     }

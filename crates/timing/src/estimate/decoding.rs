@@ -31,6 +31,11 @@ const BYTES_FOR_A_SECOND: f64 = 2.5e6;
 /// The fewest chunks, whatever they take.
 const FEWEST_CHUNKS: usize = 200;
 
+/// The payload bytes of the chunks that are decoded, under `codecs` codecs and as found, in a session of `time`.
+pub(super) fn affordable_bytes(codecs: usize, time: Duration) -> f64 {
+    BYTES_FOR_A_SECOND * time.as_secs_f64() / (codecs + 2) as f64
+}
+
 /// One codec, or the repository as found.
 struct Arm<'a> {
     decoder: PayloadDecoder,
@@ -64,11 +69,10 @@ impl DecodeCosts {
         random: &mut SmallRng,
         (time, progress): (Duration, &dyn Progress),
     ) -> Result<Self, BenchError> {
-        let affordable = BYTES_FOR_A_SECOND * time.as_secs_f64() / (encoded.len() + 2) as f64;
-        let chosen = encoded_by_all(held, encoded, affordable);
+        let chosen = encoded_by_all(held, encoded, affordable_bytes(encoded.len(), time));
         let chunks: Vec<&HeldChunk> = chosen.iter().filter_map(|at| held.chunks.get(*at)).collect();
         let count = chunks.len();
-        let found: Vec<&[u8]> = chunks.iter().map(|chunk| chunk.stored.as_slice()).collect();
+        let found: Vec<&[u8]> = chunks.iter().map(|chunk| held.stored(chunk).unwrap_or_default()).collect();
         let as_found = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
         let mut arms =
             vec![Arm { decoder: as_found, stored: found.clone(), times: vec![[Duration::ZERO; PASSES]; count] }];
@@ -82,7 +86,7 @@ impl DecodeCosts {
         }
         let own_time = own_time();
         let mut by_kind: Vec<usize> = (0..count).collect();
-        by_kind.sort_by_key(|at| chunks.get(*at).map(|chunk| (chunk.kind, chunk.place)));
+        by_kind.sort_by_key(|at| chunks.get(*at).map(|chunk| (chunk.kind, chunk.number)));
         let kind = |at: &usize| chunks.get(*at).map(|chunk| chunk.kind);
         let mut order: Vec<usize> = (0..arms.len()).collect();
         for pass in 0..PASSES {
@@ -104,7 +108,7 @@ impl DecodeCosts {
         let codecs = seconds.split_off(2);
         let remembered = seconds.pop().unwrap_or_default();
         let as_found = seconds.pop().unwrap_or_default();
-        let chunks = chunks.iter().map(|chunk| (chunk.stratum, chunk.stored.len() as f64)).collect();
+        let chunks = chunks.iter().map(|chunk| (chunk.stratum, chunk.stored_len as f64)).collect();
         Ok(DecodeCosts { chunks, as_found, codecs, remembered })
     }
 
@@ -145,7 +149,7 @@ fn encoded_by_all(held: &HeldChunks, encoded: &[Encoded], bytes: f64) -> Vec<usi
     let by_all = |at: &usize| encoded.iter().all(|encoded| encoded.stored_of(*at).is_some());
     let (mut chosen, mut sum) = (Vec::new(), 0.0);
     for at in (0..held.chunks.len()).filter(by_all).take(MOST_CHUNKS) {
-        sum += held.chunks.get(at).map_or(0.0, |chunk| chunk.payload.len() as f64);
+        sum += held.chunks.get(at).map_or(0.0, |chunk| chunk.payload_len as f64);
         if sum > bytes && chosen.len() >= FEWEST_CHUNKS {
             break;
         }
@@ -177,7 +181,7 @@ impl Arm<'_> {
             let object_len = base.as_ref().and_then(|base| base.delta.object).map_or(0, <[u8]>::len);
             let base = base.map(|base| base.delta.content);
             let start = Instant::now();
-            self.decoder.decode(chunk.kind, stored, base, (chunk.payload.len(), object_len), &mut payload)?;
+            self.decoder.decode(chunk.kind, stored, base, (chunk.payload_len, object_len), &mut payload)?;
             let time = start.elapsed();
             if let Some(of_pass) = self.times.get_mut(*at).and_then(|times| times.get_mut(pass)) {
                 *of_pass = time;

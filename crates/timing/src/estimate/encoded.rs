@@ -17,7 +17,7 @@ use super::{
     held::{HeldChunk, HeldChunks, Wanted, for_each_held},
     population::{FIRST_OF_STRATUM, Population, Stratum},
 };
-use crate::{BenchError, clock::Clock, session::Session, workloads::WorkloadError};
+use crate::{BenchError, byte_strings::ByteStrings, clock::Clock, session::Session, workloads::WorkloadError};
 
 /// How often the precision is looked at: after about each of this many equal parts of the sample's bytes.
 const PARTS: usize = 48;
@@ -39,8 +39,10 @@ const LEAST_OF_OWN: f64 = 1.0 / 3.0;
 pub(super) struct Encoded {
     /// Its encoding.
     pub(super) encoding: Encoding,
-    /// The stored bytes of the chunks so far, by their places in the sample.
-    stored: Vec<Option<Vec<u8>>>,
+    /// The chunks so far, by their places in the sample.
+    of_chunks: Vec<Option<Stored>>,
+    /// The stored bytes of those that may be decoded.
+    stored: ByteStrings,
     /// The number of chunks so far.
     pub(super) chunks: u64,
     /// Stored bytes against those as found, by stratum.
@@ -51,6 +53,14 @@ pub(super) struct Encoded {
     best: Option<StratifiedTotal>,
     /// The stored bytes of all chunks, if each was encoded.
     exact: Option<u64>,
+}
+
+/// A chunk under one codec.
+#[derive(Debug, Clone, Copy)]
+struct Stored {
+    len: usize,
+    /// The number of its bytes, if it may be decoded.
+    number: Option<usize>,
 }
 
 /// The payload bytes that are in memory at once where every chunk is encoded.
@@ -90,7 +100,8 @@ struct SampledStratum {
 }
 
 impl Sample<'_> {
-    fn by_stratum(&self) -> Vec<SampledStratum> {
+    /// The strata for a codec that needs bases, or for others.
+    fn by_stratum(&self, with_bases: bool) -> Vec<SampledStratum> {
         let stratum = |of: &Stratum| SampledStratum {
             places: Vec::new(),
             first: 0,
@@ -99,7 +110,8 @@ impl Sample<'_> {
         };
         let mut strata: Vec<SampledStratum> = self.population.strata.iter().map(stratum).collect();
         let first = self.held.first();
-        for (place, chunk) in self.held.chunks.iter().enumerate() {
+        let usable = |(_, chunk): &(usize, &HeldChunk)| !with_bases || chunk.has_its_base();
+        for (place, chunk) in self.held.chunks.iter().enumerate().filter(usable) {
             let Some(stratum) = strata.get_mut(chunk.stratum) else { continue };
             stratum.places.push(place);
             stratum.offer.most += 1;
@@ -134,7 +146,7 @@ pub(super) fn encode_all(
     encodings: &[Encoding],
     thread_count: usize,
 ) -> Result<Vec<Encoded>, BenchError> {
-    let strata = sample.by_stratum();
+    let strata = [false, true].map(|with_bases| sample.by_stratum(with_bases));
     let running = encodings.iter().map(|encoding| Some(Running::new(encoding, make(encoding), sample)));
     let waiting: Mutex<Vec<Option<Running>>> = Mutex::new(running.collect());
     let ended: Mutex<Vec<Option<Result<Encoded, BenchError>>>> = Mutex::new(encodings.iter().map(|_| None).collect());
@@ -147,7 +159,9 @@ pub(super) fn encode_all(
     };
     threads::share(thread_count.min(encodings.len()), || {
         while let Some((at, mut running)) = take_least() {
-            let end = match running.encode_part(&sample, &strata, &without_first) {
+            let [without_bases, with_bases] = &strata;
+            let strata = if running.encoded.encoding.spec().uses_bases() { with_bases } else { without_bases };
+            let end = match running.encode_part(&sample, strata, &without_first) {
                 Ok(true) => {
                     if let Some(slot) = waiting.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
                         *slot = Some(running);
@@ -208,7 +222,7 @@ fn total(
         }
         stored.clear();
         let base = held.base(chunk);
-        let bytes = encoders.encode(chunk.kind, chunk.is_loose, &chunk.payload, base.as_ref(), &mut stored);
+        let bytes = encoders.encode(chunk.kind, chunk.is_loose, held.payload(chunk), base.as_ref(), &mut stored);
         total += bytes.map_err(WorkloadError::from)? as u64;
     }
     Ok(total)
@@ -246,7 +260,8 @@ impl Running {
     fn new(encoding: &Encoding, encoders: PayloadEncoders, sample: Sample<'_>) -> Self {
         let encoded = Encoded {
             encoding: encoding.clone(),
-            stored: vec![None; sample.held.chunks.len()],
+            of_chunks: vec![None; sample.held.chunks.len()],
+            stored: ByteStrings::default(),
             chunks: 0,
             sizes: sample.population.to_sample(),
             times: sample.population.to_sample(),
@@ -316,7 +331,7 @@ impl Running {
         let start = sample.clock.read_cpu().map_err(BenchError::clock)?;
         let base = sample.held.base(chunk);
         self.encoders
-            .encode(chunk.kind, chunk.is_loose, &chunk.payload, base.as_ref(), &mut self.buffer)
+            .encode(chunk.kind, chunk.is_loose, sample.held.payload(chunk), base.as_ref(), &mut self.buffer)
             .map_err(WorkloadError::from)?;
         let time = sample.clock.read_cpu().map_err(BenchError::clock)?.saturating_sub(start);
         self.spent = self.spent.saturating_add(time);
@@ -327,15 +342,16 @@ impl Running {
 
 impl Encoded {
     fn add(&mut self, place: usize, chunk: &HeldChunk, stored: &[u8], time: Duration) {
-        let found = chunk.stored.len() as f64;
+        let found = chunk.stored_len as f64;
         if let Some(sizes) = self.sizes.get_mut(chunk.stratum) {
             sizes.add(found, stored.len() as f64);
         }
         if let Some(times) = self.times.get_mut(chunk.stratum) {
             times.add(found, time.as_secs_f64());
         }
-        if let Some(slot) = self.stored.get_mut(place) {
-            *slot = Some(stored.to_vec());
+        let number = chunk.is_decoded().then(|| self.stored.push(stored));
+        if let Some(slot) = self.of_chunks.get_mut(place) {
+            *slot = Some(Stored { len: stored.len(), number });
         }
         self.chunks += 1;
     }
@@ -345,14 +361,16 @@ impl Encoded {
         self.sizes.get(at).map_or(0, |stratum| usize::try_from(stratum.sampled).unwrap_or(usize::MAX))
     }
 
-    /// The stored bytes of the chunk at `place` in the sample, if it is encoded.
+    /// The stored bytes of the chunk at `place` in the sample, if it is encoded and may be decoded.
     pub(super) fn stored_of(&self, place: usize) -> Option<&[u8]> {
-        self.stored.get(place)?.as_deref()
+        let stored = self.of_chunks.get(place)?.as_ref()?;
+        self.stored.get(stored.number?)
     }
 
     /// Frees the stored bytes. What is known of them stays.
     pub(super) fn drop_stored(&mut self) {
-        self.stored = Vec::new();
+        self.stored = ByteStrings::default();
+        self.of_chunks = Vec::new();
     }
 
     /// Half of the interval of the total, as a share of the total.
@@ -381,9 +399,9 @@ impl Encoded {
 
     /// The stored bytes under `other` and under this codec, with the stratum, of the chunks that both have encoded.
     fn pairs(&self, other: &Encoded, held: &HeldChunks) -> impl Iterator<Item = (usize, f64, f64)> {
-        let both = self.stored.iter().zip(&other.stored).zip(&held.chunks);
+        let both = self.of_chunks.iter().zip(&other.of_chunks).zip(&held.chunks);
         both.filter_map(|((own, other), chunk)| {
-            Some((chunk.stratum, other.as_ref()?.len() as f64, own.as_ref()?.len() as f64))
+            Some((chunk.stratum, other.as_ref()?.len as f64, own.as_ref()?.len as f64))
         })
     }
 

@@ -1,6 +1,9 @@
 //! The chunks of a sample in memory.
 
-use std::{cell::Cell, collections::HashMap};
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, HashMap},
+};
 
 use repackbench_codec::{Decoders, ZlibReader};
 use repackbench_reader::{BaseReader, Chunk, ChunkKind, ChunkPlace, Repository};
@@ -9,11 +12,22 @@ use repackbench_writer::{PayloadBase, Progress};
 use super::population::{Drawn, FIRST_PART};
 use crate::{
     BenchError,
+    byte_strings::ByteStrings,
     workloads::{
         WorkloadError,
-        delta_bases::{BaseCollector, Collected, HeldBase, HeldContents, MOST_CONTENT},
+        delta_bases::{BaseCollector, Collected, HeldBase, HeldContents, MOST_CONTENT, content_len},
     },
 };
+
+/// The approximate limit of bytes of bases, with the objects that deltas make of them, for the codecs that use bases. Those are
+/// slow, and rarely have time for more of a sample.
+const MOST_BASES: u64 = 32 << 20;
+
+/// The limit of the cache of decoded bases where a sample of them is read, which rarely needs one twice.
+const BASE_CACHE: u64 = 16 << 20;
+
+/// The fewest deltas of a stratum whose bases are held, however long those are.
+const FEWEST_WITH_BASES: usize = 2;
 
 /// One chunk.
 #[derive(Debug)]
@@ -23,21 +37,50 @@ pub(crate) struct HeldChunk {
     pub(super) is_loose: bool,
     /// Its stratum.
     pub(super) stratum: usize,
-    /// Its stored bytes as found.
-    pub(super) stored: Vec<u8>,
-    /// Its payload.
-    pub(crate) payload: Vec<u8>,
-    base: Option<HeldBase>,
-    /// Its place among the chunks of the sample in the order of the store.
-    pub(super) place: usize,
+    /// The length of its payload.
+    pub(crate) payload_len: usize,
+    /// The number of its payload among all.
+    payload: usize,
+    /// The length of its stored bytes as found.
+    pub(super) stored_len: usize,
+    /// The number of its stored bytes, if it may be decoded.
+    stored: Option<usize>,
+    base: Base,
+    /// Its number among all chunks in the order of the store.
+    pub(super) number: u64,
     /// See [`Drawn::order`].
     order: f64,
+}
+
+/// The base of a chunk.
+#[derive(Debug, Clone, Copy)]
+enum Base {
+    /// None that an encoder could use.
+    None,
+    /// One that is not held. It has this many bytes, with those of the object.
+    Left(u64),
+    /// One that is held.
+    Held(HeldBase),
+}
+
+impl HeldChunk {
+    /// Whether it may be decoded: its stored bytes are held.
+    pub(super) fn is_decoded(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// Whether an encoder that uses bases has the one that it would have in a conversion.
+    pub(crate) fn has_its_base(&self) -> bool {
+        !matches!(self.base, Base::Left(_))
+    }
 }
 
 /// The chunks of a sample, by [`Drawn::order`].
 #[derive(Debug, Default)]
 pub(crate) struct HeldChunks {
     pub(crate) chunks: Vec<HeldChunk>,
+    payloads: ByteStrings,
+    stored: ByteStrings,
     contents: HeldContents,
 }
 
@@ -54,7 +97,7 @@ type VisitHeld<'a> = dyn FnMut(HeldChunks) -> Result<(), BenchError> + 'a;
 
 impl HeldChunks {
     /// Reads the chunks of `source` that are in `sample`, by [`Drawn::order`]. With `with_bases`, also reads the bases of
-    /// deltas.
+    /// the first deltas, up to [`MOST_BASES`].
     ///
     /// # Errors
     /// A chunk is damaged, or the user stops the work.
@@ -70,7 +113,51 @@ impl HeldChunks {
             Ok(())
         })?;
         held.chunks.sort_by(|a, b| a.order.total_cmp(&b.order));
+        held.read_bases(source, progress)?;
         Ok(held)
+    }
+
+    /// Reads the bases of the first deltas. Nothing is timed here.
+    fn read_bases(&mut self, source: &Repository, progress: &dyn Progress) -> Result<(), BenchError> {
+        let chosen = self.first_with_bases();
+        if chosen.is_empty() {
+            return Ok(());
+        }
+        let mut bases = collector(source, Some(BASE_CACHE))?;
+        let mut numbers = 0..;
+        let at = Cell::new(None);
+        let mut is_wanted = |_: &Chunk<'_>| {
+            at.set(numbers.next().and_then(|number: u64| chosen.get(&number)));
+            at.get().is_some()
+        };
+        source.for_each_payload_in_place::<BenchError>(READERS, &mut is_wanted, &mut |chunk, place, payload| {
+            if progress.is_cancelled() {
+                return Err(BenchError::Interrupted);
+            }
+            let Some(held) = at.get().and_then(|at| self.chunks.get_mut(*at)) else { return Ok(()) };
+            if let Collected::Held(base) = bases.add(chunk.file, place, payload).map_err(WorkloadError::from)? {
+                held.base = Base::Held(base);
+            }
+            Ok(())
+        })?;
+        self.contents = bases.finish();
+        Ok(())
+    }
+
+    /// The places of the first deltas, as many as [`MOST_BASES`] allows, by their numbers in the order of the store.
+    fn first_with_bases(&self) -> HashMap<u64, usize> {
+        let (mut chosen, mut by_stratum, mut bytes) = (HashMap::new(), BTreeMap::new(), 0u64);
+        for (at, chunk) in self.chunks.iter().enumerate() {
+            let Base::Left(len) = chunk.base else { continue };
+            // Once there is too much, short ones are not taken either: they would stand for long ones.
+            bytes = bytes.saturating_add(len);
+            let of_stratum: &mut usize = by_stratum.entry(chunk.stratum).or_default();
+            if bytes <= MOST_BASES || *of_stratum < FEWEST_WITH_BASES {
+                *of_stratum += 1;
+                chosen.insert(chunk.number, at);
+            }
+        }
+        chosen
     }
 
     /// The number of chunks that come first: see [`FIRST_PART`].
@@ -80,16 +167,41 @@ impl HeldChunks {
 
     /// The bytes of all payloads.
     pub(super) fn payload_bytes(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.payload.len()).sum()
+        self.payloads.total_len()
     }
 
-    /// The base of a delta, if bases are held.
+    /// The payload of a chunk.
+    pub(crate) fn payload(&self, chunk: &HeldChunk) -> &[u8] {
+        self.payloads.get(chunk.payload).unwrap_or_default()
+    }
+
+    /// The stored bytes of a chunk as found, if it may be decoded.
+    pub(super) fn stored(&self, chunk: &HeldChunk) -> Option<&[u8]> {
+        self.stored.get(chunk.stored?)
+    }
+
+    /// The base of a delta, if it is held.
     pub(crate) fn base(&self, chunk: &HeldChunk) -> Option<PayloadBase<'_>> {
-        self.contents.get(chunk.base.as_ref()?)
+        match &chunk.base {
+            Base::Held(base) => self.contents.get(base),
+            Base::None | Base::Left(_) => None,
+        }
     }
 }
 
-/// Reads the chunks of `source` that are `wanted` and hands them to `visit`.
+/// What reads payloads and bases where nothing is timed.
+const READERS: ZlibReader = ZlibReader::Libdeflate;
+
+fn collector(source: &Repository, cache_limit: Option<u64>) -> Result<BaseCollector, BenchError> {
+    let mut reader = BaseReader::new(source, Decoders::from(READERS)).map_err(WorkloadError::from)?;
+    if cache_limit.is_some() {
+        reader.set_cache_limit(cache_limit);
+    }
+    Ok(BaseCollector::new(reader, MOST_CONTENT))
+}
+
+/// Reads the chunks of `source` that are `wanted` and hands them to `visit`. With `with_bases`, also reads the bases of
+/// deltas where all chunks are wanted, and finds out how long they are in a sample.
 ///
 /// # Errors
 /// Errors of `visit`, a chunk is damaged, or the user stops the work.
@@ -100,35 +212,36 @@ pub(super) fn for_each_held(
     progress: &dyn Progress,
     visit: &mut VisitHeld<'_>,
 ) -> Result<(), BenchError> {
-    // Nothing is timed here.
-    let decoders = Decoders::from(ZlibReader::Libdeflate);
-    let mut holder = Holder { source, decoders, bases: None, held: HeldChunks::default(), bytes: 0 };
-    if with_bases {
-        holder.bases = Some(holder.collector()?);
-    }
     let most = match wanted {
         Wanted::Sample(_) => usize::MAX,
         Wanted::Every(most) => *most,
     };
+    let bases = match wanted {
+        _ if !with_bases => Bases::None,
+        Wanted::Sample(_) => Bases::Lengths,
+        Wanted::Every(_) => Bases::All(collector(source, None)?),
+    };
+    let mut holder = Holder { source, bases, held: HeldChunks::default() };
     let mut number = 0;
     // What the first closure finds out about a chunk, for the second.
     let drawn = Cell::new(None);
     let mut is_wanted = |_: &Chunk<'_>| {
-        drawn.set(match wanted {
+        let of_chunk = match wanted {
             Wanted::Sample(sample) => sample.get(&number).copied(),
             Wanted::Every(_) => Some(Drawn::default()),
-        });
+        };
+        drawn.set(of_chunk.map(|drawn| (number, drawn)));
         number += 1;
         drawn.get().is_some()
     };
-    source.for_each_payload_in_place::<BenchError>(decoders, &mut is_wanted, &mut |chunk, place, payload| {
+    source.for_each_payload_in_place::<BenchError>(READERS, &mut is_wanted, &mut |chunk, place, payload| {
         if progress.is_cancelled() {
             return Err(BenchError::Interrupted);
         }
-        if let Some(drawn) = drawn.get() {
-            holder.add(chunk, place, payload, drawn)?;
+        if let Some((number, drawn)) = drawn.get() {
+            holder.add(chunk, place, payload, (number, drawn))?;
         }
-        if holder.bytes >= most { visit(holder.take()?) } else { Ok(()) }
+        if holder.held.payload_bytes() >= most { visit(holder.take()?) } else { Ok(()) }
     })?;
     visit(holder.take()?)
 }
@@ -136,57 +249,60 @@ pub(super) fn for_each_held(
 /// Holds chunks until they are taken.
 struct Holder<'a> {
     source: &'a Repository,
-    decoders: Decoders,
-    bases: Option<BaseCollector>,
+    bases: Bases,
     held: HeldChunks,
-    /// Their payload bytes.
-    bytes: usize,
+}
+
+/// What is read of bases together with the chunks.
+enum Bases {
+    None,
+    Lengths,
+    All(BaseCollector),
 }
 
 impl Holder<'_> {
-    fn collector(&self) -> Result<BaseCollector, BenchError> {
-        let reader = BaseReader::new(self.source, self.decoders).map_err(WorkloadError::from)?;
-        Ok(BaseCollector::new(reader, MOST_CONTENT))
-    }
-
     fn add(
         &mut self,
         chunk: &Chunk<'_>,
         place: ChunkPlace<'_>,
         payload: &[u8],
-        Drawn { stratum, order }: Drawn,
+        (number, Drawn { stratum, order, is_decoded }): (u64, Drawn),
     ) -> Result<(), BenchError> {
-        let collected = match &mut self.bases {
-            Some(bases) if chunk.kind.is_delta => bases.add(chunk.file, place, payload).map_err(WorkloadError::from)?,
-            _ => Collected::Nothing,
-        };
-        let base = match collected {
-            // There is room for a gigabyte of bases. A delta beyond it is encoded without.
-            Collected::Nothing | Collected::TooMuch => None,
-            Collected::Held(base) => Some(base),
+        let base = match &mut self.bases {
+            Bases::Lengths if chunk.kind.is_delta => {
+                content_len(place, payload).map_err(WorkloadError::from)?.map_or(Base::None, Base::Left)
+            }
+            Bases::All(bases) if chunk.kind.is_delta => {
+                match bases.add(chunk.file, place, payload).map_err(WorkloadError::from)? {
+                    // There is room for a gigabyte of bases. A delta beyond it is encoded without.
+                    Collected::Nothing | Collected::TooMuch => Base::None,
+                    Collected::Held(base) => Base::Held(base),
+                }
+            }
+            _ => Base::None,
         };
         let stored_len = usize::try_from(chunk.stored_len).unwrap_or(usize::MAX);
+        let stored = chunk.stored.get(..stored_len).unwrap_or(chunk.stored);
         self.held.chunks.push(HeldChunk {
             kind: chunk.kind,
             is_loose: matches!(self.source, Repository::Git(_)) && chunk.header_len == 0,
             stratum,
-            stored: chunk.stored.get(..stored_len).unwrap_or(chunk.stored).to_vec(),
-            payload: payload.to_vec(),
+            payload_len: payload.len(),
+            payload: self.held.payloads.push(payload),
+            stored_len: stored.len(),
+            stored: is_decoded.then(|| self.held.stored.push(stored)),
             base,
-            place: self.held.chunks.len(),
+            number,
             order,
         });
-        self.bytes = self.bytes.saturating_add(payload.len());
         Ok(())
     }
 
     /// The chunks so far. Those that follow are held anew.
     fn take(&mut self) -> Result<HeldChunks, BenchError> {
         let mut held = std::mem::take(&mut self.held);
-        self.bytes = 0;
-        if let Some(bases) = self.bases.take() {
-            held.contents = bases.finish();
-            self.bases = Some(self.collector()?);
+        if let Bases::All(bases) = &mut self.bases {
+            held.contents = std::mem::replace(bases, collector(self.source, None)?).finish();
         }
         Ok(held)
     }

@@ -31,7 +31,7 @@ const CHUNKS: f64 = 6000.0;
 /// together take half a second of both cores for a megabyte.
 const BYTES_FOR_A_SECOND: f64 = 1e6;
 const FEWEST_BYTES: f64 = 8e6;
-const MOST_BYTES: f64 = 64e6;
+const MOST_BYTES: f64 = 40e6;
 
 /// Chunks of one kind and about one length.
 #[derive(Debug, Clone, Default)]
@@ -76,6 +76,8 @@ pub(crate) struct Drawn {
     /// Its place in the order in which chunks are decoded, and those of one stratum encoded: every beginning of this order is a
     /// stratified sample too.
     pub(super) order: f64,
+    /// Whether it may be decoded: it is among the first.
+    pub(super) is_decoded: bool,
 }
 
 impl Population {
@@ -115,9 +117,9 @@ impl Population {
     }
 
     /// A sample, by the chunks' numbers in the order of the store. A stratum gets chunks in proportion to its stored bytes, and
-    /// fewer of long chunks, which take more time for the same information.
-    /// `time` is that of the whole session.
-    pub(super) fn sample(&mut self, random: &mut SmallRng, time: Duration) -> HashMap<u64, Drawn> {
+    /// fewer of long chunks, which take more time for the same information. `time` is that of the whole session. The first
+    /// chunks, of about `decoded_bytes` payload bytes, may be decoded.
+    pub(super) fn sample(&mut self, random: &mut SmallRng, time: Duration, decoded_bytes: f64) -> HashMap<u64, Drawn> {
         let most_bytes = (BYTES_FOR_A_SECOND * time.as_secs_f64()).clamp(FEWEST_BYTES, MOST_BYTES);
         self.strata.iter_mut().for_each(|stratum| stratum.drawn.shuffle(random));
         let weight = |stratum: &Stratum| stratum.stored as f64 / stratum.mean_payload().sqrt();
@@ -142,6 +144,7 @@ impl Population {
             let affordable = most_bytes / 2.0 / stratum.mean_payload();
             *count = (*count).min((affordable as usize).max(2));
         }
+        let decoded_part = FIRST_PART + (1.0 - FIRST_PART) * decoded_bytes / bytes(&counts).max(1.0);
         let mut sample = HashMap::new();
         for ((at, stratum), count) in self.strata.iter().enumerate().zip(counts) {
             let affordable = most_bytes * FIRST_BYTES / stratum.mean_payload();
@@ -155,7 +158,7 @@ impl Population {
                         FIRST_PART + (1.0 - FIRST_PART) * evenly
                     }
                 };
-                sample.insert(*number, Drawn { stratum: at, order });
+                sample.insert(*number, Drawn { stratum: at, order, is_decoded: order < decoded_part });
             }
         }
         sample
@@ -233,7 +236,7 @@ mod tests {
     fn small_strata_are_in_the_sample_as_a_whole() {
         let lengths = std::iter::repeat_n(100, 20_000).chain(std::iter::repeat_n(1 << 20, 5));
         let mut population = population(lengths);
-        let sample = population.sample(&mut SmallRng::seed_from_u64(2), Duration::from_secs(200));
+        let sample = population.sample(&mut SmallRng::seed_from_u64(2), Duration::from_secs(200), 1e6);
         assert_eq!(sample.values().filter(|drawn| drawn.stratum == 1).count(), 5);
         assert!(sample.len() >= FEWEST_OF_STRATUM + 5);
         assert!(sample.values().all(|drawn| (0.0..1.0).contains(&drawn.order)));
@@ -242,7 +245,7 @@ mod tests {
     #[test]
     fn each_stratum_begins_with_enough_chunks() {
         let lengths = std::iter::repeat_n(100, 20_000).chain(std::iter::repeat_n(1 << 12, 5));
-        let sample = population(lengths).sample(&mut SmallRng::seed_from_u64(2), Duration::from_secs(200));
+        let sample = population(lengths).sample(&mut SmallRng::seed_from_u64(2), Duration::from_secs(200), 1e6);
         let first = |stratum| {
             let of_stratum = sample.values().filter(|drawn| drawn.stratum == stratum);
             of_stratum.filter(|drawn| drawn.order < FIRST_PART).count()
@@ -253,7 +256,7 @@ mod tests {
     #[test]
     fn sample_of_long_chunks_keeps_to_its_bytes() {
         let mut population = population(std::iter::repeat_n(30 << 20, 300));
-        let sample = population.sample(&mut SmallRng::seed_from_u64(2), Duration::from_secs(200));
+        let sample = population.sample(&mut SmallRng::seed_from_u64(2), Duration::from_secs(200), 1e6);
         assert_eq!(sample.len(), 2);
     }
 }

@@ -181,9 +181,7 @@ impl Replays<'_> {
         let mut stand_ins = |memo: &DecodeMemo, each: Duration| {
             let Some(time) = encoding else { return Ok(Vec::new()) };
             let left = end.saturating_sub(session.now()?).saturating_sub(time);
-            // A replay as found and one that remembers are in every round.
-            let most = (left.as_secs_f64() / each.as_secs_f64().max(f64::MIN_POSITIVE)) as usize;
-            let most = most.saturating_sub(2);
+            let most = codecs_that_fit(left, each);
             if most < self.in_place.codecs() {
                 self.progress.note(&format!(
                     "{spec}: no time to replay all codecs, so some have their times from the sample alone"
@@ -292,6 +290,28 @@ impl Newest<'_> {
     }
 }
 
+/// How many codecs one round can replay in the time `left`, if a replay takes `each`.
+fn codecs_that_fit(left: Duration, each: Duration) -> usize {
+    let replays = (left.as_secs_f64() / each.as_secs_f64().max(f64::MIN_POSITIVE)) as usize;
+    // A replay as found and one that remembers are in every round.
+    replays.saturating_sub(2)
+}
+
 fn u32_of(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_time_replays_few_codecs() {
+        let seconds = Duration::from_secs;
+        assert_eq!(codecs_that_fit(seconds(12), seconds(1)), 10);
+        assert_eq!(codecs_that_fit(seconds(12), Duration::from_millis(5500)), 0);
+        assert_eq!(codecs_that_fit(seconds(3), seconds(1)), 1);
+        assert_eq!(codecs_that_fit(Duration::ZERO, seconds(1)), 0);
+        assert!(codecs_that_fit(seconds(1), Duration::ZERO) > 1_000_000);
+    }
 }

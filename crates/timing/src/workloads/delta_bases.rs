@@ -7,6 +7,8 @@ use repackbench_reader::{BaseReader, ChunkPlace, ReaderError};
 use repackbench_writer::PayloadBase;
 use rustc_hash::FxHashMap;
 
+use crate::byte_strings::ByteStrings;
+
 /// The largest number of bytes of bases and resulting objects that a workload with given payloads holds.
 pub(crate) const MOST_CONTENT: u64 = 1 << 30;
 
@@ -25,19 +27,18 @@ pub(crate) struct HeldBase {
 /// Distinct contents.
 #[derive(Debug, Default)]
 pub(crate) struct HeldContents {
-    contents: Vec<Vec<u8>>,
-    bytes: u64,
+    contents: ByteStrings,
 }
 
 impl HeldContents {
     /// The number of bytes.
     pub(super) fn bytes(&self) -> u64 {
-        self.bytes
+        self.contents.total_len() as u64
     }
 
     /// The base for an encoder of `held`.
     pub(crate) fn get(&self, held: &HeldBase) -> Option<PayloadBase<'_>> {
-        let content = |at: usize| self.contents.get(at).map(Vec::as_slice);
+        let content = |at: usize| self.contents.get(at);
         let delta = DeltaBase { content: content(held.base)?, object: held.object.and_then(content) };
         Some(PayloadBase { delta, chain_len: held.chain_len })
     }
@@ -53,6 +54,23 @@ pub(crate) struct BaseCollector {
     known: FxHashMap<u64, usize>,
     base: Vec<u8>,
     object: Vec<u8>,
+}
+
+/// The lengths of the base and the object of the delta `payload` at `place`; the latter is `None` if an encoder cannot use
+/// the object. `None` if it cannot use the base, or there is none.
+fn usable_lens(place: ChunkPlace<'_>, payload: &[u8]) -> Result<Option<(u64, Option<u64>)>, ReaderError> {
+    let is_usable = |len: &u64| *len <= BLOCK_LEN as u64;
+    let (base, object) = place.content_lens(payload)?;
+    Ok(is_usable(&base).then(|| (base, Some(object).filter(is_usable))))
+}
+
+/// The number of bytes that [`BaseCollector::add`] would hold for the delta `payload` at `place`, if it shares none with
+/// others; `None` if an encoder could not use its base.
+pub(crate) fn content_len(place: ChunkPlace<'_>, payload: &[u8]) -> Result<Option<u64>, ReaderError> {
+    if place.links()?.is_none() {
+        return Ok(None);
+    }
+    Ok(usable_lens(place, payload)?.map(|(base, object)| base.saturating_add(object.unwrap_or(0))))
 }
 
 /// The result of looking for a delta's base.
@@ -88,19 +106,15 @@ impl BaseCollector {
         payload: &[u8],
     ) -> Result<Collected, ReaderError> {
         let Some(links) = place.links()? else { return Ok(Collected::Nothing) };
-        let (base_len, object_len) = place.content_lens(payload)?;
-        if base_len > BLOCK_LEN as u64 {
-            return Ok(Collected::Nothing);
-        }
+        let Some((base_len, object_len)) = usable_lens(place, payload)? else { return Ok(Collected::Nothing) };
         if self.file != file {
             self.known.clear();
             file.clone_into(&mut self.file);
         }
-        let has_object = object_len <= BLOCK_LEN as u64;
         let (known_base, known_object) = (self.known.get(&links.base).copied(), self.known.get(&links.object).copied());
         let needed = if known_base.is_some() { 0 } else { base_len }
-            + if known_object.is_some() || !has_object { 0 } else { object_len };
-        if self.held.bytes.saturating_add(needed) > self.limit {
+            + if known_object.is_some() { 0 } else { object_len.unwrap_or(0) };
+        if self.held.bytes().saturating_add(needed) > self.limit {
             return Ok(Collected::TooMuch);
         }
         self.reader.read_base(place, &mut self.base)?;
@@ -110,7 +124,7 @@ impl BaseCollector {
         };
         let object = match known_object {
             Some(object) => Some(object),
-            None if has_object => {
+            None if object_len.is_some() => {
                 self.reader.read_object(place, &self.base, payload, &mut self.object)?;
                 Some(Self::hold(&mut self.held, &mut self.known, links.object, &self.object))
             }
@@ -120,9 +134,7 @@ impl BaseCollector {
     }
 
     fn hold(held: &mut HeldContents, known: &mut FxHashMap<u64, usize>, number: u64, content: &[u8]) -> usize {
-        let at = held.contents.len();
-        held.bytes += content.len() as u64;
-        held.contents.push(content.to_vec());
+        let at = held.contents.push(content);
         known.insert(number, at);
         at
     }

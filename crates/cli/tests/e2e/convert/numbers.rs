@@ -2,10 +2,11 @@
 //! where numbers mean nothing.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::Facts;
-use crate::support::open_pack::{OpenPack, replace};
+use crate::support::open_pack::{EntryHeader, OpenPack, replace};
 use crate::support::program::{self, command, convert, exit};
 use crate::support::{Fixture, Scratch, fixture, git, preload, repackbench, snapshot};
 
@@ -161,6 +162,7 @@ fn impossible_combinations_are_usage_errors() {
     };
     refused(&["--codec", "zstd:9,prefix,ids=number"], "prefix cannot be combined with ids=number");
     refused(&["--codec", "zstd:9,ids=number,patch"], "patch cannot be combined with ids=number");
+    refused(&["--codec", "zstd:9,checksum=no,ids=number"], "checksum=no cannot be combined with ids=number");
     refused(&["--codec", "zlib:6,ids=id"], "option ids: expected number");
     refused(&["--codec", "zlib:6,ids=number,tree=store,ids=number"], "option ids: expected it once");
     for store in ["loose", "btree"] {
@@ -183,42 +185,53 @@ fn exec_and_in_place_refuse_numbers_by_name() {
     assert!(outcome.exits(exit::USAGE).error_line().contains("without dictionaries, bases and numbers"));
 }
 
+/// The type of entries that hold whole trees.
+const TREE: u8 = 2;
+
 /// A variant whose payloads can be read as they are stored.
 fn open_variant(scratch: &Scratch) -> PathBuf {
     let [source, variant] = ["source", "variant"].map(|name| scratch.join(name));
     fixture::modules(&source, 20);
     git::output(&source, ["repack", "-adfq"]);
-    convert(&source, "store,checksum=no,ids=number", &variant);
+    convert(&source, "store,ids=number", &variant);
     variant
 }
 
-/// Where the payload of the first whole entry of this type starts in the pack, and its length.
-fn first_payload(pack: &OpenPack, entry_type: u8) -> (usize, usize) {
-    let headers = pack.headers().find(|header| header.entry_type == entry_type && header.payload_len > 0);
-    let header = headers.expect("an entry of this type");
-    let len = usize::try_from(header.payload_len).expect("a length");
-    // A byte for the form, and a length in seven bits at a time.
-    let body = &pack.pack[header.chunk + 1..];
-    let length_len = body.iter().position(|byte| byte & 0x80 == 0).expect("a length") + 1;
-    (header.chunk + 1 + length_len, len)
+/// Where the payloads of the whole entries of this type are in the pack, in file order.
+fn payloads(pack: &OpenPack, entry_type: u8) -> Vec<Range<usize>> {
+    let headers = pack.headers().filter(|header| header.entry_type == entry_type && header.payload_len > 0);
+    let payload = |header: EntryHeader| {
+        let len = usize::try_from(header.payload_len).expect("a length");
+        // A byte for the form, and a length in seven bits at a time.
+        let body = &pack.pack[header.chunk + 1..];
+        let length_len = body.iter().position(|byte| byte & 0x80 == 0).expect("a length") + 1;
+        let start = header.chunk + 1 + length_len;
+        start..start + len
+    };
+    headers.map(payload).collect()
+}
+
+/// Replaces one byte of a payload, and corrects the checksums of the chunk, the pack, its index and its mark.
+fn forge(pack: &mut OpenPack, payload: Range<usize>, at: usize, byte: u8) {
+    pack.pack[at] = byte;
+    let checksum = xxhash_rust::xxh64::xxh64(&pack.pack[payload.clone()], 0) as u32;
+    pack.pack[payload.end..payload.end + 4].copy_from_slice(&checksum.to_le_bytes());
+    pack.reseal_and_write();
+    replace(&pack.path.with_extension("numbers"), &mark_of(pack));
 }
 
 #[test]
 fn damaged_numbers_are_one_error() {
-    const TREE: u8 = 2;
     // The byte after the first NUL is a number: there are fewer than 255 objects.
     for (number, found) in [(255, "the number 255 in a pack of"), (1, "content whose id is")] {
         let scratch = Scratch::new();
         let variant = open_variant(&scratch);
         let mut pack = OpenPack::open(&variant);
-        let (start, len) = first_payload(&pack, TREE);
-        let at = start + pack.pack[start..start + len].iter().position(|byte| *byte == 0).expect("a NUL") + 1;
+        let payload = payloads(&pack, TREE).swap_remove(0);
+        let nul = pack.pack[payload.clone()].iter().position(|byte| *byte == 0).expect("a NUL");
+        let at = payload.start + nul + 1;
         let other = if pack.pack[at] == number { number + 1 } else { number };
-        pack.pack[at] = other;
-        pack.reseal_and_write();
-        let mark = pack.path.with_extension("numbers");
-        let remade = mark_of(&pack);
-        replace(&mark, &remade);
+        forge(&mut pack, payload, at, other);
         let outcome = repackbench([Path::new("verify"), &scratch.join("source"), &variant]).exits(exit::FAILURE);
         let said = outcome.text() + &outcome.stderr;
         assert!(said.lines().filter(|line| line.contains("damaged: ")).count() == 1 && said.contains(found), "{said}");
@@ -238,14 +251,38 @@ fn numbers_of_another_kind_are_one_error() {
         entries.iter().position(|(_, of)| of == kind).expect("an object of this kind")
     };
     // After the number of references comes that of the tree.
-    let (start, _) = first_payload(&pack, COMMIT);
-    pack.pack[start + 1] = u8::try_from(position("blob") + 1).expect("fewer than 255 objects");
-    pack.reseal_and_write();
-    replace(&pack.path.with_extension("numbers"), &mark_of(&pack));
+    let payload = payloads(&pack, COMMIT).swap_remove(0);
+    let at = payload.start + 1;
+    forge(&mut pack, payload, at, u8::try_from(position("blob") + 1).expect("fewer than 255 objects"));
     for workload in ["traverse", "traverse:count"] {
         let outcome = program::replay(&variant, workload, &[]);
         assert_eq!(outcome.code, Some(exit::BAD_INPUT), "{}", outcome.stderr);
         assert!(outcome.error_line().contains("expected a tree, found a blob"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn trees_that_contain_themselves_are_one_error() {
+    let scratch = Scratch::new();
+    let variant = open_variant(&scratch);
+    let mut pack = OpenPack::open(&variant);
+    // The first tree with a folder in it is made to name itself there.
+    let of_folder = |payload: &Range<usize>| {
+        let mode = b"40000 ";
+        let folder = pack.pack[payload.clone()].windows(mode.len()).position(|bytes| bytes == mode)?;
+        let name = &pack.pack[payload.start + folder..payload.end];
+        Some(payload.start + folder + name.iter().position(|byte| *byte == 0).expect("a NUL") + 1)
+    };
+    let trees = payloads(&pack, TREE);
+    let (payload, at) =
+        trees.iter().find_map(|payload| Some((payload.clone(), of_folder(payload)?))).expect("a folder");
+    let holding = pack.entries.iter().rfind(|(offset, _)| *offset < payload.start).expect("its entry");
+    let before = pack.entries.iter().filter(|(_, id)| *id < holding.1).count();
+    forge(&mut pack, payload, at, u8::try_from(before + 1).expect("fewer than 255 objects"));
+    for workload in ["traverse", "traverse:count", "diff:raw", "checkout:sink"] {
+        let outcome = program::replay(&variant, workload, &[]);
+        assert_eq!(outcome.code, Some(exit::BAD_INPUT), "{workload}: {}", outcome.stderr);
+        assert!(outcome.error_line().contains("found one that contains itself"), "{workload}: {}", outcome.stderr);
     }
 }
 

@@ -185,3 +185,26 @@ fn rejects_invalid_ceilings() {
         assert!(outcome.exits(exit::USAGE).stderr.contains("--memory"), "{typed}");
     }
 }
+
+/// A commit whose trees hold 200^3 paths: each has the tree below it 200 times, so all of them take a few kilobytes.
+#[test]
+fn trees_of_too_many_paths_are_refused() {
+    let scratch = Scratch::new();
+    let repo = scratch.join("repo");
+    git::output(&scratch.join("."), ["init", "-q", "--bare", &repo.to_string_lossy()]);
+    let mut stream = git::stream_commit(0, "paths") + &git::stream_file("a/file", "text\n");
+    for _ in 0..3 {
+        (0..200).for_each(|copy| stream += &format!("C a b/folder-{copy:03}\n"));
+        stream += "D a\nR b a\n";
+    }
+    git::fast_import(&repo, &stream);
+    git::output(&repo, ["symbolic-ref", "HEAD", "refs/heads/main"]);
+    for workload in ["diff:raw", "checkout:sink"] {
+        let (outcome, peak) = program::measured(arguments(&["replay", "--workload", workload], &[&repo]));
+        let outcome = outcome.exits(exit::BAD_INPUT);
+        assert!(outcome.error_line().contains("a list of changed files of 268435"), "{}", outcome.stderr);
+        assert!(peak < 700 << 10, "{workload}: {peak} KiB resident");
+    }
+    let listed = program::replay(&repo, "traverse", &[]).exits(exit::OK).text();
+    assert_eq!(listed.lines().count(), 1 + 5 + 1, "a commit, a tree for each level with the root, and a file");
+}

@@ -10,7 +10,7 @@ use super::{
     GitHistory,
     commit::{CommitFields, committer_date, parse_commit},
     date_order::{CommitSource, DateOrder},
-    expect::{damaged, malformed_commit, read_tree},
+    expect::{contains_itself, damaged, malformed_commit, read_tree},
     last_trees::{Folder, LastTrees},
     new_entries::{ByIds, TreeForm, WalkedTree, for_each_new_entry},
     seen_objects::{SeenObjects, Sighting, largest_pack},
@@ -204,10 +204,15 @@ impl NumberedObjects<'_> {
             return self.count_tree_by_id((self.id(position), folder), tree, last_trees, found);
         }
         (found.count)(ObjectKind::Tree);
+        let hash = self.hash;
         let tree = WalkedTree { form: ByNumbers { numbers: self.numbers, place }, folder, content };
         for_each_new_entry(self.store, last_trees, starts, tree, |store, last_trees, form, entry| {
             let child = form.numbers.take(&mut { entry.id });
             let child = child.map_err(|error| store.bad_numbers(place, ObjectKind::Tree, error))?;
+            if child == Reference::Position(position) {
+                let id = store.packs().get(place.pack).map(|pack| pack.index().oid_at_index(position).to_owned());
+                return Err(contains_itself(store, id.unwrap_or_else(|| hash.null())));
+            }
             found.add(store, last_trees, (folder, &entry), child)
         })
     }

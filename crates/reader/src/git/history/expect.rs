@@ -65,10 +65,23 @@ pub(super) fn malformed_tree(store: &ObjectStore, id: ObjectId) -> ReaderError {
     damaged(store, id, "a tree", "a malformed entry")
 }
 
+/// The error for a tree that is in itself. Content that was never hashed may be so.
+pub(super) fn contains_itself(store: &ObjectStore, id: ObjectId) -> ReaderError {
+    damaged(store, id, "a tree", "one that contains itself")
+}
+
+/// The error for the tree `id`, in which there may be no more folders.
+pub(super) fn too_deep(store: &ObjectStore, id: ObjectId) -> ReaderError {
+    damaged(store, id, &format!("at most {MAX_TREE_DEPTH} nested folders"), "more")
+}
+
 /// The error for a commit whose beginning cannot be parsed.
 pub(super) fn malformed_commit(store: &ObjectStore, id: ObjectId) -> ReaderError {
     damaged(store, id, "a commit with well-formed tree and parent lines", "another beginning")
 }
+
+/// git's default for `core.maxTreeDepth`.
+pub(super) const MAX_TREE_DEPTH: usize = 2048;
 
 /// The error for an object that is not what its place in history requires.
 pub(super) fn damaged(store: &ObjectStore, id: ObjectId, expected: &str, found: &str) -> ReaderError {

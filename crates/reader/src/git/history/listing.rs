@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::{
     GitHistory, PathNumber, PathTable, Target,
-    expect::{damaged, malformed_tree, read_tree, target_of_tag},
+    expect::{MAX_TREE_DEPTH, malformed_tree, read_tree, target_of_tag, too_deep},
     last_trees::LastTrees,
     new_entries::{ByIds, WalkedTree, for_each_new_entry},
     seen_objects::{SeenObjects, Sighting},
@@ -19,10 +19,6 @@ use crate::{
     git::{ObjectStore, object_store::PackPlace},
     traits::FileMode,
 };
-
-/// The largest depth of folders that git allows by default. It also stops at a tree that contains itself, which is
-/// possible in content that was never hashed.
-const MAX_DEPTH: usize = 4096;
 
 /// An object in a listing.
 #[derive(Debug, Clone, Copy)]
@@ -108,8 +104,8 @@ impl GitHistory {
         loop {
             if let Some(id) = wanted.take().filter(|id| seen.insert(*id)) {
                 let content = read_tree(&mut store, id, None)?;
-                if content.is_some() && open.len() >= MAX_DEPTH {
-                    return Err(damaged(&store, id, &format!("at most {MAX_DEPTH} nested folders"), "more"));
+                if content.is_some() && open.len() >= MAX_TREE_DEPTH {
+                    return Err(too_deep(&store, id));
                 }
                 if let Some(content) = content {
                     listing.trees.push(id);
@@ -150,7 +146,7 @@ impl GitHistory {
             tagged.push(*id);
             let mut leads_to = *id;
             // Stops at a tag that names itself, which is possible in content that was never hashed.
-            for _ in 0..MAX_DEPTH {
+            for _ in 0..MAX_TREE_DEPTH {
                 if store.kind(&leads_to)? != Some(ObjectKind::Tag) {
                     break;
                 }

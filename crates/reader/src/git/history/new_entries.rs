@@ -3,7 +3,7 @@
 use gix_hash::{ObjectId, oid};
 
 use super::{
-    expect::{TreeContent, malformed_tree},
+    expect::{TreeContent, contains_itself, malformed_tree},
     last_trees::{Folder, LastTrees},
     tree_diff::{TreeEntry, parse_entry},
 };
@@ -31,9 +31,16 @@ pub(super) struct ByIds(pub(super) ObjectId);
 
 impl ByIds {
     /// The object that `entry` names.
+    ///
+    /// # Errors
+    /// It is the tree itself, or the id is cut.
     #[inline]
     pub(super) fn child<'a>(&self, store: &ObjectStore, entry: &TreeEntry<'a>) -> Result<&'a oid> {
-        oid::try_from_bytes(entry.id).map_err(|_| self.malformed(store))
+        match oid::try_from_bytes(entry.id) {
+            Ok(child) if *child == *self.0 => Err(contains_itself(store, self.0)),
+            Ok(child) => Ok(child),
+            Err(_) => Err(self.malformed(store)),
+        }
     }
 }
 

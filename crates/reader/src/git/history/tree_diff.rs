@@ -7,16 +7,13 @@ use std::cmp::Ordering;
 use gix_hash::{Kind, ObjectId};
 use gix_object::tree::name_order;
 
-use super::expect::{TreeContent, damaged, read_tree_or_empty};
+use super::expect::{MAX_TREE_DEPTH, TreeContent, contains_itself, damaged, read_tree_or_empty, too_deep};
 use crate::{
-    Changes, FileVersion, Result,
+    Changes, FileVersion, Place, ReaderError, Result,
     git::{ObjectStore, numbered::PackNumbers},
+    memory,
     traits::FileMode,
 };
-
-/// git's default for `core.maxTreeDepth`. It also stops at a tree that contains itself, which is possible in content
-/// that was never hashed.
-const MAX_DEPTH: usize = 4096;
 
 /// Finds the differences between two trees.
 #[derive(Debug)]
@@ -181,9 +178,18 @@ impl TreeDiff {
         // A failed comparison may have left levels.
         self.levels.clear();
         self.enter(store, old, new)?;
+        let most = memory::listing_limit();
         while let Some(level) = self.levels.last_mut() {
             match level.step(store, self.hash, &mut self.path, changes)? {
-                Step::Next => {}
+                // A few kilobytes of trees can list any number of paths: a tree that names another often, which in turn
+                // names a third.
+                Step::Next if changes.held_bytes() <= most => {}
+                Step::Next => {
+                    let id = new.or(old).unwrap_or_else(|| self.hash.null());
+                    let excess = memory::excess(changes.held_bytes(), most);
+                    let place = Place::Object(id);
+                    return Err(ReaderError::too_large(store.object_dir(), place, "a list of changed files", excess));
+                }
                 Step::Leave => drop(self.levels.pop()),
                 Step::Enter(old, new) => self.enter(store, old, new)?,
             }
@@ -192,9 +198,13 @@ impl TreeDiff {
     }
 
     fn enter(&mut self, store: &mut ObjectStore, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<()> {
-        if self.levels.len() >= MAX_DEPTH {
-            let id = new.or(old).unwrap_or_else(|| self.hash.null());
-            return Err(damaged(store, id, &format!("at most {MAX_DEPTH} nested folders"), "more"));
+        if self.levels.len() >= MAX_TREE_DEPTH {
+            return Err(too_deep(store, new.or(old).unwrap_or_else(|| self.hash.null())));
+        }
+        let is_open = |level: &Level| (new.is_some() && level.new.id == new) || (old.is_some() && level.old.id == old);
+        if self.levels.iter().any(is_open) {
+            let id = new.filter(|_| self.levels.iter().any(|level| level.new.id == new)).or(old);
+            return Err(contains_itself(store, id.unwrap_or_else(|| self.hash.null())));
         }
         let mut old = TreeCursor::open(store, old)?;
         let mut new = TreeCursor::open(store, new)?;
