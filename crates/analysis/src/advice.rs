@@ -7,7 +7,7 @@ use repackbench_records::{ChunkSizes, Client, Predicted, Readers, SpecText};
 
 pub use self::{
     bench::{BenchAdvice, advise_on_bench},
-    estimate::{EstimateAdvice, advise_on_estimate},
+    estimate::{EstimateAdvice, advise_on_estimate, bytes_now},
 };
 use crate::SAME;
 
@@ -50,7 +50,7 @@ pub fn predicted_search_seconds(chunks: &ChunkSizes, window: Option<u32>) -> f64
 /// Whether the spec `canonical` is what a repository of `codec` writes: see
 /// [`RepositoryState::codec`](repackbench_records::RepositoryState::codec). hg does not record a level, and decoding
 /// hardly depends on it.
-fn writes(codec: &str, canonical: &str) -> bool {
+pub fn is_written_by(codec: &str, canonical: &str) -> bool {
     canonical == codec || canonical.split_once(':').is_some_and(|(name, rest)| name == codec && !rest.contains(','))
 }
 
@@ -162,6 +162,11 @@ impl CodecGain<'_> {
         }
     }
 
+    /// Whether it certainly takes more bytes or time than what counts as about as much.
+    fn costs(&self) -> bool {
+        self.size.ratio >= 1.0 + SIZE_TOLERANCE || self.product() >= 1.0
+    }
+
     /// Whether it certainly saves something. A few more bytes are outweighed only by a time that matters.
     fn saves(&self) -> bool {
         let is_faster = self.time().is_some_and(|time| time.is_less());
@@ -200,20 +205,35 @@ pub enum CodecVerdict {
     Stay,
 }
 
+/// Why a codec is not the best one although it saves enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOutFor {
+    /// Only this program reads it.
+    Readers,
+    /// What it saves of one thing, it costs of the other, or it is much larger.
+    Cost,
+}
+
 /// What follows from the gains of some codecs.
 #[derive(Debug, Clone, Copy)]
 pub struct Advice<'a> {
     /// The best codec that stock programs read, if it saves something.
     pub stock: Option<CodecGain<'a>>,
+    /// Whether there is a codec that stock programs read at all, beside what is compared with.
+    pub has_stock: bool,
     /// The best codec that stock programs read at least under `exec`, if it saves something, or might save enough.
     pub best: Option<CodecGain<'a>>,
     /// Whether to change to it.
     pub verdict: CodecVerdict,
+    /// The best codec that certainly saves enough bytes or time, and is no candidate all the same.
+    pub left_out: Option<(CodecGain<'a>, LeftOutFor)>,
+    /// The codec that the repository has and gains are counted from; `None` if that is the baseline.
+    pub reference: Option<&'a str>,
 }
 
 impl<'a> Advice<'a> {
-    /// What follows from `gains` for a repository that takes `bytes` on disk.
-    fn of(gains: &[CodecGain<'a>], bytes: u64) -> Self {
+    /// What follows from `gains` for a repository that takes `bytes` on disk. They are counted from `reference`.
+    fn of(gains: &[CodecGain<'a>], bytes: u64, reference: Option<&'a str>) -> Self {
         let read_by = |is_stock: bool| {
             let is_read = move |gain: &&CodecGain<'_>| match gain.readers {
                 Some(Readers::Stock) => true,
@@ -226,7 +246,8 @@ impl<'a> Advice<'a> {
             gains.iter().filter(is_read).filter(move |gain| gain.size.ratio < most)
         };
         let least = |a: &&CodecGain<'_>, b: &&CodecGain<'_>| a.product().total_cmp(&b.product());
-        let stock = read_by(true).filter(|gain| gain.saves()).min_by(least).copied();
+        let has_stock = gains.iter().any(|gain| gain.readers == Some(Readers::Stock));
+        let stock = read_by(true).filter(|gain| gain.saves() && gain.product() < 1.0).min_by(least).copied();
         let best = read_by(false).filter_map(|gain| Some((gain.class()?, gain)));
         // A codec that is larger is only the best where none of the same size gains as surely.
         let is_larger = |gain: &CodecGain<'_>| gain.size.ratio > 1.0 + STOCK_TOLERANCE;
@@ -239,6 +260,14 @@ impl<'a> Advice<'a> {
             Some((class, _)) => class,
         };
         let best = best.map(|(_, gain)| *gain);
-        Advice { stock, best, verdict }
+        let left_out = gains.iter().filter(|gain| gain.saves_enough()).filter_map(|gain| match gain.readers {
+            _ if gain.costs() => Some((*gain, LeftOutFor::Cost)),
+            Some(Readers::Repackbench) => Some((*gain, LeftOutFor::Readers)),
+            _ => None,
+        });
+        let left_out = left_out.min_by(|(a, why), (b, other)| {
+            (*why == LeftOutFor::Cost).cmp(&(*other == LeftOutFor::Cost)).then_with(|| least(&a, &b))
+        });
+        Advice { stock, has_stock, best, verdict, left_out, reference }
     }
 }

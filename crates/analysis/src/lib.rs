@@ -50,8 +50,9 @@ mod stratified;
 mod verdict;
 
 pub use advice::{
-    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, EstimateAdvice, REPOSITORY_THRESHOLD, SIZE_THRESHOLD,
-    TIME_THRESHOLD, advise_on_bench, advise_on_estimate, predicted_search_seconds,
+    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, EstimateAdvice, LeftOutFor, REPOSITORY_THRESHOLD,
+    SIZE_THRESHOLD, TIME_THRESHOLD, advise_on_bench, advise_on_estimate, bytes_now, is_written_by,
+    predicted_search_seconds,
 };
 pub use arm::{
     ArmKey, ArmReader, Ratio, Ratios, WorkloadKey, best_of, between, command_peak, cpu, extra, median_estimate,

@@ -64,6 +64,10 @@ pub struct RepositoryEstimate {
     /// Mercurial, and for a repository with more packs than [`MOST_PACK_CHECKSUMS`](Self::MOST_PACK_CHECKSUMS).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pack_checksums: Vec<String>,
+    /// The part of a conversion's training, in percent, that dictionaries had in a short session. `None`, and omitted from JSON,
+    /// if they had all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training_percent: Option<u64>,
     /// The repository with its own deltas.
     pub as_found: DeltaState,
     /// What became of the repository with deltas that were searched for anew.

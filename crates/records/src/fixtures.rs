@@ -23,6 +23,7 @@ pub fn repository_estimate(name: &str, content: &str, bytes: u64, codecs: &[Esti
         seed: 1,
         seconds: 1.0,
         missing_objects: 0,
+        training_percent: None,
         pack_checksums: Vec::new(),
         as_found: delta_state(bytes, codecs),
         rechosen: Rechosen::Left { why: "it was not asked for".into() },

@@ -29,6 +29,7 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::SmallRng};
+use repackbench_analysis::is_written_by;
 use repackbench_codec::{Algorithm, CodecSpec, Decoders, DictionarySource, give_back_freed};
 use repackbench_reader::{ReaderError, Repository, git::pack::PackFile};
 use repackbench_records::{
@@ -117,6 +118,13 @@ pub struct EstimatePlan {
     pub command: Option<String>,
 }
 
+impl EstimatePlan {
+    /// See [`FULL_TRAINING`].
+    fn training_percent(&self) -> u64 {
+        (self.time.as_secs().saturating_mul(100) / FULL_TRAINING.as_secs()).clamp(1, 100)
+    }
+}
+
 /// Carries `plan` out on `source`, which tables call `name`.
 ///
 /// # Errors
@@ -139,7 +147,7 @@ pub fn estimate(
     let began = Session::new(clock, progress).now()?;
     let end = began.saturating_add(plan.time);
     let steps = Steps::new(progress, clock, end);
-    let job = Job { plan, clock, progress: &steps };
+    let job = Job { plan, own_codec: own_codec(source, &plan.specs), clock, progress: &steps };
     let predicted = job.predict(source, cache, (began, end));
     progress.finish();
     let (as_found, missing_objects, rechosen) = predicted?;
@@ -165,10 +173,20 @@ pub fn estimate(
         seed: plan.seed,
         seconds: Session::new(clock, progress).now()?.saturating_sub(began).as_secs_f64(),
         missing_objects,
+        training_percent: Some(plan.training_percent()).filter(|percent| *percent < 100),
         pack_checksums: pack_checksums(source)?,
         as_found,
         rechosen,
     })
+}
+
+/// The codec of `source` if that is not one of `specs`: what another codec gains is counted from what there is.
+fn own_codec(source: &Repository, specs: &[CodecSpec]) -> Option<CodecSpec> {
+    let codec = codec_of(source)?;
+    let own: CodecSpec = codec.parse().ok()?;
+    let is_there = specs.iter().any(|spec| is_written_by(&codec, &spec.canonical()));
+    // The dictionaries of a file are not at hand, and those that are trained are trained anew.
+    (!is_there && own.own_dictionary().is_none()).then_some(own)
 }
 
 /// The checksums in the trailers of all packs, unless there are too many.
@@ -193,6 +211,8 @@ fn tip_of(source: &Repository) -> Result<Option<String>, BenchError> {
 /// What all parts of an estimate share.
 struct Job<'a> {
     plan: &'a EstimatePlan,
+    /// See [`own_codec`].
+    own_codec: Option<CodecSpec>,
     clock: &'a (dyn Clock + Sync),
     progress: &'a dyn Progress,
 }
@@ -331,10 +351,10 @@ impl Job<'_> {
         Ok(encoded)
     }
 
-    /// The specs as they apply to `repository`, once each.
+    /// The specs as they apply to `repository`, once each, and that of the source.
     fn specs(&self, repository: &Repository) -> Vec<CodecSpec> {
         let mut specs: Vec<CodecSpec> = Vec::new();
-        for spec in &self.plan.specs {
+        for spec in self.plan.specs.iter().chain(&self.own_codec) {
             let spec = if matches!(repository, Repository::Hg(_)) { spec.for_revlogs() } else { spec.clone() };
             if !specs.contains(&spec) {
                 specs.push(spec);
@@ -347,7 +367,7 @@ impl Job<'_> {
     /// length share them: those for a high level take minutes and are hardly better.
     fn encodings(&self, repository: &Repository, specs: &[CodecSpec]) -> Result<Vec<Encoding>, BenchError> {
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
-        let percent = (self.plan.time.as_secs().saturating_mul(100) / FULL_TRAINING.as_secs()).clamp(1, 100);
+        let percent = self.plan.training_percent();
         let mut encodings: Vec<Encoding> = Vec::new();
         for spec in specs {
             let shared = encodings.iter().find(|made| shares_dictionaries(repository, made.spec(), spec));

@@ -4,7 +4,7 @@ use repackbench_records::{
     ComparedTime, DeltaOrigin, RatioEstimate, Role, Variant, VariantComparison, Verdict, WorkloadComparison,
 };
 
-use super::{Advice, BoundedRatio, CodecGain, writes};
+use super::{Advice, BoundedRatio, CodecGain, is_written_by};
 use crate::{Outcome, is_reading, outcomes};
 
 /// What follows from the workloads of one repository.
@@ -39,7 +39,7 @@ pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<Ben
         (None, searched) => searched,
         (Some(codec), Some(searched)) => {
             let is_written = |outcome: &&Outcome<'_>| {
-                outcome.variant.spec.as_ref().is_some_and(|spec| writes(codec, &spec.canonical))
+                outcome.variant.spec.as_ref().is_some_and(|spec| is_written_by(codec, &spec.canonical))
             };
             plain().find(is_written).or(Some(searched))
         }
@@ -52,10 +52,12 @@ pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<Ben
     let gains: Vec<CodecGain<'a>> =
         others.filter_map(|outcome| gain(outcome, baseline, reference, comparisons)).collect();
     let has_candidates = !gains.is_empty() || searched.is_some();
+    let is_searched = reference.zip(searched).is_some_and(|(one, other)| one.variant == other.variant);
+    let own = codec.filter(|_| reference.is_some() && !is_searched);
     let searched_cpu = searched.and_then(|searched| gain(searched, baseline, None, comparisons)?.cpu);
     let searched = searched.and_then(|searched| searched.rows.iter().copied().flatten().next());
     let bytes = searched.unwrap_or(baseline).size.total_bytes;
-    has_candidates.then(|| BenchAdvice { baseline, searched, searched_cpu, advice: Advice::of(&gains, bytes) })
+    has_candidates.then(|| BenchAdvice { baseline, searched, searched_cpu, advice: Advice::of(&gains, bytes, own) })
 }
 
 /// Whether the variant differs from the baseline at most in its codec and in having these deltas.

@@ -2,7 +2,7 @@
 
 use repackbench_records::{DeltaState, Predicted, Rechosen, RepositoryEstimate, SpecPrediction, WorkloadPrediction};
 
-use super::{Advice, BoundedRatio, CodecGain, writes};
+use super::{Advice, BoundedRatio, CodecGain, is_written_by};
 
 /// What follows from an estimate.
 #[derive(Debug, Clone, Copy)]
@@ -19,10 +19,22 @@ pub fn advise_on_estimate(estimate: &RepositoryEstimate) -> EstimateAdvice<'_> {
         Rechosen::Searched { state, .. } => state,
         _ => &estimate.as_found,
     };
-    let reference = reference(estimate.repository.codec.as_deref(), state);
+    let codec = estimate.repository.codec.as_deref();
+    let reference = reference(codec, state);
     let others = state.specs.iter().enumerate().skip(1).filter(|(at, _)| *at != reference);
-    let gains: Vec<CodecGain<'_>> = others.map(|(at, spec)| gain(state, (at, reference), spec)).collect();
-    EstimateAdvice { state, advice: Advice::of(&gains, state.total_bytes) }
+    let bytes = bytes_now(estimate, state);
+    let gains: Vec<CodecGain<'_>> = others.map(|(at, spec)| gain(state, bytes, (at, reference), spec)).collect();
+    EstimateAdvice { state, advice: Advice::of(&gains, bytes as u64, codec.filter(|_| reference > 0)) }
+}
+
+/// The bytes of the repository with the deltas of `state`. A search for deltas leaves its result under git's own codec, so
+/// what a repository of another codec would take then is the prediction for that codec.
+pub fn bytes_now(estimate: &RepositoryEstimate, state: &DeltaState) -> f64 {
+    let is_as_found = std::ptr::eq(state, &estimate.as_found);
+    let codec = estimate.repository.codec.as_deref().filter(|_| !is_as_found);
+    let place = codec.map(|codec| reference(Some(codec), state)).filter(|place| *place > 0);
+    let own = place.and_then(|place| state.specs.get(place));
+    own.map_or(state.total_bytes as f64, |own| own.total_bytes.value).max(1.0)
 }
 
 /// So few of the newest commits say nothing about a history.
@@ -35,13 +47,18 @@ fn is_telling(workload: &WorkloadPrediction) -> bool {
 
 /// The place of the codec that times are compared with: what the repository has already, or the baseline.
 fn reference(codec: Option<&str>, state: &DeltaState) -> usize {
-    let place = |codec| state.specs.iter().position(|spec| writes(codec, &spec.spec.canonical));
+    let place = |codec| state.specs.iter().position(|spec| is_written_by(codec, &spec.spec.canonical));
     codec.and_then(place).unwrap_or(0)
 }
 
-/// The gain of the codec at `at` in `state`: of bytes against the repository itself, of times against the codec at
-/// `reference`.
-fn gain<'a>(state: &'a DeltaState, (at, reference): (usize, usize), spec: &'a SpecPrediction) -> CodecGain<'a> {
+/// The gain of the codec at `at` in `state`: of bytes against the repository itself, which has `bytes`, of times against
+/// the codec at `reference`.
+fn gain<'a>(
+    state: &'a DeltaState,
+    bytes: f64,
+    (at, reference): (usize, usize),
+    spec: &'a SpecPrediction,
+) -> CodecGain<'a> {
     let mean = |ratios: fn(&WorkloadPrediction) -> &[Predicted]| {
         let telling = state.workloads.iter().filter(|workload| is_telling(workload));
         let of = |workload: &WorkloadPrediction| {
@@ -55,7 +72,7 @@ fn gain<'a>(state: &'a DeltaState, (at, reference): (usize, usize), spec: &'a Sp
         spec: &spec.spec,
         readers: Some(spec.readers),
         client: None,
-        size: bounded(&spec.total_bytes, state.total_bytes.max(1) as f64),
+        size: bounded(&spec.total_bytes, bytes),
         cpu: mean(|workload| &workload.ratios),
         elapsed: mean(|workload| &workload.elapsed_ratios),
         writing_seconds: state.encoding_seconds(spec).map(|encoding| encoding + spec.training_seconds),
@@ -74,7 +91,7 @@ mod tests {
     use repackbench_records::{RatioInterval, Readers, fixtures::repository_estimate};
 
     use super::*;
-    use crate::advice::CodecVerdict;
+    use crate::advice::{CodecVerdict, LeftOutFor};
 
     /// A repository of 10 MB under codecs that make these bytes of every 1,000, with these CPU times.
     fn estimate(codecs: &[(&str, f64, f64, bool)]) -> RepositoryEstimate {
@@ -117,6 +134,24 @@ mod tests {
         let estimate = estimate(&[("zlib:6", 1000.0, 1.0, true), ("lz4", 1300.0, 0.3, false)]);
         let advice = advise_on_estimate(&estimate).advice;
         assert!(advice.best.is_none() && advice.verdict == CodecVerdict::Stay);
+    }
+
+    #[test]
+    fn codecs_that_save_and_are_not_advised_are_named() {
+        let named = |codecs: &[(&str, Readers, f64, f64)]| {
+            let codecs: Vec<_> = [("zlib:6", Readers::Stock, 1.0, 1.0)].iter().chain(codecs).copied().collect();
+            let estimate = repository_estimate("repo", "", 10_000_000, &codecs);
+            let left_out = advise_on_estimate(&estimate).advice.left_out;
+            left_out.map(|(gain, why)| (gain.spec.typed.clone(), why))
+        };
+        let lz4 = ("lz4", Readers::Exec, 1.2, 0.4);
+        let slow = ("best-size", Readers::Exec, 0.9, 1.2);
+        let unread = ("balanced", Readers::Repackbench, 0.85, 0.9);
+        assert_eq!(named(&[lz4]), Some(("lz4".to_owned(), LeftOutFor::Cost)));
+        assert_eq!(named(&[slow]), Some(("best-size".to_owned(), LeftOutFor::Cost)));
+        assert_eq!(named(&[lz4, unread]), Some(("balanced".to_owned(), LeftOutFor::Readers)));
+        assert_eq!(named(&[("zstd:3", Readers::Exec, 0.99, 0.95)]), None);
+        assert_eq!(named(&[("zstd:9", Readers::Exec, 0.9, 0.6)]), None, "it is the best one");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use repackbench_analysis::{
-    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, REPOSITORY_THRESHOLD, SIZE_THRESHOLD, TIME_THRESHOLD,
-    advise_on_bench, predicted_search_seconds,
+    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, LeftOutFor, REPOSITORY_THRESHOLD, SIZE_THRESHOLD,
+    TIME_THRESHOLD, advise_on_bench, predicted_search_seconds,
 };
 use repackbench_records::{Client, Predicted, Readers, RepositoryState, Vcs, WorkloadComparison};
 
@@ -46,13 +46,14 @@ pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     let Some(found) = advise_on_bench(comparisons) else { return Vec::new() };
     let mut lines: Vec<AdviceLine> = deltas(repository, &found).into_iter().collect();
     let is_replayed = comparisons.iter().all(|comparison| comparison.workload.client().is_none());
+    let context = Context { vcs: repository.vcs, is_replayed, reference: found.advice.reference };
     let baselines = || comparisons.iter().filter_map(|comparison| comparison.baseline());
     let own_git = || baselines().filter_map(|baseline| baseline.own_git);
     let graph = GraphTimes {
         cpu: own_git().find_map(|own| own.graph_ratio),
         elapsed: own_git().find_map(|own| own.graph_elapsed_ratio),
     };
-    lines.extend(gains(&found.advice, repository.vcs.filter(|_| is_replayed), graph));
+    lines.extend(gains(&found.advice, context, graph));
     let replayed = baselines().filter_map(|baseline| baseline.decode_share);
     let rows = || comparisons.iter().flat_map(|comparison| &comparison.rows);
     let saves_more =
@@ -61,7 +62,7 @@ pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     // A conversion also decodes and verifies, so its time is not that of encoding.
     lines.extend(price(&found.advice, repository.vcs, None));
     lines.extend(writing(&found.advice));
-    lines.push(verdict(&found.advice));
+    lines.push(verdict(&found.advice, context, "these runs do not decide"));
     lines.push(method(&found.advice, comparisons));
     lines
 }
@@ -87,6 +88,9 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
             let words = searched_words(repository, bytes, took, cost.search_peak_bytes, found.searched_cpu);
             Some(AdviceLine::new("Deltas", format!("{pack}{program} makes {words}.")))
         }
+        None if repository.vcs == Some(Vcs::Mercurial) => {
+            Some(AdviceLine::new("Deltas", format!("{pack}`bench --rechosen` has hg search for new ones.")))
+        }
         None if repository.vcs == Some(Vcs::Git) && chunks.entries > 0 => {
             let takes = seconds(predicted_search_seconds(&chunks, None));
             let place = place_of_search(repository);
@@ -109,9 +113,11 @@ pub(super) fn pack(repository: &RepositoryState, chunks: u64, bytes: u64) -> Str
 }
 
 /// What a sentence about `git repack` begins with: where that does what was measured. In a partial clone git packs
-/// without file names, and finds far fewer deltas. Where objects are borrowed, it would copy them.
+/// without file names, and finds far fewer deltas. Where objects are borrowed, it would copy them. Under another codec
+/// git needs help.
 pub(super) fn place_of_search(repository: &RepositoryState) -> &'static str {
     match repository {
+        RepositoryState { codec: Some(_), vcs: Some(Vcs::Git), .. } => "under `exec`, ",
         RepositoryState { is_partial_clone: true, .. } => "in a full clone, ",
         RepositoryState { borrows_objects: true, .. } => "where all of them are, ",
         _ => "",
@@ -161,11 +167,35 @@ impl GraphTimes {
     }
 }
 
-/// What is gained without a new format, and by the best codec. `replayed` is the system if replays of this program were
-/// measured, which decodes zlib streams with the library that wrote them. A client with another zlib is named. `graph` is
-/// what git gains without a new codec.
-pub(super) fn gains(advice: &Advice<'_>, replayed: Option<Vcs>, graph: GraphTimes) -> impl Iterator<Item = AdviceLine> {
-    let decoder = |gain: &CodecGain<'_>| match replayed {
+/// What the figures of an answer are about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) vcs: Option<Vcs>,
+    /// Whether times are of replays, and not of a client.
+    pub(super) is_replayed: bool,
+    /// See [`Advice::reference`].
+    pub(super) reference: Option<&'a str>,
+}
+
+impl Context<'_> {
+    /// `hg` or `git`.
+    fn program(self) -> &'static str {
+        if self.vcs == Some(Vcs::Mercurial) { "hg" } else { "git" }
+    }
+
+    /// `: 9.0 % smaller, 5 % less CPU time in replays, against zstd`, of what comes before the colon.
+    fn effect(self, gain: &CodecGain<'_>, decoder: &str) -> String {
+        let has_times = self.is_replayed && gain.cpu.or(gain.elapsed).is_some();
+        let replays = if has_times { " in replays" } else { "" };
+        let against = self.reference.map(|codec| format!(", against {}", plain_text(codec))).unwrap_or_default();
+        effect(gain, decoder) + replays + &against
+    }
+}
+
+/// What is gained without a new format, and by the best codec. Replays of this program decode zlib streams with the
+/// library that wrote them. A client with another zlib is named. `graph` is what git gains without a new codec.
+pub(super) fn gains(advice: &Advice<'_>, context: Context<'_>, graph: GraphTimes) -> impl Iterator<Item = AdviceLine> {
+    let decoder = |gain: &CodecGain<'_>| match context.vcs.filter(|_| context.is_replayed) {
         Some(Vcs::Git) if !gain.spec.canonical.starts_with("zlib:") => ", decoded by it too",
         _ => "",
     };
@@ -173,12 +203,20 @@ pub(super) fn gains(advice: &Advice<'_>, replayed: Option<Vcs>, graph: GraphTime
     let is_same =
         |(stock, best): (CodecGain<'_>, CodecGain<'_>)| (stock.spec, stock.client) == (best.spec, best.client);
     let is_best_stock = advice.stock.zip(advice.best).is_some_and(is_same);
-    let stock = advice.stock.filter(|_| !is_best_stock).map(|gain| effect(&gain, decoder(&gain)));
+    let stock = advice.stock.filter(|_| !is_best_stock).map(|gain| context.effect(&gain, decoder(&gain)));
     let stock: Vec<String> = stock.into_iter().chain(graph.words()).collect();
-    let stock = (!stock.is_empty()).then(|| AdviceLine::new("No new format", stock.join("; ") + "."));
+    let is_git_replay = context.is_replayed && context.vcs == Some(Vcs::Git);
+    let stock = match stock.is_empty() {
+        false => Some(stock.join("; ") + "."),
+        true if is_git_replay && !advice.has_stock => {
+            Some("`--codec libdeflate:6` measures what that gains.".to_owned())
+        }
+        true => None,
+    };
+    let stock = stock.map(|text| AdviceLine::new("No new format", text));
     let best = advice.best.map(|gain| {
         let decoder = if is_best_stock { decoder(&gain) } else { "" };
-        AdviceLine::new("Best codec", effect(&gain, decoder) + ".")
+        AdviceLine::new("Best codec", context.effect(&gain, decoder) + ".")
     });
     stock.into_iter().chain(best)
 }
@@ -246,9 +284,10 @@ pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>, encoding: Option<f64>
     let text = match advice.best?.readers? {
         Readers::Stock => format!("none; stock {program} reads it."),
         _ => {
-            let took = encoding.map(|took| format!(", about {} of CPU time", seconds(took))).unwrap_or_default();
+            let took = encoding.map(|took| format!(", for a clone about {} of CPU time", seconds(took)));
+            let took = took.unwrap_or_default();
             format!(
-                "{program} reads it only under `exec`; a clone by others needs {search}all of it encoded again{took}."
+                "{program} reads it only under `exec`; a clone or fetch by others needs {search}all that it sends encoded again{took}."
             )
         }
     };
@@ -270,34 +309,50 @@ pub(super) fn time_error(advice: &Advice<'_>) -> String {
     }
 }
 
-/// What writing under the best codec costs.
+/// What writing under the best codec costs, and what leads back to the codec that is there.
 pub(super) fn writing(advice: &Advice<'_>) -> Option<AdviceLine> {
     let best = advice.best?;
     let took = best.writing_seconds.map(|took| format!("{} of CPU time", seconds(took)));
     let memory = best.writing_memory.map(|bytes| format!("{} MB a thread", megabytes(bytes)));
     let costs: Vec<String> = took.into_iter().chain(memory).collect();
     let costs = if costs.is_empty() { String::new() } else { costs.join(", ") + "; " };
-    Some(AdviceLine::new("Writing", format!("{costs}`convert --codec zlib:6` leads back.")))
+    Some(AdviceLine::new(
+        "Writing",
+        format!("{costs}`convert --codec {}` leads back.", advice.reference.unwrap_or("zlib:6")),
+    ))
 }
 
-/// Whether to change.
-pub(super) fn verdict(advice: &Advice<'_>) -> AdviceLine {
+/// Whether to change. `undecided` says of a gain that may be too small why that is open.
+pub(super) fn verdict(advice: &Advice<'_>, context: Context<'_>, undecided: &str) -> AdviceLine {
     let time = if advice.best.is_some_and(|best| best.cpu.is_none()) { "elapsed time" } else { "CPU time" };
     let thresholds = format!("{} of size or {} of {time}", percent(SIZE_THRESHOLD, 0), percent(TIME_THRESHOLD, 0));
+    let program = context.program();
+    let (read_by, at_a_cost) = match advice.left_out {
+        Some((_, LeftOutFor::Readers)) => (format!(" that {program} reads"), ""),
+        Some((_, LeftOutFor::Cost)) => (String::new(), " at no greater cost"),
+        None => (String::new(), ""),
+    };
     let text = match (advice.verdict, advice.best) {
         (CodecVerdict::Change, Some(best)) => {
             format!("change to {}: it saves at least {thresholds}.", name(&best))
         }
         (CodecVerdict::Open, Some(best)) => {
-            format!("open: {} may save {thresholds}; a longer --time decides.", name(&best))
+            format!("open: {} may save {thresholds}; {undecided}.", name(&best))
         }
-        (CodecVerdict::TooSmall, _) => format!("too small to matter: no codec saves {thresholds}."),
+        (CodecVerdict::TooSmall, _) => {
+            format!("too small to matter: no codec{read_by} saves {thresholds}{at_a_cost}.")
+        }
         (CodecVerdict::SmallRepository, _) => {
             format!("too small to matter: a repository of less than {} MB.", REPOSITORY_THRESHOLD / 1_000_000)
         }
-        _ => "stay: no codec of about this size is certain to save anything.".to_owned(),
+        _ => format!("stay: no codec of about this size{read_by} is certain to save anything."),
     };
-    AdviceLine::new("Verdict", text)
+    let names_others = matches!(advice.verdict, CodecVerdict::TooSmall | CodecVerdict::Stay);
+    let left_out = advice.left_out.filter(|_| names_others).map(|(gain, why)| {
+        let why = if why == LeftOutFor::Readers { "Only repackbench reads" } else { "Not advised:" };
+        format!(" {why} {}.", context.effect(&gain, ""))
+    });
+    AdviceLine::new("Verdict", text + &left_out.unwrap_or_default())
 }
 
 /// How it was measured, and what confirms it.
@@ -369,10 +424,10 @@ mod tests {
             lines(DeltaOrigin::Recomputed),
             [
                 "Deltas: 9,000 objects, 10.0 MB; `git repack -adF` makes 7.00 MB of it in 434 ms with 40.0 MB of memory (30 % less; it takes 10 % less CPU time to read): do this first.",
-                "No new format: libdeflate:9, decoded by it too: 1.0 % smaller, 11 % less CPU time; with a commit-graph, git's traverse takes 55 % less CPU time.",
-                "Best codec: zstd:9: 15.0 % smaller, 33 % less CPU time.",
+                "No new format: libdeflate:9, decoded by it too: 1.0 % smaller, 11 % less CPU time in replays; with a commit-graph, git's traverse takes 55 % less CPU time.",
+                "Best codec: zstd:9: 15.0 % smaller, 33 % less CPU time in replays.",
                 "Decoding: 50 % of replays' CPU time: the limit; about 20 % of your git's.",
-                "Price: git reads it only under `exec`; a clone by others needs a new search for deltas, and all of it encoded again.",
+                "Price: git reads it only under `exec`; a clone or fetch by others needs a new search for deltas, and all that it sends encoded again.",
                 "Writing: 2.00 s of CPU time, 3.50 MB a thread; `convert --codec zlib:6` leads back.",
                 "Verdict: change to zstd:9: it saves at least 5 % of size or 10 % of CPU time.",
                 "Measured: 10 blocks, CPU time within 4.8 %; `bench --precise --codec zstd:9` confirms it.",

@@ -1,11 +1,11 @@
 //! Sizes and times that were predicted from a sample.
 
-use repackbench_analysis::{EstimateAdvice, REPOSITORY_THRESHOLD, advise_on_estimate};
+use repackbench_analysis::{EstimateAdvice, REPOSITORY_THRESHOLD, advise_on_estimate, bytes_now};
 use repackbench_records::{
     ChunkForm, DeltaState, OtherSearch, Predicted, Rechosen, RepositoryEstimate, Vcs, WorkloadPrediction,
 };
 
-use super::advice::{self, AdviceLine, GraphTimes};
+use super::advice::{self, AdviceLine, Context, GraphTimes};
 use crate::{
     document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
     number::{counted, megabytes, or_dash, percent, rate, seconds, thousands, three_decimals, time_ratio},
@@ -45,6 +45,7 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
     let mut notes = cut_workloads(state);
     notes.extend(elapsed_note(state));
     notes.extend(open_note(state));
+    notes.extend(training_note(estimate, state));
     notes.push(
         "Speed and memory (of contexts and dictionaries, to encode and decode) are those of one thread.".to_owned(),
     );
@@ -62,6 +63,14 @@ pub(super) fn open_note(state: &DeltaState) -> Option<String> {
         "A question mark stands for an interval that is too wide: too few replays or encodings fitted the time."
             .to_owned()
     })
+}
+
+/// How far sizes under trained dictionaries may be off in a short session, whatever the sample says.
+fn training_note(estimate: &RepositoryEstimate, state: &DeltaState) -> Option<String> {
+    let percent = estimate.training_percent.filter(|_| state.specs.iter().any(|spec| spec.dictionary_bytes > 0))?;
+    Some(format!(
+        "Dictionaries were trained on {percent} % of what a conversion takes, so sizes under them may be too large by more than their error."
+    ))
 }
 
 fn named(estimate: &RepositoryEstimate, part: &str, article: Article) -> Article {
@@ -176,13 +185,14 @@ pub(super) fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
         cpu: workloads().find_map(|workload| workload.own_graph_ratio),
         elapsed: workloads().find_map(|workload| workload.own_graph_elapsed_ratio),
     };
-    lines.extend(advice::gains(&found.advice, estimate.repository.vcs, graph));
+    let context = Context { vcs: estimate.repository.vcs, is_replayed: true, reference: found.advice.reference };
+    lines.extend(advice::gains(&found.advice, context, graph));
     let replayed = workloads().map(|workload| workload.decode_share.value);
     lines.extend(advice::decoding(replayed, workloads().filter_map(|workload| workload.own_share), false));
     let encoding = found.state.specs.first().and_then(|baseline| found.state.encoding_seconds(baseline));
     lines.extend(advice::price(&found.advice, estimate.repository.vcs, encoding));
     lines.extend(advice::writing(&found.advice));
-    lines.push(advice::verdict(&found.advice));
+    lines.push(advice::verdict(&found.advice, context, "a longer --time may decide"));
     lines.push(method(estimate, &found));
     lines
 }
@@ -194,7 +204,7 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
     let clone = pack.clone() + advice::place_of_search(&estimate.repository);
     let text = match &estimate.rechosen {
         Rechosen::Searched { seconds: took, window, peak_resident_bytes, other, state, .. } => {
-            let bytes = (found.total_bytes, state.total_bytes);
+            let bytes = (found.total_bytes, bytes_now(estimate, state) as u64);
             let words = advice::searched_words(&estimate.repository, bytes, Some(*took), *peak_resident_bytes, None);
             let other = other.as_ref().map(other_search).unwrap_or_default();
             format!("{clone}{} makes {words}{other}.", command(*window))
@@ -239,7 +249,12 @@ fn command(window: Option<u32>) -> String {
 }
 
 fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> AdviceLine {
-    let error = found.state.specs.iter().map(|spec| spec.total_bytes.relative_error()).fold(0.0, f64::max);
+    let all = || found.state.specs.iter();
+    let best = found.advice.best.map(|best| best.spec);
+    let (name, error) = match best.and_then(|best| all().find(|spec| spec.spec == *best)) {
+        Some(best) => ("size", best.total_bytes.relative_error()),
+        None => ("sizes", all().map(|spec| spec.total_bytes.relative_error()).fold(0.0, f64::max)),
+    };
     let error = if error > 0.0 { format!("within {}", percent(error, 1)) } else { "exact".to_owned() };
     let missing = match estimate.missing_objects {
         0 => String::new(),
@@ -251,7 +266,7 @@ fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> AdviceLi
     });
     let took = seconds(estimate.seconds);
     let times = advice::time_error(&found.advice);
-    AdviceLine::new("Predicted", format!("in {took}, sizes {error}{times}{missing}{}.", measure.unwrap_or_default()))
+    AdviceLine::new("Predicted", format!("in {took}, {name} {error}{times}{missing}{}.", measure.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -321,6 +336,7 @@ mod tests {
             seed: 1,
             seconds: 12.0,
             missing_objects: 1,
+            training_percent: None,
             pack_checksums: Vec::new(),
             as_found: state(),
             rechosen,
@@ -338,17 +354,39 @@ mod tests {
         assert_eq!(answer.len(), 8, "{text}");
         for (line, expected) in answer.iter().zip([
             "Deltas: 9,000 objects, 10.0 MB; `git repack -adF` takes about 90.0 s; `--time 6m` has room for it.",
-            "No new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time.",
-            "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time.",
+            "No new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time in replays.",
+            "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time in replays.",
             "Decoding: 50 % of replays' CPU time: the limit; about 25 % of your git's.",
-            "Price: git reads it only under `exec`; a clone by others needs a new search for deltas, and all of it encoded again, about 400 ms of CPU time.",
+            "Price: git reads it only under `exec`; a clone or fetch by others needs a new search for deltas, and all that it sends encoded again, for a clone about 400 ms of CPU time.",
             "Writing: 400 ms of CPU time, 1.20 MB a thread; `convert --codec zlib:6` leads back.",
             "Verdict: change to zstd:9: it saves at least 5 % of size or 10 % of CPU time.",
-            "Predicted: in 12.0 s, sizes within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
+            "Predicted: in 12.0 s, size within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
         ]) {
             assert_eq!(*line, expected);
         }
         assert!(text.contains("traverse reads the newest 500 of 2,000 commits."), "{text}");
+    }
+
+    #[test]
+    fn codec_that_is_there_is_what_gains_are_counted_from() {
+        let mut estimate = estimate(Rechosen::Left { why: "it was not asked for".to_owned() });
+        (estimate.repository.vcs, estimate.repository.codec) = (Some(Vcs::Mercurial), Some("zlib".to_owned()));
+        estimate.as_found.specs[0].spec.canonical = "store".to_owned();
+        estimate.as_found.specs[1].spec.canonical = "zlib:6".to_owned();
+        estimate.as_found.specs[2].readers = Readers::Repackbench;
+        let said: Vec<String> = answer(&estimate).iter().map(AdviceLine::to_string).collect();
+        let last = "Only repackbench reads zstd:9: 15.0 % smaller, 25 % less CPU time in replays, against zlib.";
+        let verdict = "Verdict: stay: no codec of about this size that hg reads is certain to save anything.";
+        assert!(said.contains(&format!("{verdict} {last}")), "{said:#?}");
+    }
+
+    #[test]
+    fn short_training_is_said() {
+        let mut estimate = estimate(Rechosen::Left { why: "it was not asked for".to_owned() });
+        estimate.training_percent = Some(13);
+        assert!(!plain(&estimates(&[estimate.clone()])).contains("Dictionaries"), "no codec has any");
+        estimate.as_found.specs[2].dictionary_bytes = 1;
+        assert!(plain(&estimates(&[estimate])).contains("\nDictionaries were trained on 13 % of what"));
     }
 
     #[test]

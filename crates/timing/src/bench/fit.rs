@@ -23,6 +23,10 @@ const BEFORE_FIRST_BLOCK: u32 = 7;
 /// The part of the time that is kept for blocks that take longer than trial runs: one block too few decides nothing.
 const KEPT: f64 = 0.2;
 
+/// The part of an even share of a round that each job which reads commits has at least, however long others take. A single
+/// commit says nothing about a history, least of all under a stock client, which first has to start.
+const LEAST_OF_EVEN: f64 = 0.5;
+
 /// How long a block of a job takes.
 #[derive(Debug, Clone)]
 pub(super) struct BlockCost {
@@ -100,7 +104,7 @@ impl BenchContext<'_> {
     }
 
     /// Fits the jobs that `is_meant` into what the others leave of a `round`, which is a block of each job, and gives
-    /// those that are not fitted yet equal shares of it.
+    /// those that are not fitted yet equal shares of it, or [`LEAST_OF_EVEN`].
     fn fit_jobs(
         &self,
         groups: &mut [RowGroup<'_>],
@@ -113,6 +117,7 @@ impl BenchContext<'_> {
         }
         let fitted = fits.iter().filter_map(|fit| fit.block).fold(Duration::ZERO, Duration::saturating_add);
         let mut left = round.saturating_sub(fitted);
+        let least = round.mul_f64(LEAST_OF_EVEN) / u32::try_from(fits.len()).unwrap_or(u32::MAX).max(1);
         let mut unfitted = fits.iter().filter(|fit| fit.block.is_none()).count();
         let mut fits = fits.iter_mut();
         for RowGroup { jobs, rows } in groups.iter_mut() {
@@ -120,7 +125,8 @@ impl BenchContext<'_> {
                 if !is_meant(job) {
                     continue;
                 }
-                let block = self.fit_job(job, rows, fit, left / u32::try_from(unfitted).unwrap_or(u32::MAX).max(1))?;
+                let share = left / u32::try_from(unfitted).unwrap_or(u32::MAX).max(1);
+                let block = self.fit_job(job, rows, fit, share.max(least))?;
                 left = left.saturating_sub(block);
                 unfitted = unfitted.saturating_sub(1);
                 fit.block = Some(block);
