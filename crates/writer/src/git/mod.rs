@@ -50,8 +50,8 @@ pub fn convert(
             StoreKind::Btree => btree_store::convert_parts(source, &encoding.for_whole_objects(), out, job.control),
         };
         let checked = || {
-            // Stores of whole objects hash each object that they write.
-            let is_checked = job.check && layout.store == StoreKind::AsFound;
+            // Stores of whole objects hash each object that they write. A wrong number names another object.
+            let is_checked = (job.check || source.has_numbers()) && layout.store == StoreKind::AsFound;
             let note = is_checked.then(|| check_objects(source, job.control)).transpose()?;
             Ok(note.into_iter().chain(convert()?).collect())
         };

@@ -235,6 +235,12 @@ fn damaged_numbers_are_one_error() {
         let outcome = repackbench([Path::new("verify"), &scratch.join("source"), &variant]).exits(exit::FAILURE);
         let said = outcome.text() + &outcome.stderr;
         assert!(said.lines().filter(|line| line.contains("damaged: ")).count() == 1 && said.contains(found), "{said}");
+        for codec in ["zlib:6", "zstd:3,ids=number"] {
+            let out = scratch.join("out");
+            let convert = program::run(command().args(["convert", "--codec", codec, "-o"]).args([&out, &variant]));
+            assert_eq!(convert.code, Some(exit::BAD_INPUT), "{codec}: {}", convert.stderr);
+            assert!(convert.stderr.contains(found) && !out.exists(), "{codec}: {}", convert.stderr);
+        }
     }
 }
 
