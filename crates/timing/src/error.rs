@@ -53,9 +53,9 @@ pub enum BenchError {
     #[error(transparent)]
     Stock(StockError),
     /// Earlier records do not belong to the session that is resumed.
-    #[error("record {record}: the session cannot resume from it: {what}: expected {expected}, found {found}")]
+    #[error("the session cannot resume from its record {record}: {what}: expected {expected}, found {found}")]
     Resume {
-        /// Its number in the file, counted from 1.
+        /// Its number in the session, counted from 1.
         record: u64,
         /// What is different.
         what: &'static str,

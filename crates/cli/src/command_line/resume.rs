@@ -40,7 +40,8 @@ pub(super) fn complete(words: &[OsString], program: &Command) -> Result<Option<R
     let Some(path) = given.iter().find(|argument| argument.is(RESUME)).and_then(TypedArgument::value) else {
         return Ok(None);
     };
-    let Some(recorded) = record_file::read_first(Path::new(&path))?.command else { return Ok(None) };
+    let session = record_file::last_session(Path::new(&path))?;
+    let Some(recorded) = session.records.into_iter().next().and_then(|record| record.command) else { return Ok(None) };
     let refuse = |why: String| Failure::new(USAGE, format!("{}: {why}", path.display()));
     let recorded =
         shlex::split(&recorded).ok_or_else(|| refuse("the recorded command line is incomplete".to_owned()))?;
@@ -54,6 +55,9 @@ pub(super) fn complete(words: &[OsString], program: &Command) -> Result<Option<R
         return Err(refuse(format!("the records are of `{of}`, and cannot be resumed by `{name}`")));
     }
     let (mut kept, mut notes) = (Vec::new(), Vec::new());
+    if session.has_others {
+        notes.push(format!("{}: its last session is resumed; what else it holds stays as it is", path.display()));
+    }
     for argument in arguments(command, recorded) {
         if given.iter().any(|given| given.replaces(&argument, command)) || argument.is_one_of(&RECORDS) {
             continue;

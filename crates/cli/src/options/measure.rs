@@ -28,9 +28,12 @@ pub(crate) struct MeasureArguments {
 }
 
 impl MeasureArguments {
-    /// The records of the session to resume; none for a new session.
+    /// The records of the session to resume, the last one in its file; none for a new session.
     pub(crate) fn earlier(&self) -> Result<Vec<Record>, Failure> {
-        self.pace.resume.as_deref().map_or_else(|| Ok(Vec::new()), record_file::read)
+        let Some(path) = &self.pace.resume else { return Ok(Vec::new()) };
+        let session = record_file::last_session(path)?;
+        session.note_incomplete(path);
+        Ok(session.records)
     }
 
     /// Opens the file that records are written to.

@@ -1,13 +1,15 @@
 //! Files of records: writing them during a session, and reading them to resume or report.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
 use repackbench_records::{
-    Record, RecordError, ResultLine, SCHEMA_VERSION, SizeLine, SizeRecord, read_results, write_record, write_result,
+    Record, RecordError, ResultLine, SCHEMA_VERSION, SizeLine, SizeRecord, read_numbered_results, write_record,
+    write_result,
 };
 use repackbench_timing::bench::Recorder;
 
@@ -64,9 +66,8 @@ impl Recorder for RecordFile {
         let made = OpenOptions::new().write(true).create_new(true).open(&beside);
         let named = |error| io::Error::other(format!("{}: {error}", beside.display()));
         let mut kept = BufWriter::new(made.map_err(named)?);
-        let written = earlier
-            .iter()
-            .try_for_each(|record| write_record(&mut kept, record).map_err(io_error))
+        let written = copy_other_lines(path, &mut kept)
+            .and_then(|()| earlier.iter().try_for_each(|record| write_record(&mut kept, record).map_err(io_error)))
             .and_then(|()| kept.flush());
         if let Err(error) = written.and_then(|()| fs::rename(&beside, &*path)) {
             let _ = fs::remove_file(&beside);
@@ -82,6 +83,23 @@ impl Recorder for RecordFile {
         write_record(&mut *file, record).map_err(io_error)?;
         file.flush()
     }
+}
+
+/// Copies the lines of the file at `path` that are not of its last session, as they are.
+fn copy_other_lines(path: &Path, to: &mut impl Write) -> io::Result<()> {
+    let own = last_session(path).map_err(|failure| io::Error::other(failure.to_string()))?.own_lines;
+    let mut file = BufReader::new(File::open(path)?);
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        if file.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if !own.contains(&number) {
+            to.write_all(&line)?;
+        }
+    }
+    Ok(())
 }
 
 fn io_error(error: RecordError) -> io::Error {
@@ -107,14 +125,48 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Record>, Failure> {
     if records.is_empty() { Err(no_session(path)) } else { Ok(records) }
 }
 
-/// The first run in a file of records. There has to be one.
-pub(crate) fn read_first(path: &Path) -> Result<Record, Failure> {
-    for line in read_results(BufReader::new(open(path)?)) {
-        if let ResultLine::Run(record) = line.map_err(|error| failed(path, &error))? {
-            return Ok(*record);
+/// The last session in a file of records, which is the one to resume.
+pub(crate) struct LastSession {
+    pub(crate) records: Vec<Record>,
+    /// Whether the file holds other sessions or results, too.
+    pub(crate) has_others: bool,
+    /// Its lines in the file, counted from 1, with what was concluded from it, and an incomplete last line.
+    own_lines: BTreeSet<u64>,
+    incomplete: Option<u64>,
+}
+
+impl LastSession {
+    /// Prints a note if the last line is incomplete.
+    pub(crate) fn note_incomplete(&self, path: &Path) {
+        if let Some(line) = self.incomplete {
+            note_incomplete(path, line);
         }
     }
-    Err(no_session(path))
+}
+
+/// Reads the last session in a file of records. There has to be one.
+pub(crate) fn last_session(path: &Path) -> Result<LastSession, Failure> {
+    let NumberedLines { lines, incomplete } = numbered_lines(path, BufReader::new(open(path)?))?;
+    let of = |line: &ResultLine| match line {
+        ResultLine::Run(record) => Some(record.place.session_id()),
+        _ => None,
+    };
+    let last = lines.iter().rev().find_map(|(_, line)| of(line)).ok_or_else(|| no_session(path))?;
+    let mut own_lines: BTreeSet<u64> = incomplete.into_iter().collect();
+    let (mut records, mut has_others) = (Vec::new(), false);
+    for (number, line) in lines {
+        match line {
+            ResultLine::Run(record) if record.place.session_id() == last => records.push(*record),
+            // The resumed session writes its own.
+            ResultLine::Explanation(_) if !records.is_empty() => {}
+            _ => {
+                has_others = true;
+                continue;
+            }
+        }
+        own_lines.insert(number);
+    }
+    Ok(LastSession { records, has_others, own_lines, incomplete })
 }
 
 fn no_session(path: &Path) -> Failure {
@@ -135,10 +187,24 @@ pub(crate) fn read_lines(path: &Path) -> Result<Vec<ResultLine>, Failure> {
 }
 
 fn lines(path: &Path, input: impl BufRead) -> Result<Vec<ResultLine>, Failure> {
+    let NumberedLines { lines, incomplete } = numbered_lines(path, input)?;
+    if let Some(line) = incomplete {
+        note_incomplete(path, line);
+    }
+    Ok(lines.into_iter().map(|(_, line)| line).collect())
+}
+
+/// The complete lines of a file of results, counted from 1, and the number of an incomplete last one.
+struct NumberedLines {
+    lines: Vec<(u64, ResultLine)>,
+    incomplete: Option<u64>,
+}
+
+fn numbered_lines(path: &Path, input: impl BufRead) -> Result<NumberedLines, Failure> {
     let mut input = LastByte { input, last: None };
     let mut lines = Vec::new();
     let mut unfinished = None;
-    for line in read_results(&mut input) {
+    for line in read_numbered_results(&mut input) {
         match line {
             Ok(line) => lines.push(line),
             Err(RecordError::Parse { line, source }) if source.is_eof() => unfinished = Some((line, source)),
@@ -147,12 +213,12 @@ fn lines(path: &Path, input: impl BufRead) -> Result<Vec<ResultLine>, Failure> {
     }
     match unfinished {
         Some((line, source)) if input.last == Some(b'\n') => Err(failed(path, &RecordError::Parse { line, source })),
-        Some((line, _)) => {
-            print_note(format!("{}: line {line} is incomplete, and is left out", path.display()));
-            Ok(lines)
-        }
-        None => Ok(lines),
+        unfinished => Ok(NumberedLines { lines, incomplete: unfinished.map(|(line, _)| line) }),
     }
+}
+
+fn note_incomplete(path: &Path, line: u64) {
+    print_note(format!("{}: line {line} is incomplete, and is left out", path.display()));
 }
 
 fn failed(path: &Path, error: &dyn std::fmt::Display) -> Failure {

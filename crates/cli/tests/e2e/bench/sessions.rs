@@ -118,6 +118,41 @@ fn resumes_by_its_file_alone() {
     assert!(missing.error_line().contains("none.jsonl: cannot open"), "{}", missing.stderr);
 }
 
+/// What else is in the file stays as it is, and the seed and command line are those of the last session.
+#[test]
+fn resumes_the_last_session_of_a_file() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("runs.jsonl");
+    let measure = |options: &str| {
+        let mut bench = cached(&scratch);
+        bench.args(words("bench --min-run-time 1ms --workload traverse")).args(words(options)).arg(&repo);
+        program::run(bench.arg("--json").arg(&file)).exits(exit::OK);
+    };
+    measure("--codec store --blocks 1");
+    program::run(cached(&scratch).arg("size").arg(&repo).args(["--json", text(&file), "--append"])).exits(exit::OK);
+    let before = fs::read_to_string(&file).expect("the records");
+    measure("--codec zstd:5 --blocks 2 --append");
+    let both = fs::read_to_string(&file).expect("the records");
+    let runs = || order(&records::read(&file).into_iter().filter(|line| line["record"].is_null()).collect::<Vec<_>>());
+    let whole = runs();
+    let kept = both.lines().count() - 3;
+    let cut: Vec<&str> = both.lines().take(kept).collect();
+    fs::write(&file, cut.join("\n") + "\n{\"schema").expect("the cut records");
+
+    let resume =
+        |options: &[&str]| program::run(cached(&scratch).args(["bench", "--resume", text(&file)]).args(options));
+    let said = resume(&[]).exits(exit::OK).stderr;
+    assert!(said.contains("runs.jsonl: its last session is resumed"), "{said}");
+    assert!(said.contains("--codec zstd:5 --blocks 2"), "{said}");
+    assert_eq!(said.matches("is incomplete, and is left out").count(), 1, "{said}");
+    let resumed = fs::read_to_string(&file).expect("the records");
+    assert!(resumed.starts_with(&before), "{resumed}");
+    assert_eq!(runs(), whole);
+
+    let refused = resume(&["--seed", "8"]).exits(exit::USAGE);
+    assert!(refused.stderr.contains("cannot resume from its record 1: seed: expected 8"), "{}", refused.stderr);
+}
+
 #[test]
 fn resumed_records_cannot_name_a_program() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
@@ -305,8 +340,9 @@ fn interrupt_ends_the_making_of_a_variant() {
     fs::write(work.join("large"), large).expect("a large file");
     git::output(&work, ["add", "large"]);
     git::output(&work, ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "large"]);
-    let mut bench = cached(&scratch);
+    let (mut bench, file) = (cached(&scratch), scratch.join("runs.jsonl"));
     bench.args(words("bench --as-found --codec brotli:11 --baseline store --workload traverse")).arg(&work);
+    bench.arg("--json").arg(&file);
     let mut running = bench.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
     // Files come and go meanwhile, which find reports as an error.
     let names = || {
@@ -324,6 +360,23 @@ fn interrupt_ends_the_making_of_a_variant() {
     assert!(said.contains("repackbench: progress: variant 1 of 2: store"), "{said}");
     assert!(said.contains("\nrepackbench: stopping...\n") && said.contains("repackbench: interrupted"), "{said}");
     assert_eq!(names().into_iter().filter(is_half).collect::<Vec<_>>(), [""; 0]);
+    assert!(!file.exists(), "no record was written");
+}
+
+#[test]
+fn a_file_without_records_is_left_only_where_it_was_before() {
+    let scratch = Scratch::new();
+    let (repo, file, cache) = (Fixture::get("history").repo(), scratch.join("runs.jsonl"), scratch.join("cache"));
+    fs::write(&cache, "").expect("no folder for variants");
+    let bench = || {
+        let mut bench = cached(&scratch);
+        bench.args(words("bench --codec store --workload traverse --json")).arg(&file).arg(&repo);
+        program::run(&mut bench)
+    };
+    let failed = bench();
+    assert!(failed.code == Some(exit::FAILURE) && !file.exists(), "{}", failed.stderr);
+    fs::write(&file, "").expect("a file");
+    assert_eq!((bench(), file.exists()), (failed, true));
 }
 
 #[test]
