@@ -19,7 +19,8 @@ static NOT_REMOVED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// How often a removal is tried: other threads may still create files in a folder.
 const ATTEMPTS: usize = 5;
 
-type Removal = fn(&Path) -> io::Result<()>;
+/// Removes what is at a path.
+pub type Removal = fn(&Path) -> io::Result<()>;
 
 /// A file or folder that is removed if the process has to end while this value lives.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Leftover {
     }
 
     /// Registers a file or folder that `removal` removes.
-    pub(crate) fn removed_by(path: &Path, removal: Removal) -> Self {
+    pub fn removed_by(path: &Path, removal: Removal) -> Self {
         registered().insert(path.to_owned(), removal);
         Leftover { path: path.to_owned() }
     }

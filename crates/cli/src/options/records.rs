@@ -1,12 +1,13 @@
 //! The file of records that a command writes.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use clap::Args;
+use repackbench_writer::leftovers::Leftover;
 
 use super::{Destination, destination};
 use crate::{
@@ -75,10 +76,10 @@ impl RecordArguments {
     /// Opens the file at `path` as --append and --force say.
     pub(crate) fn open_file(&self, path: &Path) -> Result<RecordWriter, Failure> {
         self.check_file(path, false)?;
-        match self.append {
+        open_new(path, |path| match self.append {
             true => Ok(Box::new(open_at_end(path)?)),
             false => Ok(Box::new(create(path)?)),
-        }
+        })
     }
 }
 
@@ -90,8 +91,66 @@ pub(crate) fn create_json(destination: &Destination, force: bool) -> Result<Reco
             if !force {
                 refuse_existing(path, "--force replaces it")?;
             }
-            Ok(Box::new(create(path)?))
+            open_new(path, |path| Ok(Box::new(create(path)?)))
         }
+    }
+}
+
+/// Opens the file at `path` by `open`. If that creates it, it is removed at the end unless it was written and flushed:
+/// a command that fails or is interrupted before its first record leaves no file.
+fn open_new(path: &Path, open: impl FnOnce(&Path) -> Result<RecordWriter, Failure>) -> Result<RecordWriter, Failure> {
+    let is_new = path.symlink_metadata().is_err();
+    let file = open(path)?;
+    Ok(match is_new {
+        true => Box::new(CreatedFile { file, empty: RemovedIfEmpty::new(path) }),
+        false => file,
+    })
+}
+
+/// A file that this command created.
+struct CreatedFile {
+    // Dropped first, which writes what is buffered.
+    file: RecordWriter,
+    empty: RemovedIfEmpty,
+}
+
+impl Write for CreatedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.empty.is_kept = true;
+        self.file.flush()
+    }
+}
+
+/// Removes a file if it is empty when this value is dropped, or when the process has to end before.
+struct RemovedIfEmpty {
+    path: PathBuf,
+    /// Whether it stays: an empty list is a result.
+    is_kept: bool,
+    _leftover: Leftover,
+}
+
+impl RemovedIfEmpty {
+    fn new(path: &Path) -> Self {
+        RemovedIfEmpty { path: path.to_owned(), is_kept: false, _leftover: Leftover::removed_by(path, remove_if_empty) }
+    }
+}
+
+impl Drop for RemovedIfEmpty {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let _ = remove_if_empty(&self.path);
+        }
+    }
+}
+
+fn remove_if_empty(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_file() && found.len() == 0 => fs::remove_file(path),
+        _ => Ok(()),
     }
 }
 
@@ -104,7 +163,7 @@ pub(crate) fn refuse_existing(path: &Path, hint: &str) -> Result<(), Failure> {
 }
 
 /// Whether there is a regular file with content at `path`. Devices and pipes keep nothing that could be lost.
-fn has_content(path: &Path) -> bool {
+pub(super) fn has_content(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0)
 }
 

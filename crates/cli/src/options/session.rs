@@ -17,7 +17,7 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{Destination, Effort, MeasureArguments, MemoryArguments, RangeArguments, located};
+use super::{Destination, Effort, MeasureArguments, MemoryArguments, RangeArguments, located, records::has_content};
 use crate::{
     failure::Failure,
     output::{command_line, record_file::RecordFile},
@@ -97,11 +97,11 @@ impl SessionArguments {
         })
     }
 
-    /// The failure of `command`; after an interrupt, with the command that continues the session.
+    /// The failure of `command`; after an interrupt, with the command that continues the session, if it has records.
     pub(crate) fn with_way_on(&self, command: &str, failure: Failure) -> Failure {
         let json = self.measure.records.json.as_ref().and_then(Destination::file);
         match self.measure.pace.resume.as_deref().or(json) {
-            Some(path) if failure.is_interrupt() => {
+            Some(path) if failure.is_interrupt() && has_content(path) => {
                 let file = path.display();
                 let hint =
                     format!("what was measured is kept; repackbench {command} --resume {file} continues the session");

@@ -68,7 +68,10 @@ impl Listing {
     }
 
     /// Writes the list for people, in lines of any length: cells hold paths and names to copy.
-    pub(crate) fn write(self, articles: &[Article]) -> Result<(), Failure> {
+    pub(crate) fn write(mut self, articles: &[Article]) -> Result<(), Failure> {
+        if let Some(json) = &mut self.json {
+            json.flush()?;
+        }
         self.tables.write_in(articles, Style::PLAIN)
     }
 }
