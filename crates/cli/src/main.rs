@@ -133,7 +133,7 @@ fn parse(typed: &[OsString]) -> Result<Parsed, Refused> {
         Ok(matches) => matches,
         Err(error) => {
             line.print_notes();
-            let failure = if error.use_stderr() { line.failure(&program) } else { None };
+            let failure = if error.use_stderr() { line.failure(error.kind(), &program) } else { None };
             return Err(failure.map_or(Refused::Clap(error), Refused::Failure));
         }
     };

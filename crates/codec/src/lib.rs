@@ -103,7 +103,8 @@ pub use memo::{DecodeMemo, StandInChunks, StandIns};
 pub use push_decoder::{PushDecoder, PushStep};
 pub use revlog::{BASE_REQUIREMENT, DICTIONARY_REQUIREMENT, RevlogDecoder, RevlogEncoder, RevlogEngine};
 pub use spec::{
-    CodecChoice, CodecSpec, CodecSpecs, DictionarySource, SpecError, SpecErrorKind, SpecKind, named_specs, parse_size,
+    CodecChoice, CodecSpec, CodecSpecs, DictionarySource, SpecError, SpecErrorKind, SpecKind, named_specs,
+    nearest_name, parse_size,
 };
 pub use tag::BaseUse;
 pub use training::{MAX_SAMPLE_LEN, MIN_DICTIONARY_LEN, TrainingSamples, dictionary_content};

@@ -1,11 +1,17 @@
-//! Names that options and commands had in earlier versions. They still work, and a note says what replaced them.
+//! Names that options and commands had in earlier versions. They still work, and a note says what replaced them. A
+//! command that never had such an option names the one it has.
 
 use std::{
     ffi::{OsStr, OsString},
     path::Path,
 };
 
-use crate::output::atomic_file::is_json;
+use clap::Command;
+
+use crate::{
+    failure::{Failure, USAGE},
+    output::{atomic_file::is_json, shell_line},
+};
 
 /// A command that was renamed.
 const COMMANDS: [(&str, &str); 1] = [("compare", "diff")];
@@ -19,6 +25,17 @@ const OPTIONS: [(&str, &str, &str); 6] = [
     ("replay", "--into", "--output"),
     ("serve", "--runs", "--blocks"),
 ];
+
+/// What a former name of any command means: the option of that meaning, and those that do it in commands without one.
+const MEANINGS: [(&str, &str, &[&str]); 5] = [
+    ("--budget", "--time", &[]),
+    ("--runs", "--blocks", &[]),
+    ("--out", "--output", &FORMS),
+    ("--into", "--output", &FORMS),
+    ("--export", "--output", &FORMS),
+];
+/// Options that name a file to write.
+const FORMS: [&str; 4] = ["--json", "--html", "--markdown", "--csv"];
 
 /// The command that reads files of records.
 const REPORT: &str = "report";
@@ -62,6 +79,41 @@ pub(super) fn replace(typed: &[OsString]) -> (Vec<OsString>, Vec<String>) {
     }
     print_without_value(&command, &mut words, end, &mut notes);
     (words, notes)
+}
+
+/// The failure to name instead of clap's, which suggests an option of similar letters: `words` have a former name that
+/// this command never had. `None` if something else is wrong.
+pub(super) fn elsewhere(words: &[OsString], program: &Command) -> Option<Failure> {
+    let (mut command, mut path) = (program, Vec::new());
+    let mut options = words.get(1..).unwrap_or_default().split(|word| word == "--").next().unwrap_or_default();
+    while let [name, rest @ ..] = options
+        && let Some(found) = name.to_str().and_then(|name| command.find_subcommand(name))
+    {
+        path.push(found.get_name());
+        (command, options) = (found, rest);
+    }
+    let has = |option: &str| command.get_arguments().any(|arg| arg.get_long() == option.strip_prefix("--"));
+    let (former, name, others, word) = options.iter().find_map(|word| {
+        let is_meant = |former: &str| !has(former) && with_name(word, former, former).is_some();
+        let (former, name, others) = MEANINGS.iter().find(|(former, ..)| is_meant(former))?;
+        Some((former, name, others, word))
+    })?;
+    let refuse = |how: &str| Failure::new(USAGE, format!("{} has no {former}: {how}", path.join(" ")));
+    if has(name) {
+        let renamed = words.iter().map(|typed| match typed == word {
+            true => with_name(typed, former, name).unwrap_or_else(|| typed.clone()),
+            false => typed.clone(),
+        });
+        let own = std::iter::once(env!("CARGO_BIN_NAME").into());
+        let line = shell_line(&own.chain(renamed.skip(1)).collect::<Vec<OsString>>());
+        return Some(refuse(&format!("the option is {name}")).with_hint(line));
+    }
+    let others: Vec<&str> = others.iter().copied().filter(|option| has(option)).collect();
+    match others[..] {
+        [] => None,
+        [option] => Some(refuse(&format!("{option} FILE writes a file"))),
+        [ref first @ .., last] => Some(refuse(&format!("{} or {last} FILE writes a file", first.join(", ")))),
+    }
 }
 
 /// Gives options that once took no value the value `-`, where none follows. A file of records after such an option of
@@ -134,6 +186,33 @@ mod tests {
     }
 
     #[test]
+    fn commands_that_never_had_a_name_say_which_they_have() {
+        let program = Arguments::command();
+        let answer = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            elsewhere(&words, &program).map(|failure| failure.to_string())
+        };
+        for (line, expected) in [
+            ("p bench r --budget 1m", "bench has no --budget: the option is --time"),
+            ("p bench --runs=5 r", "bench has no --runs: the option is --blocks"),
+            ("p estimate r --budget 1m", "estimate has no --budget: the option is --time"),
+            ("p convert r --into x", "convert has no --into: the option is --output"),
+            ("p train r --out x", "train has no --out: the option is --output"),
+            ("p bench r --out x", "bench has no --out: --json, --html, --markdown or --csv FILE writes a file"),
+            ("p diff a b --export x", "diff has no --export: --markdown FILE writes a file"),
+            (
+                "p fleet summarize a --out x",
+                "fleet summarize has no --out: --json, --html, --markdown or --csv FILE writes a file",
+            ),
+        ] {
+            assert_eq!(answer(line).as_deref(), Some(expected), "{line}");
+        }
+        for line in ["p", "p bench r --budge 1m", "p exec r -- git --out", "p schema --out x", "p none --out x"] {
+            assert_eq!(answer(line), None, "{line}");
+        }
+    }
+
+    #[test]
     fn other_words_stay() {
         for line in [
             "p",
@@ -164,6 +243,9 @@ mod tests {
         }
         for (command, option) in PRINTED {
             assert!(has(command, option), "{command} {option}");
+        }
+        for (former, name) in OPTIONS.map(|(_, former, name)| (former, name)) {
+            assert!(MEANINGS.iter().any(|meaning| (meaning.0, meaning.1) == (former, name)), "{former}");
         }
     }
 }

@@ -8,7 +8,7 @@ mod typed;
 
 use std::ffi::OsString;
 
-use clap::Command;
+use clap::{Command, error::ErrorKind};
 
 use crate::failure::{Failure, print_note};
 
@@ -36,9 +36,16 @@ impl CommandLine {
         }
     }
 
-    /// A failure that says more than an error of clap about these words.
-    pub(crate) fn failure(&self, program: &Command) -> Option<Failure> {
-        separator::missing(&self.words, program)
+    /// A failure that says more than an error of clap of this `kind` about these words.
+    pub(crate) fn failure(&self, kind: ErrorKind, program: &Command) -> Option<Failure> {
+        let former = || former_names::elsewhere(&self.words, program);
+        let command = || separator::without_command(&self.words, program);
+        let missing = separator::missing(&self.words, program);
+        match kind {
+            ErrorKind::UnknownArgument => former().or(missing),
+            ErrorKind::MissingRequiredArgument => missing.or_else(command),
+            _ => missing,
+        }
     }
 
     /// Prints what was replaced or left out.

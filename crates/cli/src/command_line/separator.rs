@@ -1,10 +1,10 @@
-//! `exec` without the `--` before its command, as in `exec repo git log`.
+//! `exec` without the `--` before its command, as in `exec repo git log`, or without a command.
 
 use std::{ffi::OsString, path::Path};
 
 use clap::Command;
 
-use super::typed::arguments;
+use super::typed::{TypedArgument, arguments};
 use crate::{
     failure::{Failure, USAGE},
     options::enclosing_repository,
@@ -37,6 +37,24 @@ pub(super) fn missing(words: &[OsString], program: &Command) -> Option<Failure> 
     let (own, command) = rest.split_at_checked(found?)?;
     let line = [&[env!("CARGO_BIN_NAME").into(), name.clone()], own, &["--".into()], command].concat();
     Some(Failure::new(USAGE, "exec: expected -- before the command").with_hint(shell_line(&line)))
+}
+
+/// The failure to name where there is no command, with an example. `None` for another command than `exec`.
+pub(super) fn without_command(words: &[OsString], program: &Command) -> Option<Failure> {
+    let [_, name, rest @ ..] = words else { return None };
+    if name != EXEC {
+        return None;
+    }
+    let exec = program.find_subcommand(EXEC)?;
+    let own: Vec<OsString> = rest.iter().take_while(|word| *word != "--").cloned().collect();
+    let is_of_hg = |argument: &TypedArgument<'_>| {
+        let is_positional = argument.declared.is_some_and(clap::Arg::is_positional);
+        is_positional && argument.words.first().is_some_and(|word| Path::new(word).join(".hg").is_dir())
+    };
+    let client = if arguments(exec, &own).iter().any(is_of_hg) { "hg" } else { "git" };
+    let example = ["--", client, "log"].map(OsString::from);
+    let line = [&[env!("CARGO_BIN_NAME").into(), name.clone()], &own[..], &example].concat();
+    Some(Failure::new(USAGE, "exec: expected a command after --").with_hint(shell_line(&line)))
 }
 
 /// Whether `path` is a folder in or around which there is a repository.

@@ -82,6 +82,38 @@ fn former_names_work_with_a_note() {
 }
 
 #[test]
+fn former_names_of_other_commands_are_answered() {
+    let repo = Fixture::get("bare").repo();
+    let refused = repackbench(["bench", text(&repo), "--codec", "zstd:5", "--budget", "1m"]).exits(exit::USAGE);
+    assert_eq!(refused.error_line(), "repackbench: bench has no --budget: the option is --time");
+    let line = format!("repackbench bench {} --codec zstd:5 --time 1m", text(&repo));
+    assert!(refused.stderr.contains(&format!("hint: {line}\n")), "{}", refused.stderr);
+    let convert = repackbench(["convert", "--codec", "zstd:5", text(&repo), "--into=x"]).exits(exit::USAGE);
+    assert!(convert.stderr.contains("--codec zstd:5") && convert.stderr.contains("--output=x"), "{}", convert.stderr);
+}
+
+#[test]
+fn unknown_workloads_suggest_the_nearest() {
+    for (typed, meant) in [("checkot", "checkout"), ("traverse:cont", "traverse:count"), ("repak", "repack")] {
+        let refused = repackbench(["bench", ".", "--codec", "zstd:5", "--workload", typed]).exits(exit::USAGE);
+        assert!(refused.stderr.contains(&format!("(did you mean {meant}?)")), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn exec_without_a_command_shows_an_example() {
+    let repo = Fixture::get("bare").repo();
+    let line = format!("hint: repackbench exec {} -- git log\n", text(&repo));
+    for words in [&["exec", text(&repo), "--"][..], &["exec", text(&repo)]] {
+        let refused = repackbench(words).exits(exit::USAGE);
+        assert_eq!(refused.error_line(), "repackbench: exec: expected a command after --");
+        assert!(refused.stderr.contains(&line), "{}", refused.stderr);
+    }
+    let bare = repackbench(["exec"]).exits(exit::USAGE);
+    assert!(bare.stderr.contains("hint: repackbench exec -- git log\n"), "{}", bare.stderr);
+}
+
+#[test]
 fn exec_without_a_separator_shows_the_right_line() {
     let repo = Fixture::get("bare").repo();
     let refused = repackbench(["exec", text(&repo), "git", "log", "--oneline"]).exits(exit::USAGE);

@@ -175,7 +175,7 @@ impl SpecErrorKind {
     pub(super) fn unknown_codec(typed: &str, level: Option<&str>) -> Self {
         let names = Algorithm::ALL.iter().map(|algorithm| algorithm.name());
         let named = super::named_specs().iter().map(|(name, _)| *name);
-        let similar = || nearest(typed, names.chain(named)).map(str::to_owned);
+        let similar = || nearest_name(typed, names.chain(named)).map(str::to_owned);
         let nearest = other_name::meant(typed, level).or_else(similar);
         SpecErrorKind::UnknownCodec { typed: typed.to_owned(), nearest }
     }
@@ -183,7 +183,7 @@ impl SpecErrorKind {
     pub(super) fn unknown_option(typed: &str, algorithm: Algorithm) -> Self {
         let names = OptionName::ALL.into_iter().map(OptionName::name);
         let kinds = SpecKind::ALL.into_iter().map(SpecKind::name);
-        let nearest = nearest(typed, names.chain(kinds));
+        let nearest = nearest_name(typed, names.chain(kinds));
         SpecErrorKind::UnknownOption { typed: typed.to_owned(), codec: algorithm.name(), nearest }
     }
 
@@ -195,8 +195,8 @@ impl SpecErrorKind {
     }
 }
 
-/// The most similar of `names`, if one is similar.
-fn nearest(typed: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+/// The most similar of `names` to what a user typed, if one is similar.
+pub fn nearest_name(typed: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     // A suggestion with a lower Jaro-Winkler similarity (0 to 1) would confuse more than help.
     const SIMILAR_ENOUGH: f64 = 0.7;
     let typed = typed.to_lowercase();

@@ -35,7 +35,7 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 pub use self::choice::{CodecChoice, DictionarySource};
-pub use self::error::{SpecError, SpecErrorKind};
+pub use self::error::{SpecError, SpecErrorKind, nearest_name};
 pub use self::list::CodecSpecs;
 pub use self::named::named_specs;
 pub use self::parse::parse_size;

@@ -2,6 +2,7 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+use repackbench_codec::nearest_name;
 use repackbench_records::WorkloadLabel;
 
 use super::{
@@ -57,10 +58,16 @@ pub enum WorkloadSpec {
 pub enum UnknownWorkload {
     /// An unknown name.
     #[error(
-        "unknown workload '{0}': expected checkout, checkout:sink, traverse, traverse:count, diff:raw, diff:pickaxe=STRING, diff:patch, \
-         sizes, cat-all, web:file, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of these except sizes and encode"
+        "unknown workload '{typed}'{}: expected checkout, checkout:sink, traverse, traverse:count, diff:raw, diff:pickaxe=STRING, diff:patch, \
+         sizes, cat-all, web:file, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of these except sizes and encode",
+        did_you_mean(nearest)
     )]
-    Name(String),
+    Name {
+        /// What the user typed.
+        typed: String,
+        /// The most similar workload.
+        nearest: Option<String>,
+    },
     /// A workload without a meaningful floor.
     #[error("{workload} has no floor: {why}")]
     NoFloor {
@@ -69,6 +76,48 @@ pub enum UnknownWorkload {
         /// Why not.
         why: &'static str,
     },
+}
+
+/// Every name, without parameters and floors.
+const NAMES: [&str; 15] = [
+    "checkout",
+    "checkout:sink",
+    "traverse",
+    "traverse:count",
+    "diff:raw",
+    "diff:pickaxe",
+    "diff:patch",
+    "sizes",
+    "cat-all",
+    "web:file",
+    "encode",
+    "ingest",
+    "serve:same",
+    "serve:zlib",
+    "serve:push",
+];
+
+/// The prefix of the name of a floor.
+const FLOOR: &str = "floor:";
+
+impl UnknownWorkload {
+    fn name(typed: &str) -> Self {
+        UnknownWorkload::among(typed, &[])
+    }
+
+    /// An unknown name, where `others` are names of workloads, too.
+    pub(crate) fn among(typed: &str, others: &[&'static str]) -> Self {
+        let (floor, name) = typed.strip_prefix(FLOOR).map_or(("", typed), |name| (FLOOR, name));
+        // A needle is not a part of the name.
+        let name = name.split('=').next().unwrap_or_default();
+        let names = NAMES.iter().chain(others.iter().filter(|_| floor.is_empty())).copied();
+        let nearest = nearest_name(name, names).map(|name| format!("{floor}{name}"));
+        UnknownWorkload::Name { typed: typed.to_owned(), nearest }
+    }
+}
+
+fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
 
 impl WorkloadSpec {
@@ -208,13 +257,13 @@ impl FromStr for WorkloadSpec {
             _ if let Some(exchange) = Exchange::ALL.into_iter().find(|exchange| exchange.name() == text) => {
                 Ok(WorkloadSpec::Serve(exchange))
             }
-            _ if let Some(inner) = text.strip_prefix("floor:") => match inner.parse::<WorkloadSpec>() {
+            _ if let Some(inner) = text.strip_prefix(FLOOR) => match inner.parse::<WorkloadSpec>() {
                 Ok(inner) => inner.with_floor(),
-                Err(_) => Err(UnknownWorkload::Name(text.to_owned())),
+                Err(_) => Err(UnknownWorkload::name(text)),
             },
             _ => match text.strip_prefix("diff:pickaxe=") {
                 Some(needle) if !needle.is_empty() => Ok(WorkloadSpec::PickaxeDiff(needle.to_owned())),
-                _ => Err(UnknownWorkload::Name(text.to_owned())),
+                _ => Err(UnknownWorkload::name(text)),
             },
         }
     }
@@ -270,7 +319,7 @@ mod tests {
             assert_eq!(floor.to_string(), name);
         }
         for (name, why) in [
-            ("floor:", "unknown workload 'floor:'"),
+            ("floor:", "unknown workload 'floor:': expected"),
             ("floor:nothing", "unknown workload 'floor:nothing'"),
             ("floor:encode", "encode has no floor: it only encodes"),
             ("floor:sizes", "sizes has no floor: it decodes at most the first bytes"),
@@ -298,9 +347,28 @@ mod tests {
     }
 
     #[test]
+    fn unknown_names_suggest_the_nearest() {
+        for name in NAMES {
+            assert!(name.parse::<WorkloadSpec>().is_ok(), "{name}");
+        }
+        let nearest = |typed: &str, others: &[&'static str]| match UnknownWorkload::among(typed, others) {
+            UnknownWorkload::Name { nearest, .. } => nearest.unwrap_or_default(),
+            other => panic!("{other}"),
+        };
+        assert_eq!(nearest("checkot", &[]), "checkout");
+        assert_eq!(nearest("checkout:snk", &[]), "checkout:sink");
+        assert_eq!(nearest("floor:travers", &[]), "floor:traverse");
+        assert_eq!(nearest("diff:pickax=traverse", &[]), "diff:pickaxe");
+        assert_eq!(nearest("fsk", &["fsck"]), "fsck");
+        assert_eq!(nearest("no-such", &[]), "");
+    }
+
+    #[test]
     fn unknown_names_list_the_valid_ones() {
         let error = "dif:raw".parse::<WorkloadSpec>().unwrap_err();
-        assert!(error.to_string().contains("'dif:raw': expected checkout, checkout:sink, traverse"), "{error}");
+        let expected =
+            "unknown workload 'dif:raw' (did you mean diff:raw?): expected checkout, checkout:sink, traverse";
+        assert!(error.to_string().starts_with(expected), "{error}");
         assert!("diff:pickaxe=".parse::<WorkloadSpec>().is_err(), "git refuses an empty -S too");
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, rc::Rc, str::FromStr};
 use repackbench_records::{ComparedTime, Vcs, WorkloadLabel};
 
 use super::StockJob;
-use crate::workloads::{HistoryRange, REQUESTS, WorkloadSpec};
+use crate::workloads::{HistoryRange, REQUESTS, UnknownWorkload, WorkloadSpec};
 
 /// The default number of new commits.
 const NEW_COMMITS: u64 = 100;
@@ -323,8 +323,13 @@ impl FromStr for StockWorkload {
         if let Some((_, own)) = OWN.iter().find(|(name, _)| *name == text) {
             return Ok(own.clone());
         }
-        let spec: WorkloadSpec =
-            text.parse().map_err(|error| NoStockWorkload::Unknown(format!("{error}; for stock git also")))?;
+        let spec: WorkloadSpec = text.parse().map_err(|error| {
+            let error = match error {
+                UnknownWorkload::Name { typed, .. } => UnknownWorkload::among(&typed, &OWN.map(|(name, _)| name)),
+                other => other,
+            };
+            NoStockWorkload::Unknown(format!("{error}; for stock git also"))
+        })?;
         spec.try_into()
     }
 }
