@@ -75,7 +75,10 @@ pub(crate) struct Effort {
 /// The option that silences a command.
 #[derive(Debug, Args)]
 pub(crate) struct QuietArgument {
-    /// Print no progress, notes or summary.
+    /// Print no progress or notes.
+    ///
+    /// Results on stdout stay. Commands that write repositories, dictionaries or payloads print nothing if all went
+    /// well, and so does verify if nothing differs.
     #[arg(short, long, help_heading = OUTPUT)]
     pub(crate) quiet: bool,
 }
@@ -87,7 +90,7 @@ impl Effort {
         self.threads.map_or_else(all_cores, usize::from)
     }
 
-    /// Whether to print no progress, notes or summary.
+    /// Whether to print no progress, notes or summary of what was written.
     pub(crate) fn quiet(&self) -> bool {
         self.quiet.quiet
     }

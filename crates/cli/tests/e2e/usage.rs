@@ -100,6 +100,25 @@ fn unknown_workloads_suggest_the_nearest() {
     }
 }
 
+/// Results stay on stdout, and a summary of what was written is not one.
+#[test]
+fn quiet_commands_print_results_alone() {
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let variant = scratch.join("variant");
+    let quiet = |line: &str, paths: &[&str]| {
+        let outcome = program::run(cached(&scratch).args(program::words(line)).arg("-q").args(paths)).exits(exit::OK);
+        assert_eq!(outcome.stderr, "", "{line}");
+        outcome.text()
+    };
+    assert!(quiet("size --as-found", &[text(&repo)]).contains("MB"));
+    let bench = "bench --codec zstd:5 --workload traverse --blocks 1 --min-run-time 1ms";
+    assert!(quiet(bench, &[text(&repo)]).contains("zstd:5"));
+    let estimate = "estimate --codec zstd:5 --workload traverse --as-found --time 2s";
+    assert!(quiet(estimate, &[text(&repo)]).contains("zstd:5"));
+    assert_eq!(quiet("convert --codec zstd:5", &["-o", text(&variant), text(&repo)]), "");
+    assert_eq!(quiet("verify", &[text(&repo), text(&variant)]), "");
+}
+
 #[test]
 fn exec_without_a_command_shows_an_example() {
     let repo = Fixture::get("bare").repo();

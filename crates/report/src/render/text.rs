@@ -55,12 +55,16 @@ fn joined(texts: impl Iterator<Item = String>) -> String {
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The heading and the blocks, with empty lines between them.
+/// The heading and the blocks, with empty lines between them. Empty if all blocks are details that are not shown.
 fn article_text(article: &Article, style: Style) -> String {
+    let is_hidden = |block: &Block| matches!(block, Block::Details(_)) && !style.is_detailed;
+    if !article.blocks.is_empty() && article.blocks.iter().all(is_hidden) {
+        return String::new();
+    }
     let heading = (!article.heading.is_empty()).then(|| style.paragraph(&article.heading));
     let blocks = article.blocks.iter().filter_map(|block| match block {
         Block::Table(table) => Some(table_text(table, style)),
-        Block::Details(_) if !style.is_detailed => None,
+        hidden if is_hidden(hidden) => None,
         Block::Notes(notes) | Block::Details(notes) => Some(notes.iter().map(|note| style.paragraph(note)).collect()),
     });
     joined(heading.into_iter().chain(blocks))
@@ -313,7 +317,8 @@ zstd:5   31 % less  same            8 % less
         let style = Style { is_detailed: false, ..Style::PLAIN };
         assert_eq!(articles_text(std::slice::from_ref(&article), style), "One.\n");
         assert_eq!(articles_text(std::slice::from_ref(&article), Style::PLAIN), "One.\n\nHow.\n");
-        let method = Article::of([Block::Details(vec!["How.".into()])]);
+        let heading = "A heading.".to_owned();
+        let method = Article { heading, ..Article::of([Block::Details(vec!["How.".into()])]) };
         assert_eq!(articles_text(&[article, method], style), "One.\n", "an article of details alone");
     }
 

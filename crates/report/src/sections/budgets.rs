@@ -31,7 +31,7 @@ fn article(title: String, budgets: &[&EqualBudget]) -> Article {
     }
     let out_of_reach = out_of_reach(budgets);
     if !out_of_reach.is_empty() {
-        blocks.push(Block::Notes(out_of_reach));
+        blocks.push(Block::Details(out_of_reach));
     }
     Article {
         repository: budgets.first().map(|budget| budget.repository.name.clone()),
@@ -140,6 +140,9 @@ mod tests {
         let time = "traverse: no level reaches the CPU time of the baseline: zstd (nearest: zstd:19), lz4hc (nearest: lz4hc:12).";
         let encode_time = "traverse: no level reaches the encoding CPU time of the baseline: zstd (nearest: zstd:19).";
         assert_eq!(lines[5..], ["", time, encode_time]);
+        let brief = crate::Style { is_detailed: false, ..crate::Style::PLAIN };
+        let brief = |of: &EqualBudget| crate::articles_text(&budgets(std::slice::from_ref(of)), brief);
+        assert!(brief(&budget).contains("At equal budgets") && brief(&none).is_empty());
         let elsewhere = EqualBudget { host: Host { cores: Some(4), ..Host::default() }, ..budget.clone() };
         let text = plain(&budgets(&[budget, elsewhere, none]));
         let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("At equal budgets")).collect();

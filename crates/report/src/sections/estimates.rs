@@ -44,7 +44,7 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
     );
     let mut notes = cut_workloads(state);
     notes.extend(elapsed_note(state));
-    notes.extend(open_note(state));
+    notes.extend(open_note(time_columns(state).iter().flat_map(|time| time.ratios)));
     notes.extend(training_note(estimate, state));
     notes.push(
         "Speed and memory (of contexts and dictionaries, to encode and decode) are those of one thread.".to_owned(),
@@ -53,13 +53,9 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
     named(estimate, deltas, Article { heading, ..Article::of(blocks) })
 }
 
-/// The meaning of question marks, if there are any.
-pub(super) fn open_note(state: &DeltaState) -> Option<String> {
-    let ratios = |workload: &WorkloadPrediction| {
-        workload.ratios.iter().chain(&workload.elapsed_ratios).any(Predicted::is_unknown)
-    };
-    let is_open = state.workloads.iter().any(ratios);
-    is_open.then(|| {
+/// The meaning of question marks, if the ratios that are shown have any.
+pub(super) fn open_note<'a>(shown: impl IntoIterator<Item = &'a Predicted>) -> Option<String> {
+    shown.into_iter().any(Predicted::is_unknown).then(|| {
         "A question mark stands for an interval that is too wide: too few replays or encodings fitted the time."
             .to_owned()
     })
@@ -400,6 +396,20 @@ mod tests {
         assert!(row("libdeflate:9").contains(" 0.80 ? "), "{text}");
         assert!(row("zstd:9").contains(" 0.60 ±0.20 "), "{text}");
         assert!(text.contains("\nA question mark stands for an interval that is too wide: too few replays or encodings fitted the time.\n"), "{text}");
+    }
+
+    /// Elapsed times that have no column have no question mark either.
+    #[test]
+    fn question_marks_that_are_not_shown_have_no_legend() {
+        let mut estimate = estimate(Rechosen::Left { why: "it was not asked for".to_owned() });
+        let workload = &mut estimate.as_found.workloads[0];
+        workload.elapsed_ratios.clone_from(&workload.ratios);
+        workload.elapsed_ratios[1].interval = Some(RatioInterval { low: 0.0, high: 3.0, coverage: 0.95 });
+        let text = plain(&estimates(std::slice::from_ref(&estimate)));
+        assert!(!text.contains(" ? ") && !text.contains("question mark"), "{text}");
+        estimate.as_found.workloads[0].elapsed_ratios[1].value += 0.5;
+        let text = plain(&estimates(&[estimate]));
+        assert!(text.contains(" ? ") && text.contains("\nA question mark"), "{text}");
     }
 
     #[test]

@@ -128,7 +128,9 @@ fn time_cell(clock: Clock, comparison: &WorkloadComparison, row: &VariantCompari
 pub(crate) fn open_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let is_open = |comparison: &&WorkloadComparison| {
         let changes = |row| Clock::of(comparison).iter().filter_map(move |clock| clock.change_of(comparison, row));
-        comparison.rows.iter().flat_map(changes).any(|change| change.is_open())
+        // The baseline has its times.
+        let others = comparison.rows.iter().filter(|row| row.variant.role != Role::Baseline);
+        others.flat_map(changes).any(|change| change.is_open())
     };
     comparisons.iter().any(is_open).then(|| match verdict::too_few_blocks(comparisons) {
         Some(too_few) => format!("A question mark means that these runs do not decide. {too_few}"),

@@ -26,7 +26,8 @@ pub(super) fn answer(estimate: &RepositoryEstimate) -> Answer {
         baseline: baseline.map(|spec| spec.spec.typed.clone()).unwrap_or_default(),
         quantities: "size and CPU time".to_owned(),
         time: Clock::Cpu.name(),
-        note: estimates::open_note(state),
+        // The baseline has its time.
+        note: estimates::open_note(state.workloads.iter().flat_map(|workload| workload.ratios.iter().skip(1))),
         points: Vec::new(),
         advice: estimates::answer(estimate),
         workloads: state.workloads.iter().map(column).collect(),
