@@ -25,7 +25,10 @@ use crate::{
         WHAT, Written, changeset_of, destination, located,
     },
     output::{converted::Converted, in_place::ReplacedInPlace, print, table_output::TableArguments},
-    progress::Bar,
+    progress::{
+        Bar,
+        stop::{set_last_line, set_target},
+    },
     repository::{cannot_convert, note_output, open_whole, print_orders_without_effect},
 };
 
@@ -243,6 +246,7 @@ fn convert_part(
     let source = part.source;
     print_orders_without_effect(source, &[layout], arguments.effort.quiet());
     let bar = Bar::new(arguments.effort.quiet());
+    set_target(part.target, part.force);
     let job = ConvertJob {
         target: part.target,
         force: part.force,
@@ -273,6 +277,7 @@ fn run_in_place(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         return Err(Failure::new(USAGE, why));
     }
     let bar = Bar::new(arguments.effort.quiet());
+    set_last_line(|| "interrupted; the same command finishes what was begun");
     let job = InPlaceJob { keeps_backup: !arguments.no_backup, control: arguments.effort.control(&bar) };
     let replaced = convert_in_place(&arguments.repository, &arguments.codec()?, job)?;
     drop(bar);
@@ -295,6 +300,7 @@ fn write_revision(
         (rev, _) => rev.clone(),
     };
     let bar = Bar::new(arguments.effort.quiet());
+    set_target(target, false);
     let job = ConvertJob { force: arguments.force, ..ConvertJob::new(target, arguments.effort.control(&bar)) };
     let (files, _) = write_files(source, codec, revision.as_deref(), &job)?;
     if !arguments.effort.quiet() {

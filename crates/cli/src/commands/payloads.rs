@@ -14,7 +14,7 @@ use crate::{
     failure::{Failure, print_note},
     options::{ByteSize, KindArguments, MemoryArguments, OUTPUT, QuietArgument, WHAT, located},
     output::listing::{Listing, ListingArguments, words},
-    progress::Bar,
+    progress::{Bar, stop::set_target},
     repository::{note_output, open, print_notes},
 };
 
@@ -96,6 +96,7 @@ pub(crate) fn run(arguments: &PayloadsArguments) -> Result<ExitCode, Failure> {
     let repository = open(&arguments.repository)?;
     print_notes(&repository, arguments.quiet.quiet);
     let bar = Bar::new(arguments.quiet.quiet);
+    set_target(&arguments.output, true);
     let _note = note_output(&arguments.output);
     let (exported, path) = export_payloads(&repository, &arguments.selection(), &arguments.output, &bar)?;
     summarise(&exported, &path, listing, arguments.quiet.quiet)?;

@@ -138,6 +138,8 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
     let mut output = ResultOutput::create(&arguments.output, arguments.records.json.as_ref())?;
     let mut json = RecordFile::open(&arguments.records)?;
     let mut results = Results::default();
+    // While it lives, a signal ends the reading as it ends every other job.
+    let job = Bar::new(arguments.effort.quiet());
     for path in &arguments.repositories {
         let repository = open_whole(path, arguments.completeness.allow_missing, arguments.effort.quiet())?;
         print_notes(&repository, arguments.effort.quiet());
@@ -152,6 +154,7 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
             results.sizes.push(line);
         }
     }
+    drop(job);
     let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
     let text = articles_text(&[sections::sizes(&sizes)], output.style());
     output.write(&results, &text)?;

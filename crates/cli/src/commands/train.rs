@@ -15,7 +15,7 @@ use crate::{
     failure::{FAILED, Failure},
     options::{ByteSize, Effort, KindArguments, MemoryArguments, OUTPUT, WHAT, all_kinds, located},
     output::print,
-    progress::Bar,
+    progress::{Bar, stop::set_target},
     repository::{open, print_notes},
 };
 
@@ -89,6 +89,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode, Failure> {
         must_pay: false,
     };
     let bar = Bar::new(arguments.effort.quiet());
+    set_target(&arguments.output, true);
     let repositories: Vec<&Repository> = repositories.iter().collect();
     let outcomes = train_for(&repositories, &[wanted], arguments.effort.control(&bar))?;
     for outcome in outcomes {

@@ -5,6 +5,7 @@
 //! so far, removes what would be left over, and ends the process. The second signal ends the process at once.
 
 use std::{
+    path::Path,
     process,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -30,6 +31,15 @@ const PATIENCE: Duration = Duration::from_millis(600);
 /// Shows what was measured until the process has to end.
 type LastWords = Box<dyn FnOnce() + Send>;
 
+/// The last line, which says what is left of the job.
+type LastLine = Box<dyn FnOnce() -> &'static str + Send>;
+
+/// The last line of a job that measures.
+const INTERRUPTED_LINE: &str = "interrupted";
+
+/// That of a job that writes, as the error of one that ends in an orderly way.
+const NOTHING_WRITTEN: &str = "interrupted; nothing was written";
+
 /// Handles the signals of the process.
 pub(crate) struct Stopper {
     /// Whether a signal has come.
@@ -47,6 +57,7 @@ struct State {
     display: Option<Arc<Mutex<Display>>>,
     is_quiet: bool,
     last_words: Option<LastWords>,
+    last_line: Option<LastLine>,
 }
 
 /// A job that signals interrupt while this value lives.
@@ -57,7 +68,7 @@ impl Drop for RunningJob {
         let mut state = self.0.state();
         state.jobs = state.jobs.saturating_sub(1);
         if state.jobs == 0 {
-            (state.display, state.last_words) = (None, None);
+            (state.display, state.last_words, state.last_line) = (None, None, None);
         }
         self.0.job_ended.notify_all();
     }
@@ -158,11 +169,28 @@ fn end(state: &mut State) {
     for left in leftovers::remove_registered() {
         print_note(format!("{}: left over, and could not be removed", left.display()));
     }
-    say(format_args!("repackbench: interrupted"));
+    let line = state.last_line.take().map_or(INTERRUPTED_LINE, |line| line());
+    say(format_args!("repackbench: {line}"));
     process::exit(INTERRUPTED.into());
 }
 
 /// What to show if the process has to end before the running job does. The end of the job cancels it.
 pub(crate) fn set_last_words(last_words: impl FnOnce() + Send + 'static) {
     Stopper::get().state().last_words = Some(Box::new(last_words));
+}
+
+/// As [`set_last_words`], for a job that writes: `line` says what is left of it once its unfinished output is removed.
+pub(crate) fn set_last_line(line: impl FnOnce() -> &'static str + Send + 'static) {
+    Stopper::get().state().last_line = Some(Box::new(line));
+}
+
+/// Says that a job that writes `target` left nothing there, if that is so. What was there before stays until the job
+/// is done if it `replaces` that.
+pub(crate) fn set_target(target: &Path, replaces: bool) {
+    let exists = |path: &Path| path.symlink_metadata().is_ok();
+    let (target, existed) = (target.to_owned(), replaces && exists(target));
+    set_last_line(move || match exists(&target) == existed {
+        true => NOTHING_WRITTEN,
+        false => INTERRUPTED_LINE,
+    });
 }

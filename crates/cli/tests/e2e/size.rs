@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::support::program::{self, command, convert, exit};
 use crate::support::records::{self, number};
@@ -228,4 +229,19 @@ fn deltas_that_git_searched_for_anew_are_a_second_size() {
     let wide = sizes(&["--window", "250"]);
     assert!(wide[1]["label"].as_str().expect("a name").ends_with(", rechosen with window 250"), "{wide:?}");
     assert_eq!(snapshot::content(&repo), before, "the source");
+}
+
+#[test]
+fn interrupt_is_answered() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("sizes.jsonl");
+    let mut size = command();
+    size.args(["size", "--as-found", "--json"]).arg(&file).args(std::iter::repeat_n(&repo, 20_000));
+    let mut running = size.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
+    program::wait_for(&mut running, || file.metadata().is_ok_and(|file| file.len() > 0));
+    assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().expect("kill").success());
+    let ended = running.wait_with_output().expect("the program's end");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert_eq!(said, "repackbench: stopping...\nrepackbench: interrupted\n");
 }

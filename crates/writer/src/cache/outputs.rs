@@ -1,7 +1,7 @@
 //! Notes where conversions write outside of the cache, so that pruning finds what killed ones left there.
 //!
 //! Each note is a symbolic link `outputs/...` to the folder that will hold the output. It is removed with the end of
-//! the conversion, or when the cache is pruned and nothing is left in that folder.
+//! the conversion, also if that is interrupted, or when the cache is pruned and nothing is left in that folder.
 
 use std::{
     fs::{self, DirEntry},
@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{Cache, CacheError};
-use crate::work_folder::remove_leftovers;
+use crate::{leftovers::Leftover, work_folder::remove_leftovers};
 
 const OUTPUTS_FOLDER: &str = "outputs";
 
@@ -21,6 +21,7 @@ const OUTPUTS_FOLDER: &str = "outputs";
 #[derive(Debug)]
 pub struct OutputNote {
     link: PathBuf,
+    _leftover: Leftover,
 }
 
 impl Drop for OutputNote {
@@ -42,7 +43,7 @@ impl Cache {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let link = outputs.join(format!("{}-{now}", process::id()));
         symlink(folder, &link).map_err(CacheError::io("create", &link))?;
-        Ok(OutputNote { link })
+        Ok(OutputNote { _leftover: Leftover::new(&link), link })
     }
 
     /// Removes what killed runs left in folders of outputs. Returns the number of removed folders.

@@ -156,7 +156,7 @@ impl Slow {
         let mut convert = cached(&scratch);
         convert.args(["convert", "--quiet", "--codec", "xz:9"]);
         convert.arg(Fixture::get("large-blob").repo()).arg("-o").arg(scratch.join("slow"));
-        let running = convert.stderr(Stdio::null()).spawn().expect("the program");
+        let running = convert.stderr(Stdio::piped()).spawn().expect("the program");
         Slow { scratch, running }
     }
 
@@ -202,6 +202,20 @@ fn next_conversion_removes_leftovers_of_a_killed_one() {
         slow.convert_beside();
         assert_eq!(slow.scratch.names(), ["beside", "cache"]);
     }
+}
+
+/// Its codec does not end before the process has to.
+#[test]
+fn interrupted_conversion_leaves_nothing_and_says_so() {
+    let mut slow = Slow::start();
+    slow.signal_when(|folder| folder.join("new/objects").is_dir(), Signal::SIGINT);
+    let Slow { scratch, running } = slow;
+    let ended = running.wait_with_output().expect("its end");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!((ended.status.code(), &*said), (Some(130), "repackbench: interrupted; nothing was written\n"));
+    assert_eq!(scratch.names(), ["cache"]);
+    let notes = fs::read_dir(scratch.join("cache/repackbench/outputs")).expect("the folder of notes");
+    assert_eq!(notes.count(), 0);
 }
 
 #[test]
