@@ -37,7 +37,7 @@ pub use self::{
     changes::changes,
     clients::clients,
     comparisons::comparisons,
-    conversion::conversion,
+    conversion::{conversion, size_change},
     estimates::estimates,
     experiments::{experiment_list, experiments, sentence, wording_problems},
     explanations::explanations,

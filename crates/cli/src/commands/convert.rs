@@ -12,6 +12,7 @@ use std::{
 use clap::Args;
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
+use repackbench_timing::sizes::measure;
 use repackbench_writer::{
     ConvertJob, InPlaceJob, Layout, Order, StoreKind, convert, convert_in_place, convert_recomputed, default_output,
     files::{default_files_output, write_files},
@@ -29,7 +30,7 @@ use crate::{
         Bar,
         stop::{set_last_line, set_target},
     },
-    repository::{cannot_convert, note_output, open_whole, print_orders_without_effect},
+    repository::{cannot_convert, name_of, note_output, open_whole, print_orders_without_effect},
 };
 
 /// Rewrite a repository under another codec
@@ -149,6 +150,13 @@ impl ConvertArguments {
         self.with.apply(&self.codec)
     }
 
+    /// The options that name the codec.
+    fn codec_words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec!["--codec".into(), self.codec.to_string().into()];
+        words.extend(self.with.words());
+        words
+    }
+
     /// Whether the hashes of `source` are checked first. A search for deltas checks them itself.
     fn checks(&self, source: &Repository) -> bool {
         self.check || (matches!(source, Repository::Hg(_)) && !self.rechosen && !self.no_check)
@@ -162,8 +170,7 @@ impl ConvertArguments {
         layout: Layout,
         path: &'a Path,
     ) -> Converted<'a> {
-        let mut options: Vec<OsString> = vec!["--codec".into(), self.codec.to_string().into()];
-        options.extend(self.with.words());
+        let mut options = self.codec_words();
         if layout.store != StoreKind::AsFound {
             options.extend(["--store".into(), layout.store.name().into()]);
         }
@@ -276,13 +283,18 @@ fn run_in_place(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
             "--in-place: stock git and hg read packs and revlogs in their own order: leave out --store and --order";
         return Err(Failure::new(USAGE, why));
     }
+    let (path, codec) = (&arguments.repository, arguments.codec()?);
+    let size = || Repository::open(path).and_then(|repository| measure(&repository, &name_of(path))).ok();
     let bar = Bar::new(arguments.effort.quiet());
     set_last_line(|| "interrupted; the same command finishes what was begun");
+    let before = if arguments.effort.quiet() { None } else { size() };
     let job = InPlaceJob { keeps_backup: !arguments.no_backup, control: arguments.effort.control(&bar) };
-    let replaced = convert_in_place(&arguments.repository, &arguments.codec()?, job)?;
+    let replaced = convert_in_place(path, &codec, job)?;
     drop(bar);
     if !arguments.effort.quiet() {
-        say(format_args!("{}", ReplacedInPlace { path: &arguments.repository, replaced: &replaced }));
+        let sizes = before.zip(size()).map(|(before, after)| [before, after]);
+        let (repository, options) = (&Repository::open(path)?, arguments.codec_words());
+        say(ReplacedInPlace { path, repository, codec: &codec, replaced: &replaced, sizes, options });
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -13,7 +13,7 @@ use super::shell_line;
 use crate::repository::is_without_commits;
 
 /// The codec of the way back.
-const DEFAULT_CODEC: &str = "zlib:6";
+pub(super) const DEFAULT_CODEC: &str = "zlib:6";
 
 /// A repository that was written.
 pub(crate) struct Converted<'a> {
@@ -37,10 +37,7 @@ impl Converted<'_> {
     fn readers(&self) -> String {
         let (program, path) = (program_of(self.source), self.path.display());
         match (self.reader(), self.source) {
-            (Readers::Stock, Repository::Hg(hg)) if !settings_to_read(hg).is_empty() => {
-                format!("hg, by: hg --config {}", settings_to_read(hg).join(" --config "))
-            }
-            (Readers::Stock, _) => format!("{program}, as it is"),
+            (Readers::Stock, _) => stock_readers(self.source),
             (Readers::Exec, Repository::Git(_)) => format!("your {program}, by: repackbench exec {path} -- git log"),
             (Readers::Exec, Repository::Hg(_)) => {
                 format!("your {program} with the extension, by: repackbench exec {path} -- hg log")
@@ -87,6 +84,16 @@ impl fmt::Display for Converted<'_> {
     }
 }
 
+/// How the stock program reads a repository that has the form of `source`, under a codec that it reads.
+pub(super) fn stock_readers(source: &Repository) -> String {
+    match source {
+        Repository::Hg(hg) if !settings_to_read(hg).is_empty() => {
+            format!("hg, by: hg --config {}", settings_to_read(hg).join(" --config "))
+        }
+        _ => format!("{}, as it is", program_of(source)),
+    }
+}
+
 fn program_of(source: &Repository) -> &'static str {
     match source {
         Repository::Git(_) => "git",
@@ -95,6 +102,6 @@ fn program_of(source: &Repository) -> &'static str {
 }
 
 /// A command of this program, quoted for a shell.
-fn command(words: &[OsString]) -> String {
+pub(super) fn command(words: &[OsString]) -> String {
     shell_line(&[&[OsString::from(env!("CARGO_BIN_NAME"))], words].concat())
 }

@@ -49,6 +49,12 @@ pub fn conversion(
     Article::of([Block::Table(table)].into_iter().chain(forms).chain([Block::Notes(notes)]))
 }
 
+/// The totals of a repository in one line: `3.96 MB before, 3.50 MB after (0.884)`.
+pub fn size_change(before: &SizeRecord, after: &SizeRecord) -> String {
+    let (before, after) = (before.total_bytes, after.total_bytes);
+    format!("{} MB before, {} MB after ({})", megabytes(before), megabytes(after), size_ratio(after, before))
+}
+
 fn summary_lines(before: &SizeRecord, after: &SizeRecord) -> Vec<SummaryLine> {
     let mut lines = Vec::new();
     for kind in ObjectKind::ALL {

@@ -74,6 +74,28 @@ fn every_fixture_is_converted_and_taken_back() {
     }
 }
 
+/// It ends like a conversion into a new folder.
+#[test]
+fn last_words_name_readers_the_way_back_and_the_next_step() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("history", &scratch).repo();
+    let last_words = |spec: &str| {
+        let said = in_place(&repo, spec, &[]).exits(exit::OK).stderr;
+        said.lines().filter(|line| !line.starts_with("note ")).map(str::to_owned).collect::<Vec<String>>()
+    };
+    let path = repo.display();
+    let backup = git::path(&repo, "repackbench-backup-1");
+    let said = last_words("libdeflate:9");
+    let [replaced, readers, kept, back, next] = &said[..] else { panic!("{said:?}") };
+    assert!(replaced.starts_with(&format!("replaced {path}: 1 pack and 3 loose objects; 0.0")), "{replaced}");
+    assert!(replaced.contains(" MB before, ") && replaced.contains(" MB after (0.9"), "{replaced}");
+    assert_eq!(readers, "read by  git, as it is");
+    assert_eq!(*kept, format!("backup   {}", backup.display()));
+    assert_eq!(*back, format!("back     sh {}", backup.join("go-back").display()));
+    assert_eq!(*next, format!("next     repackbench bench {path} --codec libdeflate:9"));
+    assert_eq!(last_words("zlib:6").last(), Some(&format!("next     repackbench estimate {path}")));
+}
+
 /// A conversion makes packs of the same names each time, and an old script must not take them for its own.
 #[test]
 fn going_back_again_removes_nothing() {
