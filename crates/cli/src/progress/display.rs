@@ -58,10 +58,16 @@ impl SessionPlace {
     /// The text for a line of a terminal: the most important first, as it may be cut off.
     fn text(&self, now: Instant) -> String {
         let SessionPlace { place, detail, ends } = self;
-        match ends {
-            Some(ends) => format!("{place}, {}: {detail}", time_left(ends.saturating_duration_since(now))),
-            None => format!("{place}: {detail}"),
+        let mut text = place.clone();
+        if let Some(ends) = ends {
+            text.push_str(", ");
+            text.push_str(&time_left(ends.saturating_duration_since(now)));
         }
+        if !detail.is_empty() {
+            text.push_str(": ");
+            text.push_str(detail);
+        }
+        text
     }
 }
 
@@ -244,6 +250,8 @@ mod tests {
         let text = place.text(now);
         assert_eq!(text, "workload 12 of 15, 59 min 59 s left: floor:diff:pickaxe, block 37");
         assert!(text.len() < 80);
+        let step = SessionPlace { detail: String::new(), ..place.clone() };
+        assert_eq!(step.text(now), "workload 12 of 15, 59 min 59 s left");
         let unknown = SessionPlace { ends: None, ..place };
         assert_eq!(unknown.text(now), "workload 12 of 15: floor:diff:pickaxe, block 37");
     }

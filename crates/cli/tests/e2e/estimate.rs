@@ -54,6 +54,21 @@ fn exact_sizes_are_those_of_conversions() {
     }
 }
 
+/// A log has a line for each step, with the time that is left for all of them.
+#[test]
+fn progress_off_a_terminal_has_a_line_for_each_step() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let mut estimate = cached(&scratch);
+    estimate
+        .args(program::words("estimate --as-found --time 3s --codec zstd:3 --workload traverse --workload diff:raw"));
+    let said = program::run(estimate.arg(&repo)).exits(exit::OK).stderr;
+    for step in ["reading a sample of chunks", "encoding the sample", "replaying traverse", "replaying diff:raw"] {
+        let line = format!("repackbench: progress: {step}, ");
+        assert_eq!(said.lines().filter(|said| said.starts_with(&line)).count(), 1, "{step}: {said}");
+    }
+    assert!(said.lines().all(|line| !line.contains("progress: ") || line.ends_with(" left")), "{said}");
+}
+
 /// A git that would search for ever.
 #[test]
 fn search_that_takes_too_long_is_stopped() {

@@ -23,7 +23,7 @@ impl<'a> Steps<'a> {
 impl Progress for Steps<'_> {
     fn start(&self, step: &str, _total: u64, _unit: ProgressUnit) {
         let left = self.clock.read_wall().ok().map(|now| self.end.saturating_sub(now));
-        self.progress.session(SessionStatus { place: "estimate", detail: step, left });
+        self.progress.session(SessionStatus { place: step, detail: "", left });
     }
 
     /// The time that is left says how far it is.
