@@ -42,8 +42,10 @@ pub fn cached_variant(
     let request = Request {
         key: &|| key(source, &key_text, &encoder()),
         convert: &|target| convert(source, spec, layout, &ConvertJob::new(target, control)).map(search_of),
+        state: &|| fingerprint(source),
         folder: source.folder(),
         spec: spec_text.clone(),
+        encoder: encoder(),
     };
     request.get_or_make(cache)
 }
@@ -88,8 +90,10 @@ fn git_recomputed(
         convert: &|target| {
             git::recompute::convert_recomputed(source, &readable, git, &ConvertJob::new(target, control)).map(search_of)
         },
+        state: &|| git::variant::key(source, "", ""),
         folder: source.git_dir(),
         spec: recomputed(&readable),
+        encoder: encoder.clone(),
     };
     let first = first.get_or_make(cache)?;
     if *spec == readable {
@@ -99,8 +103,10 @@ fn git_recomputed(
     let request = Request {
         key: &|| git::variant::key(source, &recomputed(spec), &encoder),
         convert: &|target| convert(&opened, spec, Layout::default(), &ConvertJob::new(target, control)).map(search_of),
+        state: &|| git::variant::key(source, "", ""),
         folder: source.git_dir(),
         spec: recomputed(spec),
+        encoder: encoder.clone(),
     };
     Ok(request.get_or_make(cache)?.after(first.making_cost()))
 }
@@ -120,8 +126,10 @@ fn hg_recomputed(
         convert: &|target| {
             hg::recompute::convert_recomputed(source, spec, hg, &ConvertJob::new(target, control)).map(search_of)
         },
+        state: &|| hg::variant::key(source, "", ""),
         folder: source.hg_dir(),
         spec: recomputed(spec),
+        encoder: encoder.clone(),
     };
     request.get_or_make(cache)
 }
@@ -150,14 +158,22 @@ struct Request<'a> {
     key: &'a dyn Fn() -> Result<VariantKey>,
     /// Converts the source into a new folder, and returns the cost of a search for deltas in that.
     convert: &'a dyn Fn(&Path) -> Result<Option<SearchCost>>,
+    /// Computes the fingerprint of the source.
+    state: &'a dyn Fn() -> Result<VariantKey>,
     /// The folder of the source.
     folder: &'a Path,
     spec: String,
+    /// What encodes, as in the key.
+    encoder: String,
 }
 
 impl Request<'_> {
     fn get_or_make(&self, cache: &Cache) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
         let key = (self.key)().map_err(GetOrMakeError::Make)?;
+        // The origin takes as long as the key with many loose objects, and only a new variant needs it.
+        if let Some(variant) = cache.get(&key)? {
+            return Ok(variant);
+        }
         let origin = self.origin().map_err(GetOrMakeError::Make)?;
         cache.get_or_make(&key, &origin, |target| self.convert_under_key(&key, target))
     }
@@ -165,7 +181,13 @@ impl Request<'_> {
     /// The origin of the variant. Its path is absolute, since it is read from other folders.
     fn origin(&self) -> Result<VariantOrigin> {
         let source = fs::canonicalize(self.folder).map_err(|error| ReaderError::io("resolve", self.folder, error))?;
-        Ok(VariantOrigin { source, spec: self.spec.clone(), format_version: FORMAT_VERSION })
+        Ok(VariantOrigin {
+            source,
+            spec: self.spec.clone(),
+            format_version: FORMAT_VERSION,
+            state: Some((self.state)()?.to_string()),
+            encoder: Some(self.encoder.clone()),
+        })
     }
 
     /// Converts the source into `target`, and checks that the source is still what `key` describes. The key is computed
@@ -200,8 +222,10 @@ mod tests {
             convert: &|target| {
                 convert(&source, &spec, Layout::default(), &ConvertJob::new(target, control)).map(search_of)
             },
+            state: &|| fingerprint(&source),
             folder: source.folder(),
             spec: spec.canonical(),
+            encoder: encoder(),
         };
         let key = (request.key)().unwrap();
 

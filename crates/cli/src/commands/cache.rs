@@ -69,6 +69,11 @@ struct VariantLine<'a> {
     last_used_unix_s: u64,
     codec: &'a str,
     source: &'a str,
+    made_unix_s: u64,
+    /// A hash of the state of the source; null for variants of older versions, as the next field.
+    state: Option<&'a str>,
+    /// Names, versions and settings of what wrote it.
+    encoder: Option<&'a str>,
 }
 
 /// Copies for cold runs, as JSON.
@@ -81,15 +86,48 @@ struct CopiesLine {
 fn list(cache: &Cache, arguments: &ListingArguments) -> Result<(), Failure> {
     let mut listing = arguments.create()?;
     let (variants, copies) = (cache.list()?, cache.cold_copies()?);
-    for CachedVariant { bytes, last_used, spec, source, .. } in &variants {
-        let line = VariantLine { bytes: *bytes, last_used_unix_s: *last_used, codec: spec, source };
+    for CachedVariant { bytes, last_used, spec, source, created, state, encoder, .. } in &variants {
+        let line = VariantLine {
+            bytes: *bytes,
+            last_used_unix_s: *last_used,
+            codec: spec,
+            source,
+            made_unix_s: *created,
+            state: state.as_deref(),
+            encoder: encoder.as_deref(),
+        };
         listing.line("cached-variant", line)?;
     }
     for copies in &copies {
         listing.line("cached-copies", CopiesLine { bytes: copies.bytes, in_use: copies.in_use })?;
     }
-    let rows: Vec<Vec<String>> = variants.iter().map(row).chain(copies.iter().map(row_of_copies)).collect();
-    listing.write(&[words(&["bytes", "unused for", "codec", "source"], &rows)])
+    let differences: Vec<&str> = variants.iter().map(|variant| difference(variant, &variants)).collect();
+    let rows = variants.iter().map(row).chain(copies.iter().map(row_of_copies));
+    let has_difference = differences.iter().any(|difference| !difference.is_empty());
+    let differences = differences.into_iter().chain(std::iter::repeat(""));
+    let rows: Vec<Vec<String>> = match has_difference {
+        true => rows.zip(differences).map(|(row, difference)| [row, vec![difference.to_owned()]].concat()).collect(),
+        false => rows.collect(),
+    };
+    let columns = ["bytes", "unused for", "codec", "source", "differs from the newest in"];
+    let (columns, _) = columns.split_at(if has_difference { 5 } else { 4 });
+    listing.write(&[words(columns, &rows)])
+}
+
+/// In what a variant differs from the newest of the same source and codec; empty for the newest, and for one alone.
+fn difference(variant: &CachedVariant, all: &[CachedVariant]) -> &'static str {
+    let is_same = |other: &&CachedVariant| (&other.source, &other.spec) == (&variant.source, &variant.spec);
+    let newest = all.iter().filter(is_same).max_by_key(|other| (other.created, other.key));
+    let Some(newest) = newest.filter(|newest| newest.key != variant.key) else { return "" };
+    if variant.state.is_none() || newest.state.is_none() {
+        return "unknown: made by an older version";
+    }
+    match (variant.state != newest.state, variant.encoder != newest.encoder) {
+        (true, false) => "state of the source",
+        (false, true) => "versions or settings of what wrote it",
+        (true, true) => "state of the source, and versions or settings of what wrote it",
+        (false, false) => "version of the format",
+    }
 }
 
 fn row(variant: &CachedVariant) -> Vec<String> {

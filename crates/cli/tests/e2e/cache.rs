@@ -31,6 +31,9 @@ fn marks_beside_packs_make_another_variant() {
     let pack = git::pack_files(&repo, "pack").remove(0);
     fs::write(pack.with_extension("keep"), "").expect("a mark");
     assert_eq!(variants(), 2);
+    let listed = cache(&scratch, "list");
+    assert!(listed.contains("differs from the newest in"), "{listed}");
+    assert_eq!(listed.lines().filter(|line| line.ends_with("  state of the source")).count(), 1, "{listed}");
 }
 
 #[test]

@@ -100,7 +100,13 @@ fn cached(context: &Context<'_>, version: &str) -> Result<VariantDir, Stopped> {
         path: folder.to_owned(),
         source,
     })?;
-    let origin = VariantOrigin { source, spec: SPEC.to_owned(), format_version: FORMAT_VERSION };
+    let origin = VariantOrigin {
+        source,
+        spec: SPEC.to_owned(),
+        format_version: FORMAT_VERSION,
+        state: None,
+        encoder: Some(inputs.encoder.clone()),
+    };
     let scratch = context.cache.scratch().map_err(GetOrMakeError::Cache)?;
     let baseline = spec(BASELINE)?;
     let variant = context.cache.get_or_make(&inputs.key(), &origin, |target| {

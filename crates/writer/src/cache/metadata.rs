@@ -21,6 +21,10 @@ pub struct VariantOrigin {
     pub spec: String,
     /// The version of the on-disk format.
     pub format_version: u32,
+    /// A hash of the state of the repository, if it is known.
+    pub state: Option<String>,
+    /// Names, versions and settings of the programs and libraries that wrote it, if they are known.
+    pub encoder: Option<String>,
 }
 
 /// The total cost of making a variant: reading the source, encoding, checking the output.
@@ -71,6 +75,12 @@ pub(super) struct Metadata {
     pub(super) source: String,
     pub(super) spec: String,
     pub(super) format_version: u32,
+    /// See [`VariantOrigin::state`]; missing for variants of older versions.
+    #[serde(default)]
+    pub(super) state: Option<String>,
+    /// See [`VariantOrigin::encoder`]; missing for variants of older versions.
+    #[serde(default)]
+    pub(super) encoder: Option<String>,
     /// The lengths of the variant's files, in bytes.
     pub(super) bytes: u64,
     /// The cost of making it; missing for variants of older versions, and if the system does not report it.
@@ -82,7 +92,7 @@ pub(super) struct Metadata {
     pub(super) last_used: u64,
 }
 
-/// The largest metadata file that is read. A real one holds two short texts and four numbers.
+/// The largest metadata file that is read. A real one holds a few short texts and numbers.
 const MAX_METADATA_BYTES: u64 = 1 << 20;
 
 impl Metadata {
@@ -93,6 +103,8 @@ impl Metadata {
             source: origin.source.to_string_lossy().into_owned(),
             spec: origin.spec.clone(),
             format_version: origin.format_version,
+            state: origin.state.clone(),
+            encoder: origin.encoder.clone(),
             bytes,
             making,
             created: now,

@@ -26,6 +26,10 @@ pub struct CachedVariant {
     pub spec: String,
     /// The version of the on-disk format.
     pub format_version: u32,
+    /// A hash of the state of the repository that it was made from; `None` for variants of older versions.
+    pub state: Option<String>,
+    /// Names, versions and settings of what wrote it; `None` for variants of older versions.
+    pub encoder: Option<String>,
     /// The lengths of its files, in bytes.
     pub bytes: u64,
     /// When it was made, in seconds since 1970-01-01 UTC.
@@ -70,9 +74,21 @@ impl Cache {
         let mut variants = Vec::new();
         for key in self.names()?.iter().filter_map(|name| VariantKey::from_hex(name)) {
             let Some(metadata) = self.complete_metadata(&key)? else { continue };
-            let Metadata { source, spec, format_version, bytes, created, last_used, making: _ } = metadata;
+            let Metadata { source, spec, format_version, state, encoder, bytes, created, last_used, making: _ } =
+                metadata;
             let folder = self.variant_folder(&key);
-            variants.push(CachedVariant { key, folder, source, spec, format_version, bytes, created, last_used });
+            variants.push(CachedVariant {
+                key,
+                folder,
+                source,
+                spec,
+                format_version,
+                state,
+                encoder,
+                bytes,
+                created,
+                last_used,
+            });
         }
         variants.sort_unstable_by(|a, b| (b.last_used, a.key).cmp(&(a.last_used, b.key)));
         Ok(variants)

@@ -17,7 +17,8 @@ fn key(spec: &str) -> VariantKey {
 }
 
 fn origin(spec: &str) -> VariantOrigin {
-    VariantOrigin { source: "/somewhere/repo".into(), spec: spec.into(), format_version: 1 }
+    let source = "/somewhere/repo".into();
+    VariantOrigin { source, spec: spec.into(), format_version: 1, state: Some("abc".into()), encoder: None }
 }
 
 fn cache() -> (tempfile::TempDir, Cache) {
