@@ -199,7 +199,7 @@ mod tests {
             ("p convert r --into x", "convert has no --into: the option is --output"),
             ("p train r --out x", "train has no --out: the option is --output"),
             ("p bench r --out x", "bench has no --out: --json, --html, --markdown or --csv FILE writes a file"),
-            ("p diff a b --export x", "diff has no --export: --markdown FILE writes a file"),
+            ("p diff a b --export x", "diff has no --export: --json or --markdown FILE writes a file"),
             (
                 "p fleet summarize a --out x",
                 "fleet summarize has no --out: --json, --html, --markdown or --csv FILE writes a file",

@@ -49,6 +49,13 @@ fn gate_trips_on_regressions_and_missing_variants() {
         let worse = run(&old, &new, options).exits(exit::REGRESSION).text();
         assert!(rows(&worse, text(&repo))[0].contains(" store ") && worse.contains("slower, larger"), "{worse}");
     }
+    let json = run(&old, &new, &["--gate", "3%", "--json", "-"]).exits(exit::REGRESSION).text();
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of_store = |line: &&Value| line["record"] == "changed-cell" && line["id"]["variant"] == "store";
+    let store = lines.iter().find(of_store).unwrap_or_else(|| panic!("{json}"));
+    assert!(store["is_slower"] == true && store["is_larger"] == true && store["size"] == 10.0, "{store}");
+    let last = lines.last().expect("a line");
+    assert_eq!((&last["record"], &last["is_refused"]), (&"comparison-of-results".into(), &true.into()), "{last}");
     run(&new, &old, &["--gate", "3%"]).exits(exit::OK);
     run(&old, &new, &[]).exits(exit::OK);
 
