@@ -361,7 +361,10 @@ mod tests {
             "{}",
             error("floor:traverse")
         );
-        assert!(error("fsk").contains("'fsk' (did you mean fsck?): expected checkout,") && error("fsk").ends_with("annotate, clone:stream"));
+        assert!(
+            error("fsk").contains("'fsk' (did you mean fsck?): expected checkout,")
+                && error("fsk").ends_with("annotate, clone:stream")
+        );
     }
 
     #[test]
