@@ -27,7 +27,7 @@ const LONG_ENOUGH: f64 = 0.02;
 const MOST_REPEATS: u32 = 20;
 
 /// The limit of payload bytes that are remembered. Of more, a sample says what decoding takes.
-const MOST_REMEMBERED: usize = 128 << 20;
+const MOST_REMEMBERED: usize = 96 << 20;
 
 /// The least part of the decoded bytes that says something about the others.
 const LEAST_PART: f64 = 1.0 / 64.0;
