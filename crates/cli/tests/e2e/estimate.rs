@@ -54,6 +54,25 @@ fn exact_sizes_are_those_of_conversions() {
     }
 }
 
+/// What other codecs gain is counted from what a variant has, so that is predicted though nobody asked for it.
+#[test]
+fn codec_of_a_variant_is_always_predicted() {
+    let scratch = Scratch::new();
+    let variant = scratch.join("variant");
+    convert(&Fixture::get("history").repo(), "zstd:5", &variant);
+    let options = ["--exact", "--as-found", "--workload", "traverse", "--codec", "zlib:9"];
+    let (_, record) = estimate(&variant, &scratch, &options);
+    let specs = record["as_found"]["specs"].as_array().expect("codecs");
+    let typed: Vec<_> = specs.iter().map(|spec| spec["spec"]["typed"].as_str().expect("a spec")).collect();
+    assert_eq!(typed, ["zlib:6", "zlib:9", "zstd:5"]);
+    let own = specs[2]["total_bytes"]["value"].as_f64().expect("bytes");
+    let found = record["as_found"]["total_bytes"].as_f64().expect("bytes");
+    assert!((own - found).abs() < 1500.0, "predicted {own}, found {found}");
+    let (_, record) =
+        estimate(&variant, &scratch, &["--exact", "--as-found", "--workload", "traverse", "--codec", "zstd:5"]);
+    assert_eq!(record["as_found"]["specs"].as_array().map(Vec::len), Some(2), "once");
+}
+
 /// A log has a line for each step, with the time that is left for all of them.
 #[test]
 fn progress_off_a_terminal_has_a_line_for_each_step() {
