@@ -253,7 +253,7 @@ Smallest is xz:6: 21.0 % smaller than zlib:6; traverse takes 2.0 times the CPU t
 time. By the medians, traverse takes the least CPU time with zstd:5 (30 % less). Dominated: bzip2:9 (another variant is at \
 least as small and takes less CPU time in every workload).
 
-Best codec: zstd:5: 16.0 % smaller, 16 % less CPU time.
+Best codec: zstd:5: 16.0 % smaller, 16 % less CPU time in replays.
 Writing: `convert --codec zlib:6` leads back.
 Verdict: change to zstd:5: it saves at least 5 % of size or 10 % of CPU time.
 Measured: 10 blocks, CPU time within 1.2 %; `bench --precise --codec zstd:5` confirms it.
