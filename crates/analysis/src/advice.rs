@@ -27,8 +27,8 @@ const SIZE_TOLERANCE: f64 = SIZE_THRESHOLD;
 const STOCK_TOLERANCE: f64 = 0.01;
 
 /// CPU seconds that git's search for deltas takes for each object, since each is compared with ten others. Fitted, with
-/// [`SEARCH_FOR_A_BYTE`], to searches of the Git repositories on the page of results. It is rough: half of the 24 searches
-/// there are within a factor of 1.4, and the worst took 3.0 times as long.
+/// [`SEARCH_FOR_A_BYTE`], to searches of the Git repositories on the page of results. It is rough: half of the 24
+/// searches there are within a factor of 1.4, and the worst took 3.0 times as long.
 const SEARCH_FOR_AN_OBJECT: f64 = 80e-6;
 
 /// CPU seconds that the search takes for each byte of the payloads.
@@ -37,11 +37,12 @@ const SEARCH_FOR_A_BYTE: f64 = 171e-9;
 /// The window of git's search for deltas by default.
 const DEFAULT_WINDOW: f64 = 10.0;
 
-/// How the time of a search grows with the window: git gives most candidates up early. A window of 250 took 6.6 times as
-/// long as one of 10 on fd's repository.
+/// How the time of a search grows with the window: git gives most candidates up early. A window of 250 took 6.6 times
+/// as long as one of 10 on fd's repository.
 const WINDOW_EXPONENT: f64 = 0.6;
 
-/// The CPU time in seconds that `git repack -adF` is predicted to take for these chunks, with `--window` if there is one.
+/// The CPU time in seconds that `git repack -adF` is predicted to take for these chunks, with `--window` if there is
+/// one.
 pub fn predicted_search_seconds(chunks: &ChunkSizes, window: Option<u32>) -> f64 {
     let effort = window.map_or(1.0, |window| (f64::from(window) / DEFAULT_WINDOW).powf(WINDOW_EXPONENT));
     effort * (SEARCH_FOR_AN_OBJECT * chunks.entries as f64 + SEARCH_FOR_A_BYTE * chunks.payload_bytes as f64)

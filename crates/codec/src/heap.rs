@@ -1,5 +1,5 @@
-//! What the process has on the heap, whoever put it there: codecs are C libraries for the most part, and few say how large their
-//! contexts are.
+//! What the process has on the heap, whoever put it there: codecs are C libraries for the most part, and few say how
+//! large their contexts are.
 
 #![allow(unsafe_code)]
 
@@ -13,8 +13,8 @@ impl HeapMark {
         HeapMark(allocated())
     }
 
-    /// How many more bytes are allocated now than then, in all threads; `None` if it is more than 2 GiB, or if the C library
-    /// does not say.
+    /// How many more bytes are allocated now than then, in all threads; `None` if it is more than 2 GiB, or if the C
+    /// library does not say.
     pub fn growth(self) -> Option<u64> {
         // The counter wraps around, and so does the difference.
         let difference = allocated()?.wrapping_sub(self.0?);
@@ -22,8 +22,9 @@ impl HeapMark {
     }
 }
 
-/// Returns freed memory to the system where the C library can. By itself glibc returns little of what lies below the last block
-/// in use, and a long-lived block follows nearly every part of the work. It takes milliseconds: call it between such parts.
+/// Returns freed memory to the system where the C library can. By itself glibc returns little of what lies below the
+/// last block in use, and a long-lived block follows nearly every part of the work. It takes milliseconds: call it
+/// between such parts.
 pub fn give_back_freed() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it locks each arena, and takes from it only pages in which no block is allocated.

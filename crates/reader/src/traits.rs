@@ -214,13 +214,13 @@ pub trait History: Any + Send {
         self.traverse_newest(u64::MAX, visit)
     }
 
-    /// Visits the newest `commits` commits that are reachable from any reference, with everything that they hold:
-    /// what `git rev-list --objects --all -n COMMITS` counts. In Mercurial these are the last changesets by number, with
-    /// the revisions that they introduced.
+    /// Visits the newest `commits` commits that are reachable from any reference, with everything that they hold: what
+    /// `git rev-list --objects --all -n COMMITS` counts. In Mercurial these are the last changesets by number, with the
+    /// revisions that they introduced.
     fn traverse_newest(&mut self, commits: u64, visit: &mut TraverseVisitor<'_>) -> Result<()>;
 
-    /// Counts what [`traverse_newest`](History::traverse_newest) visits. Ids are not needed, so a pack whose objects are
-    /// numbered is walked by number.
+    /// Counts what [`traverse_newest`](History::traverse_newest) visits. Ids are not needed, so a pack whose objects
+    /// are numbered is walked by number.
     fn count_newest(&mut self, commits: u64, count: &mut CountVisitor<'_>) -> Result<()> {
         self.traverse_newest(commits, &mut |kind, _| count(kind))
     }
@@ -257,8 +257,8 @@ pub trait History: Any + Send {
     /// Lists every file of the revision `id`, as changes against nothing.
     fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()>;
 
-    /// Replaces `file` by the file at `path` in the revision `id`, as a change against nothing; by nothing if there is none.
-    /// Git reads only the trees on the way to the path. Mercurial reads the whole manifest.
+    /// Replaces `file` by the file at `path` in the revision `id`, as a change against nothing; by nothing if there is
+    /// none. Git reads only the trees on the way to the path. Mercurial reads the whole manifest.
     fn file_at(&mut self, id: &oid, path: &[u8], file: &mut Changes) -> Result<()> {
         let mut all = Changes::default();
         self.manifest(id, &mut all)?;

@@ -60,12 +60,13 @@ pub struct RepositoryEstimate {
     /// The number of objects that refs or other objects name and that are missing.
     #[serde(default)]
     pub missing_objects: u64,
-    /// The checksums in the trailers of its packs, in hexadecimal and sorted. Empty, and omitted from JSON, in older records, for
-    /// Mercurial, and for a repository with more packs than [`MOST_PACK_CHECKSUMS`](Self::MOST_PACK_CHECKSUMS).
+    /// The checksums in the trailers of its packs, in hexadecimal and sorted. Empty, and omitted from JSON, in older
+    /// records, for Mercurial, and for a repository with more packs than
+    /// [`MOST_PACK_CHECKSUMS`](Self::MOST_PACK_CHECKSUMS).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pack_checksums: Vec<String>,
-    /// The part of a conversion's training, in percent, that dictionaries had in a short session. `None`, and omitted from JSON,
-    /// if they had all of it.
+    /// The part of a conversion's training, in percent, that dictionaries had in a short session. `None`, and omitted
+    /// from JSON, if they had all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training_percent: Option<u64>,
     /// The repository with its own deltas.
@@ -90,14 +91,16 @@ pub enum Rechosen {
         /// The number of objects that git compared each with; `None`, and omitted from JSON, for its default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u32>,
-        /// The most memory that git held, in bytes, mapped files included; `None`, and omitted from JSON, if that is unknown.
+        /// The most memory that git held, in bytes, mapped files included; `None`, and omitted from JSON, if that is
+        /// unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peak_resident_bytes: Option<u64>,
-        /// Whether git had to search without file names, by which it finds most deltas, as objects are missing. Omitted from
-        /// JSON if false.
+        /// Whether git had to search without file names, by which it finds most deltas, as objects are missing. Omitted
+        /// from JSON if false.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_without_names: bool,
-        /// The search with another window, where one was asked for beside this. `None`, and omitted from JSON, otherwise.
+        /// The search with another window, where one was asked for beside this. `None`, and omitted from JSON,
+        /// otherwise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         other: Option<OtherSearch>,
         /// The repository after it.
@@ -185,8 +188,8 @@ pub struct SpecPrediction {
     pub encode_bytes_per_second: f64,
     /// Payload bytes that one thread decodes in a second, over the whole repository.
     pub decode_bytes_per_second: f64,
-    /// Bytes on the heap of one thread that encodes: contexts, buffers and dictionaries. `None`, and omitted from JSON, if the
-    /// system does not say.
+    /// Bytes on the heap of one thread that encodes: contexts, buffers and dictionaries. `None`, and omitted from JSON,
+    /// if the system does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encode_memory_bytes: Option<u64>,
     /// The same for one thread that decodes.
@@ -209,12 +212,12 @@ pub struct WorkloadPrediction {
     pub seconds: f64,
     /// The share of that time in which chunks are decoded, measured in place.
     pub decode_share: Predicted,
-    /// The share of the CPU time of the user's own git that decoding the same chunks takes. `None`, and omitted from JSON,
-    /// if git has no command for it, or does not read the repository.
+    /// The share of the CPU time of the user's own git that decoding the same chunks takes. `None`, and omitted from
+    /// JSON, if git has no command for it, or does not read the repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_share: Option<f64>,
-    /// The CPU time of that git with a commit-graph, as a multiple of the time without. `None`, and omitted from JSON, if it was
-    /// not measured.
+    /// The CPU time of that git with a commit-graph, as a multiple of the time without. `None`, and omitted from JSON,
+    /// if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_graph_ratio: Option<Predicted>,
     /// The same for elapsed time. Omitted from JSON in older records, too.

@@ -1,7 +1,7 @@
 //! Byte strings in one allocation.
 
-/// Byte strings one after the other in one allocation, which goes back to the system as a whole. Thousands of small ones
-/// between those of other parts leave gaps that stay with the process.
+/// Byte strings one after the other in one allocation, which goes back to the system as a whole. Thousands of small
+/// ones between those of other parts leave gaps that stay with the process.
 ///
 /// A byte follows each: zstd takes a source that begins where its prefix ends for the rest of it, and compresses it in
 /// another way than the same bytes elsewhere.

@@ -22,8 +22,8 @@ pub(crate) struct ContextMemory {
     pub(crate) decode: Option<u64>,
 }
 
-/// Measures the contexts of each codec after they have encoded and decoded the longest chunk of each kind in `held`. Other
-/// threads should rest.
+/// Measures the contexts of each codec after they have encoded and decoded the longest chunk of each kind in `held`.
+/// Other threads should rest.
 ///
 /// # Errors
 /// A codec fails.

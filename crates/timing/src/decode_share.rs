@@ -19,8 +19,8 @@ pub(crate) const LEAST_ERROR: f64 = 0.005;
 /// The standard error of a workload's ratio between codecs that is small enough.
 const ENOUGH: f64 = 0.01;
 
-/// The seconds after which a replay has replaced what the processor's caches held before it. A shorter one is repeated, as
-/// `bench` does: codecs would wait for their tables in turn.
+/// The seconds after which a replay has replaced what the processor's caches held before it. A shorter one is repeated,
+/// as `bench` does: codecs would wait for their tables in turn.
 const LONG_ENOUGH: f64 = 0.02;
 
 /// The most repetitions of a replay.
@@ -32,8 +32,8 @@ const MOST_REMEMBERED: usize = 96 << 20;
 /// The least part of the decoded bytes that says something about the others.
 const LEAST_PART: f64 = 1.0 / 64.0;
 
-/// How much the cost of a byte differs between chunks, as a share: a guess, of which a sample of some hundred chunks leaves
-/// a few percent.
+/// How much the cost of a byte differs between chunks, as a share: a guess, of which a sample of some hundred chunks
+/// leaves a few percent.
 const SPREAD_OF_COSTS: f64 = 0.5;
 
 /// A share with its error.
@@ -114,8 +114,8 @@ pub(crate) struct RoundMean {
     pub(crate) rounds: usize,
 }
 
-/// Measures the share in what `replay` replays, and the times under the codecs that `stand_ins` makes chunks for. There are
-/// enough rounds when the errors are small, or `is_over` says that the time is up.
+/// Measures the share in what `replay` replays, and the times under the codecs that `stand_ins` makes chunks for. There
+/// are enough rounds when the errors are small, or `is_over` says that the time is up.
 ///
 /// # Errors
 /// The first of `replay`, `stand_ins` or `is_over`.
@@ -262,8 +262,8 @@ impl Rounds {
         })
     }
 
-    /// What decoding costs under a codec as a multiple of what it costs under the first one; `None` if one of them was not
-    /// replayed, or if the cost is lost in the noise of a round.
+    /// What decoding costs under a codec as a multiple of what it costs under the first one; `None` if one of them was
+    /// not replayed, or if the cost is lost in the noise of a round.
     pub(crate) fn cost(&self, codec: usize, time: fn(&Took) -> f64) -> Option<RoundMean> {
         self.mean(|round| {
             let cost = |codec| Some(self.whole(round, codec, time)? - time(&round.remembered));
@@ -271,7 +271,8 @@ impl Rounds {
         })
     }
 
-    /// What decoding costs under the first codec as a multiple of what it costs as found; `None` as for [`cost`](Self::cost).
+    /// What decoding costs under the first codec as a multiple of what it costs as found; `None` as for
+    /// [`cost`](Self::cost).
     pub(crate) fn baseline(&self, time: fn(&Took) -> f64) -> Option<RoundMean> {
         self.mean(|round| {
             let cost = self.whole(round, 0, time)? - time(&round.remembered);
@@ -284,7 +285,8 @@ impl Rounds {
         (time(&round.decoded) - time(&round.remembered)) / self.remembered.max(f64::MIN_POSITIVE)
     }
 
-    /// The time of a replay with all chunks under a codec. Stand-ins for a part of the chunks add that part of the cost.
+    /// The time of a replay with all chunks under a codec. Stand-ins for a part of the chunks add that part of the
+    /// cost.
     fn whole(&self, round: &Round, codec: usize, time: fn(&Took) -> f64) -> Option<f64> {
         let took = time(round.codecs.get(codec)?.as_ref()?);
         let rest = time(&round.remembered);
@@ -363,8 +365,8 @@ mod tests {
     fn costs(part: f64) -> Vec<Option<f64>> {
         let replays = Cell::new(0);
         let mut replay = |memo: Option<Box<DecodeMemo>>| {
-            // The recording comes first. Then four replays are a round, which begins with the baseline in the first round
-            // alone.
+            // The recording comes first. Then four replays are a round, which begins with the baseline in the first
+            // round alone.
             let codecs = if replays.get() < 5 { [part, part / 2.0] } else { [part / 2.0, part] };
             let number = replays.replace(replays.get() + 1);
             let decoding = if number == 0 { 0.0 } else { [1.0, 0.0, codecs[0], codecs[1]][(number - 1) % 4] };
@@ -378,7 +380,8 @@ mod tests {
         (0..4).map(|codec| rounds.cost(codec, |took| took.cpu).map(|cost| cost.value)).collect()
     }
 
-    /// What a reader remembers of payloads of these lengths, of which one that is longer than half of `limit` is too long.
+    /// What a reader remembers of payloads of these lengths, of which one that is longer than half of `limit` is too
+    /// long.
     fn memo_of(lengths: &[usize], limit: usize) -> Box<DecodeMemo> {
         let mut decoder = ChunkDecoder::new(ZlibReader::Stock);
         decoder.set_memo(Some(Box::new(DecodeMemo::recording(limit))));
@@ -393,8 +396,8 @@ mod tests {
         decoder.set_memo(None).unwrap()
     }
 
-    /// Measures replays that take 2 s and decode for half of it, under two codecs that take as long, with a memo of `short`
-    /// payloads of 4 bytes that does not remember one of `long` bytes.
+    /// Measures replays that take 2 s and decode for half of it, under two codecs that take as long, with a memo of
+    /// `short` payloads of 4 bytes that does not remember one of `long` bytes.
     fn of_sample(short: usize, long: usize) -> (DecodeShare, Option<f64>) {
         let mut recorded = Some(memo_of(&[&vec![4; short][..], &[long]].concat(), 8 * short));
         let part = recorded.as_ref().unwrap().part();

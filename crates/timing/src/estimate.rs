@@ -105,8 +105,8 @@ pub struct EstimatePlan {
     pub is_exact: bool,
     /// How deltas are searched for anew, or why they are not.
     pub recomputer: Result<DeltaRecomputer, String>,
-    /// A search with another window, which takes place after that if it fits the time. Then codecs are predicted for its
-    /// result.
+    /// A search with another window, which takes place after that if it fits the time. Then codecs are predicted for
+    /// its result.
     pub harder: Option<DeltaRecomputer>,
     /// The user's own git, by name or path, whose CPU time decoding is compared with; `None` for no comparison.
     pub git: Option<OsString>,
@@ -247,8 +247,8 @@ impl Job<'_> {
         self.progress.start(name, 1, ProgressUnit::Items);
     }
 
-    /// Predicts for `repository` with the deltas that it has, from `began` to `end`, in the parts for its number of chunks.
-    /// Also counts missing objects.
+    /// Predicts for `repository` with the deltas that it has, from `began` to `end`, in the parts for its number of
+    /// chunks. Also counts missing objects.
     fn state(
         &self,
         repository: &Repository,

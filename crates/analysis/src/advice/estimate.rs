@@ -27,8 +27,8 @@ pub fn advise_on_estimate(estimate: &RepositoryEstimate) -> EstimateAdvice<'_> {
     EstimateAdvice { state, advice: Advice::of(&gains, bytes as u64, codec.filter(|_| reference > 0)) }
 }
 
-/// The bytes of the repository with the deltas of `state`. A search for deltas leaves its result under git's own codec, so
-/// what a repository of another codec would take then is the prediction for that codec.
+/// The bytes of the repository with the deltas of `state`. A search for deltas leaves its result under git's own codec,
+/// so what a repository of another codec would take then is the prediction for that codec.
 pub fn bytes_now(estimate: &RepositoryEstimate, state: &DeltaState) -> f64 {
     let is_as_found = std::ptr::eq(state, &estimate.as_found);
     let codec = estimate.repository.codec.as_deref().filter(|_| !is_as_found);
@@ -51,8 +51,8 @@ fn reference(codec: Option<&str>, state: &DeltaState) -> usize {
     codec.and_then(place).unwrap_or(0)
 }
 
-/// The gain of the codec at `at` in `state`: of bytes against the repository itself, which has `bytes`, of times against
-/// the codec at `reference`.
+/// The gain of the codec at `at` in `state`: of bytes against the repository itself, which has `bytes`, of times
+/// against the codec at `reference`.
 fn gain<'a>(
     state: &'a DeltaState,
     bytes: f64,

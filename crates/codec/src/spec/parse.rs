@@ -30,8 +30,8 @@ struct OptionsOfAll {
 }
 
 impl OptionsOfAll {
-    /// Checks that no part needs bases where objects are numbered, and that chunks have checksums: a damaged number names
-    /// another object.
+    /// Checks that no part needs bases where objects are numbered, and that chunks have checksums: a damaged number
+    /// names another object.
     fn check_conflicts(&self, parts: &[SpecPart]) -> Result<(), SpecErrorKind> {
         for SpecPart { choice, .. } in parts.iter().filter(|_| self.numbers) {
             let options = [(choice.prefix, "prefix"), (choice.patch, "patch"), (!choice.checksum, "checksum=no")];

@@ -11,8 +11,8 @@
 //!
 //! An object above an eighth is rejected. Threads that share work take turns at objects that do not fit their own
 //! share. Objects up to [`BLOCK_LEN`] are never rejected, so a ceiling below eight times that counts as eight times
-//! that. Payloads above [`BLOCK_LEN`] that are streamed take no memory and do not count. A list of files may take as much
-//! as an object, or 256 MiB if that is more.
+//! that. Payloads above [`BLOCK_LEN`] that are streamed take no memory and do not count. A list of files may take as
+//! much as an object, or 256 MiB if that is more.
 
 mod machine;
 mod turn;

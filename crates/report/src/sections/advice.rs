@@ -1,4 +1,5 @@
-//! The answer in a few lines that fit 80 columns: what to do about deltas, what codecs gain, their price, and a verdict.
+//! The answer in a few lines that fit 80 columns: what to do about deltas, what codecs gain, their price, and a
+//! verdict.
 
 use std::fmt;
 
@@ -276,8 +277,8 @@ fn range(shares: impl Iterator<Item = f64> + Clone) -> Option<String> {
     Some(if percent(least, 0) == most { most } else { format!("{:.0} to {most}", 100.0 * least) })
 }
 
-/// Who cannot read the best codec, and what a clone costs for other clients, with the CPU seconds that encoding everything
-/// takes, if they are known. git does not keep deltas that it cannot copy.
+/// Who cannot read the best codec, and what a clone costs for other clients, with the CPU seconds that encoding
+/// everything takes, if they are known. git does not keep deltas that it cannot copy.
 pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>, encoding: Option<f64>) -> Option<AdviceLine> {
     let is_hg = vcs == Some(Vcs::Mercurial);
     let (program, search) = if is_hg { ("hg", "") } else { ("git", "a new search for deltas, and ") };

@@ -118,8 +118,8 @@ fn time_columns(state: &DeltaState) -> Vec<TimeColumn<'_>> {
     columns
 }
 
-/// A row for the repository as it stands, then one for each codec: its size as a multiple of that, and its times in each
-/// workload as multiples of the baseline's.
+/// A row for the repository as it stands, then one for each codec: its size as a multiple of that, and its times in
+/// each workload as multiples of the baseline's.
 fn table(state: &DeltaState) -> Table {
     let columns = [Column::words("codec"), Column::numbers("MB"), Column::words("size")];
     let times = time_columns(state);

@@ -20,8 +20,8 @@ pub(crate) fn changes_note(comparisons: &[&WorkloadComparison]) -> String {
     format!("Changes of {} against the baseline. The worst variant comes first.", quantities(comparisons))
 }
 
-/// For each repository, a line for each variant with its size and its CPU and elapsed time in every workload, as changes
-/// against the baseline; then sentences on the best and the dominated variants. Empty without a comparison.
+/// For each repository, a line for each variant with its size and its CPU and elapsed time in every workload, as
+/// changes against the baseline; then sentences on the best and the dominated variants. Empty without a comparison.
 pub fn summary(comparisons: &[WorkloadComparison]) -> Vec<Article> {
     by_source(comparisons).iter().filter_map(|(of, comparisons)| article(of, comparisons)).collect()
 }

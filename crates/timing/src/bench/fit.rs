@@ -23,8 +23,8 @@ const BEFORE_FIRST_BLOCK: u32 = 7;
 /// The part of the time that is kept for blocks that take longer than trial runs: one block too few decides nothing.
 const KEPT: f64 = 0.2;
 
-/// The part of an even share of a round that each job which reads commits has at least, however long others take. A single
-/// commit says nothing about a history, least of all under a stock client, which first has to start.
+/// The part of an even share of a round that each job which reads commits has at least, however long others take. A
+/// single commit says nothing about a history, least of all under a stock client, which first has to start.
 const LEAST_OF_EVEN: f64 = 0.5;
 
 /// How long a block of a job takes.

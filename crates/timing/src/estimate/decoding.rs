@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{BenchError, workloads::WorkloadError};
 
-/// How often each chunk is decoded under each codec. The fastest pass counts: on a machine that other work slows down for
-/// seconds, a median would compare one codec's slow time with another's fast one.
+/// How often each chunk is decoded under each codec. The fastest pass counts: on a machine that other work slows down
+/// for seconds, a median would compare one codec's slow time with another's fast one.
 const PASSES: usize = 3;
 
 /// How many chunks are decoded in a row under one codec, at most.
@@ -56,8 +56,9 @@ pub(super) struct DecodeCosts {
 }
 
 impl DecodeCosts {
-    /// Decodes the chunks that every codec has encoded, a few at a time, of one kind and in the order of the store: under each
-    /// codec, in a new random order of the codecs, so that what slows the machine down for a while does so for all of them.
+    /// Decodes the chunks that every codec has encoded, a few at a time, of one kind and in the order of the store:
+    /// under each codec, in a new random order of the codecs, so that what slows the machine down for a while does so
+    /// for all of them.
     ///
     /// # Errors
     /// A chunk does not decode, or the user stops the work.
@@ -143,8 +144,8 @@ impl DecodeCosts {
     }
 }
 
-/// The places in `held` of the first chunks that every codec has encoded, whose payloads have at most about `bytes` bytes
-/// together.
+/// The places in `held` of the first chunks that every codec has encoded, whose payloads have at most about `bytes`
+/// bytes together.
 fn encoded_by_all(held: &HeldChunks, encoded: &[Encoded], bytes: f64) -> Vec<usize> {
     let by_all = |at: &usize| encoded.iter().all(|encoded| encoded.stored_of(*at).is_some());
     let (mut chosen, mut sum) = (Vec::new(), 0.0);
@@ -166,8 +167,8 @@ fn own_time() -> Duration {
 }
 
 impl Arm<'_> {
-    /// Decodes some chunks in this order, twice: the first time brings tables and dictionary into the processor's caches,
-    /// where a reader of thousands of chunks has them. The second time counts for `pass`.
+    /// Decodes some chunks in this order, twice: the first time brings tables and dictionary into the processor's
+    /// caches, where a reader of thousands of chunks has them. The second time counts for `pass`.
     fn run(
         &mut self,
         held: &HeldChunks,

@@ -22,16 +22,16 @@ use crate::{BenchError, byte_strings::ByteStrings, clock::Clock, session::Sessio
 /// How often the precision is looked at: after about each of this many equal parts of the sample's bytes.
 const PARTS: usize = 48;
 
-/// No total is precise before [`FIRST_OF_STRATUM`] chunks of each stratum are encoded, or as many as have this many payload
-/// bytes. A few chunks rarely have an outlier among them.
+/// No total is precise before [`FIRST_OF_STRATUM`] chunks of each stratum are encoded, or as many as have this many
+/// payload bytes. A few chunks rarely have an outlier among them.
 const ENOUGH_BYTES: f64 = 480e3;
 
-/// The CPU time that fast codecs take before slow ones begin: those that have encoded the first part go on until then. With
-/// many chunks under a few codecs, the totals of others need few.
+/// The CPU time that fast codecs take before slow ones begin: those that have encoded the first part go on until then.
+/// With many chunks under a few codecs, the totals of others need few.
 const BEFORE_SLOW: Duration = Duration::from_millis(500);
 
-/// The standard error of a total beside another codec, at least, as a share of that of the own sample. A few pairs may look
-/// more alike than all chunks are: zstd:19 finds repetitions in long files that no lower level shows.
+/// The standard error of a total beside another codec, at least, as a share of that of the own sample. A few pairs may
+/// look more alike than all chunks are: zstd:19 finds repetitions in long files that no lower level shows.
 const LEAST_OF_OWN: f64 = 1.0 / 3.0;
 
 /// The sample under one codec.
@@ -49,7 +49,8 @@ pub(super) struct Encoded {
     sizes: Vec<StratumSample>,
     /// Seconds of CPU time against stored bytes as found, by stratum.
     times: Vec<StratumSample>,
-    /// The stored bytes of all chunks with the least error: from the sample alone, or beside another codec that has more of it.
+    /// The stored bytes of all chunks with the least error: from the sample alone, or beside another codec that has
+    /// more of it.
     best: Option<StratifiedTotal>,
     /// The stored bytes of all chunks, if each was encoded.
     exact: Option<u64>,
@@ -133,10 +134,10 @@ struct Running {
     has_first: bool,
 }
 
-/// Encodes the sample under each of `encodings` on several threads. Each stops where its total is precise enough, or when
-/// time is up and all have encoded the first part. Until then the codec that has had the least time goes on, so that slow
-/// codecs take none from fast ones. After the first part, each goes on in the strata whose chunks differ most under it. Totals
-/// of codecs that end with few chunks are taken beside one that has more.
+/// Encodes the sample under each of `encodings` on several threads. Each stops where its total is precise enough, or
+/// when time is up and all have encoded the first part. Until then the codec that has had the least time goes on, so
+/// that slow codecs take none from fast ones. After the first part, each goes on in the strata whose chunks differ most
+/// under it. Totals of codecs that end with few chunks are taken beside one that has more.
 ///
 /// # Errors
 /// A codec fails, or the user stops the work.
@@ -183,8 +184,8 @@ pub(super) fn encode_all(
     Ok(encoded)
 }
 
-/// Encodes every chunk of `source` under the encodings of `encoded`, for totals without error. Chunks too long for memory,
-/// of `large` stored bytes, count as they were found.
+/// Encodes every chunk of `source` under the encodings of `encoded`, for totals without error. Chunks too long for
+/// memory, of `large` stored bytes, count as they were found.
 ///
 /// # Errors
 /// A chunk is damaged, a codec fails, or the user stops the work.
@@ -252,7 +253,8 @@ pub(super) fn each_on_threads<I: Sync, T: Send>(
 }
 
 impl Running {
-    /// Whose turn it is: that of the least time, where a codec that has not begun counts as if it had had [`BEFORE_SLOW`].
+    /// Whose turn it is: that of the least time, where a codec that has not begun counts as if it had had
+    /// [`BEFORE_SLOW`].
     fn turn(&self) -> Duration {
         if self.has_first { self.spent } else { BEFORE_SLOW }
     }
@@ -271,8 +273,8 @@ impl Running {
         Running { encoded, encoders, buffer: Vec::new(), spent: Duration::ZERO, has_first: false }
     }
 
-    /// Encodes the next part of the sample, and returns whether there is more to do. The first part is encoded in any case,
-    /// and others while a codec is `without_first` one.
+    /// Encodes the next part of the sample, and returns whether there is more to do. The first part is encoded in any
+    /// case, and others while a codec is `without_first` one.
     fn encode_part(
         &mut self,
         sample: &Sample<'_>,
@@ -387,8 +389,8 @@ impl Encoded {
         self.best.map_or(Predicted::exact(more as f64), |total| total.plus(more as f64))
     }
 
-    /// The total that has the least error: of the own sample, or with one of `others` as the reference. Slow codecs have few
-    /// chunks when time is up, fast ones many, and a chunk that is unusual under one is so under most.
+    /// The total that has the least error: of the own sample, or with one of `others` as the reference. Slow codecs
+    /// have few chunks when time is up, fast ones many, and a chunk that is unusual under one is so under most.
     fn best_total(&self, others: &[Encoded], held: &HeldChunks) -> Option<StratifiedTotal> {
         let own = stratified_total(&self.sizes)?;
         let larger = others.iter().filter(|other| other.chunks > self.chunks);

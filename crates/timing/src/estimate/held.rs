@@ -19,8 +19,8 @@ use crate::{
     },
 };
 
-/// The approximate limit of bytes of bases, with the objects that deltas make of them, for the codecs that use bases. Those are
-/// slow, and rarely have time for more of a sample.
+/// The approximate limit of bytes of bases, with the objects that deltas make of them, for the codecs that use bases.
+/// Those are slow, and rarely have time for more of a sample.
 const MOST_BASES: u64 = 32 << 20;
 
 /// The limit of the cache of decoded bases where a sample of them is read, which rarely needs one twice.
@@ -96,8 +96,8 @@ pub(super) enum Wanted<'a> {
 type VisitHeld<'a> = dyn FnMut(HeldChunks) -> Result<(), BenchError> + 'a;
 
 impl HeldChunks {
-    /// Reads the chunks of `source` that are in `sample`, by [`Drawn::order`]. With `with_bases`, also reads the bases of
-    /// the first deltas, up to [`MOST_BASES`].
+    /// Reads the chunks of `source` that are in `sample`, by [`Drawn::order`]. With `with_bases`, also reads the bases
+    /// of the first deltas, up to [`MOST_BASES`].
     ///
     /// # Errors
     /// A chunk is damaged, or the user stops the work.

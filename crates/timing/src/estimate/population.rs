@@ -17,9 +17,9 @@ const MOST_OF_STRATUM: usize = 4096;
 const FEWEST_OF_STRATUM: usize = 40;
 const FEWEST_BYTES_OF_STRATUM: f64 = 1.0 / 64.0;
 
-/// At most this many chunks of each stratum come first, before [`FIRST_PART`] in the order, so that the spread of most is known
-/// however little time there is. Those of one stratum have at most this share of the sample's bytes: under the slowest
-/// codecs, which take seconds for a megabyte, strata of longer chunks wait.
+/// At most this many chunks of each stratum come first, before [`FIRST_PART`] in the order, so that the spread of most
+/// is known however little time there is. Those of one stratum have at most this share of the sample's bytes: under the
+/// slowest codecs, which take seconds for a megabyte, strata of longer chunks wait.
 pub(super) const FIRST_OF_STRATUM: usize = 16;
 const FIRST_BYTES: f64 = 1.0 / 512.0;
 pub(super) const FIRST_PART: f64 = 0.01;
@@ -27,8 +27,8 @@ pub(super) const FIRST_PART: f64 = 0.01;
 /// The approximate number of chunks in a sample.
 const CHUNKS: f64 = 6000.0;
 
-/// The approximate limits of payload bytes in a sample: for each second that there is, and for any time. The default codecs
-/// together take half a second of both cores for a megabyte.
+/// The approximate limits of payload bytes in a sample: for each second that there is, and for any time. The default
+/// codecs together take half a second of both cores for a megabyte.
 const BYTES_FOR_A_SECOND: f64 = 1e6;
 const FEWEST_BYTES: f64 = 8e6;
 const MOST_BYTES: f64 = 40e6;
@@ -73,8 +73,8 @@ fn class(kind: ChunkKind, stored_len: u64) -> Class {
 pub(crate) struct Drawn {
     /// Its stratum.
     pub(super) stratum: usize,
-    /// Its place in the order in which chunks are decoded, and those of one stratum encoded: every beginning of this order is a
-    /// stratified sample too.
+    /// Its place in the order in which chunks are decoded, and those of one stratum encoded: every beginning of this
+    /// order is a stratified sample too.
     pub(super) order: f64,
     /// Whether it may be decoded: it is among the first.
     pub(super) is_decoded: bool,
@@ -116,9 +116,9 @@ impl Population {
         self.by_class.get(&class(kind, stored_len)).copied()
     }
 
-    /// A sample, by the chunks' numbers in the order of the store. A stratum gets chunks in proportion to its stored bytes, and
-    /// fewer of long chunks, which take more time for the same information. `time` is that of the whole session. The first
-    /// chunks, of about `decoded_bytes` payload bytes, may be decoded.
+    /// A sample, by the chunks' numbers in the order of the store. A stratum gets chunks in proportion to its stored
+    /// bytes, and fewer of long chunks, which take more time for the same information. `time` is that of the whole
+    /// session. The first chunks, of about `decoded_bytes` payload bytes, may be decoded.
     pub(super) fn sample(&mut self, random: &mut SmallRng, time: Duration, decoded_bytes: f64) -> HashMap<u64, Drawn> {
         let most_bytes = (BYTES_FOR_A_SECOND * time.as_secs_f64()).clamp(FEWEST_BYTES, MOST_BYTES);
         self.strata.iter_mut().for_each(|stratum| stratum.drawn.shuffle(random));

@@ -56,16 +56,16 @@ pub(crate) struct BaseCollector {
     object: Vec<u8>,
 }
 
-/// The lengths of the base and the object of the delta `payload` at `place`; the latter is `None` if an encoder cannot use
-/// the object. `None` if it cannot use the base, or there is none.
+/// The lengths of the base and the object of the delta `payload` at `place`; the latter is `None` if an encoder cannot
+/// use the object. `None` if it cannot use the base, or there is none.
 fn usable_lens(place: ChunkPlace<'_>, payload: &[u8]) -> Result<Option<(u64, Option<u64>)>, ReaderError> {
     let is_usable = |len: &u64| *len <= BLOCK_LEN as u64;
     let (base, object) = place.content_lens(payload)?;
     Ok(is_usable(&base).then(|| (base, Some(object).filter(is_usable))))
 }
 
-/// The number of bytes that [`BaseCollector::add`] would hold for the delta `payload` at `place`, if it shares none with
-/// others; `None` if an encoder could not use its base.
+/// The number of bytes that [`BaseCollector::add`] would hold for the delta `payload` at `place`, if it shares none
+/// with others; `None` if an encoder could not use its base.
 pub(crate) fn content_len(place: ChunkPlace<'_>, payload: &[u8]) -> Result<Option<u64>, ReaderError> {
     if place.links()?.is_none() {
         return Ok(None);

@@ -225,8 +225,8 @@ impl StockWorkload {
         }
     }
 
-    /// Whether it does what a session prepares once for all rows: drawn from history by the seed, or the newest changesets
-    /// in a bundle.
+    /// Whether it does what a session prepares once for all rows: drawn from history by the seed, or the newest
+    /// changesets in a bundle.
     pub(crate) fn is_drawn(&self) -> bool {
         match self {
             StockWorkload::Web(_) | StockWorkload::Maintain(_) => true,
