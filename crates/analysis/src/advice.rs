@@ -163,8 +163,8 @@ impl CodecGain<'_> {
         }
     }
 
-    /// Whether it certainly takes more bytes or time than what counts as about as much.
-    fn costs(&self) -> bool {
+    /// Whether it is too large for a candidate, or costs as much of one thing as it saves of the other.
+    fn costs_too_much(&self) -> bool {
         self.size.ratio >= 1.0 + SIZE_TOLERANCE || self.product() >= 1.0
     }
 
@@ -206,13 +206,13 @@ pub enum CodecVerdict {
     Stay,
 }
 
-/// Why a codec is not the best one although it saves enough.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftOutFor {
-    /// Only this program reads it.
-    Readers,
-    /// What it saves of one thing, it costs of the other, or it is much larger.
-    Cost,
+/// The best codecs that certainly save enough bytes or time, and are no candidates all the same.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LeftOut<'a> {
+    /// Of those that only this program reads.
+    pub unread: Option<CodecGain<'a>>,
+    /// Of those that are much larger, or cost as much of one thing as they save of the other.
+    pub costly: Option<CodecGain<'a>>,
 }
 
 /// What follows from the gains of some codecs.
@@ -226,8 +226,8 @@ pub struct Advice<'a> {
     pub best: Option<CodecGain<'a>>,
     /// Whether to change to it.
     pub verdict: CodecVerdict,
-    /// The best codec that certainly saves enough bytes or time, and is no candidate all the same.
-    pub left_out: Option<(CodecGain<'a>, LeftOutFor)>,
+    /// Which codecs save enough and are no candidates.
+    pub left_out: LeftOut<'a>,
     /// The codec that the repository has and gains are counted from; `None` if that is the baseline.
     pub reference: Option<&'a str>,
 }
@@ -261,14 +261,12 @@ impl<'a> Advice<'a> {
             Some((class, _)) => class,
         };
         let best = best.map(|(_, gain)| *gain);
-        let left_out = gains.iter().filter(|gain| gain.saves_enough()).filter_map(|gain| match gain.readers {
-            _ if gain.costs() => Some((*gain, LeftOutFor::Cost)),
-            Some(Readers::Repackbench) => Some((*gain, LeftOutFor::Readers)),
-            _ => None,
-        });
-        let left_out = left_out.min_by(|(a, why), (b, other)| {
-            (*why == LeftOutFor::Cost).cmp(&(*other == LeftOutFor::Cost)).then_with(|| least(&a, &b))
-        });
+        let saving = || gains.iter().filter(|gain| gain.saves_enough());
+        let is_unread = |gain: &&CodecGain<'_>| gain.readers == Some(Readers::Repackbench) && !gain.costs_too_much();
+        let left_out = LeftOut {
+            unread: saving().filter(is_unread).min_by(least).copied(),
+            costly: saving().filter(|gain| gain.costs_too_much()).min_by(least).copied(),
+        };
         Advice { stock, has_stock, best, verdict, left_out, reference }
     }
 }

@@ -50,7 +50,7 @@ mod stratified;
 mod verdict;
 
 pub use advice::{
-    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, EstimateAdvice, LeftOutFor, REPOSITORY_THRESHOLD,
+    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, EstimateAdvice, LeftOut, REPOSITORY_THRESHOLD,
     SIZE_THRESHOLD, TIME_THRESHOLD, advise_on_bench, advise_on_estimate, bytes_now, is_written_by,
     predicted_search_seconds,
 };

@@ -185,7 +185,7 @@ fn own_codec(source: &Repository, specs: &[CodecSpec]) -> Option<CodecSpec> {
     let codec = codec_of(source)?;
     let own: CodecSpec = codec.parse().ok()?;
     let is_there = specs.iter().any(|spec| is_written_by(&codec, &spec.canonical()));
-    // The dictionaries of a file are not at hand, and those that are trained are trained anew.
+    // A variant does not say from which file its dictionary came. Trained dictionaries can be trained again.
     (!is_there && own.own_dictionary().is_none()).then_some(own)
 }
 

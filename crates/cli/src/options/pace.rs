@@ -59,8 +59,8 @@ pub(crate) struct PaceArguments {
     /// Continue the session that wrote the records in FILE.
     ///
     /// The last one, if FILE has several. No other argument is needed. The rest of the records is written to FILE. An
-    /// incomplete last block is run again. Arguments that are not given are those of the command line in the records, but for programs, which have
-    /// to be named again, and output files.
+    /// incomplete last block is run again. Arguments that are not given are those of the command line in the records,
+    /// but for programs, which have to be named again, and output files.
     #[arg(long, value_name = "FILE", conflicts_with = "json", help_heading = super::HOW_LONG)]
     pub(crate) resume: Option<PathBuf>,
 

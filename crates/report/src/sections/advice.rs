@@ -4,8 +4,8 @@
 use std::fmt;
 
 use repackbench_analysis::{
-    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, LeftOutFor, REPOSITORY_THRESHOLD, SIZE_THRESHOLD,
-    TIME_THRESHOLD, advise_on_bench, predicted_search_seconds,
+    Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, REPOSITORY_THRESHOLD, SIZE_THRESHOLD, TIME_THRESHOLD,
+    advise_on_bench, predicted_search_seconds,
 };
 use repackbench_records::{Client, Predicted, Readers, RepositoryState, Vcs, WorkloadComparison};
 
@@ -328,11 +328,9 @@ pub(super) fn verdict(advice: &Advice<'_>, context: Context<'_>, undecided: &str
     let time = if advice.best.is_some_and(|best| best.cpu.is_none()) { "elapsed time" } else { "CPU time" };
     let thresholds = format!("{} of size or {} of {time}", percent(SIZE_THRESHOLD, 0), percent(TIME_THRESHOLD, 0));
     let program = context.program();
-    let (read_by, at_a_cost) = match advice.left_out {
-        Some((_, LeftOutFor::Readers)) => (format!(" that {program} reads"), ""),
-        Some((_, LeftOutFor::Cost)) => (String::new(), " at no greater cost"),
-        None => (String::new(), ""),
-    };
+    let left_out = advice.left_out;
+    let read_by = left_out.unread.map(|_| format!(" that {program} reads")).unwrap_or_default();
+    let at_no_cost = if left_out.costly.is_some() { " at no greater cost" } else { "" };
     let text = match (advice.verdict, advice.best) {
         (CodecVerdict::Change, Some(best)) => {
             format!("change to {}: it saves at least {thresholds}.", name(&best))
@@ -341,19 +339,18 @@ pub(super) fn verdict(advice: &Advice<'_>, context: Context<'_>, undecided: &str
             format!("open: {} may save {thresholds}; {undecided}.", name(&best))
         }
         (CodecVerdict::TooSmall, _) => {
-            format!("too small to matter: no codec{read_by} saves {thresholds}{at_a_cost}.")
+            format!("too small to matter: no codec{read_by} saves {thresholds}{at_no_cost}.")
         }
         (CodecVerdict::SmallRepository, _) => {
             format!("too small to matter: a repository of less than {} MB.", REPOSITORY_THRESHOLD / 1_000_000)
         }
-        _ => format!("stay: no codec of about this size{read_by} is certain to save anything."),
+        _ => format!("stay: no codec of about this size{read_by} is certain to save anything{at_no_cost}."),
     };
     let names_others = matches!(advice.verdict, CodecVerdict::TooSmall | CodecVerdict::Stay);
-    let left_out = advice.left_out.filter(|_| names_others).map(|(gain, why)| {
-        let why = if why == LeftOutFor::Readers { "Only repackbench reads" } else { "Not advised:" };
-        format!(" {why} {}.", context.effect(&gain, ""))
-    });
-    AdviceLine::new("Verdict", text + &left_out.unwrap_or_default())
+    let named = [(left_out.unread, "Only repackbench reads"), (left_out.costly, "Not advised:")];
+    let named = named.into_iter().filter(|_| names_others);
+    let named = named.filter_map(|(gain, why)| Some(format!(" {why} {}.", context.effect(&gain?, ""))));
+    AdviceLine::new("Verdict", text + &named.collect::<String>())
 }
 
 /// How it was measured, and what confirms it.

@@ -11,7 +11,7 @@ use repackbench_writer::{PayloadDecoder, Progress};
 use super::{
     encoded::Encoded,
     held::{HeldChunk, HeldChunks},
-    population::Population,
+    population::{FEWEST_DECODED, Population},
 };
 use crate::{BenchError, workloads::WorkloadError};
 
@@ -27,9 +27,6 @@ const MOST_CHUNKS: usize = 3000;
 
 /// The payload bytes of the chunks that are decoded, under all codecs together, for each second of the session.
 const BYTES_FOR_A_SECOND: f64 = 2.5e6;
-
-/// The fewest chunks, whatever they take.
-const FEWEST_CHUNKS: usize = 200;
 
 /// The payload bytes of the chunks that are decoded, under `codecs` codecs and as found, in a session of `time`.
 pub(super) fn affordable_bytes(codecs: usize, time: Duration) -> f64 {
@@ -151,7 +148,7 @@ fn encoded_by_all(held: &HeldChunks, encoded: &[Encoded], bytes: f64) -> Vec<usi
     let (mut chosen, mut sum) = (Vec::new(), 0.0);
     for at in (0..held.chunks.len()).filter(by_all).take(MOST_CHUNKS) {
         sum += held.chunks.get(at).map_or(0.0, |chunk| chunk.payload_len as f64);
-        if sum > bytes && chosen.len() >= FEWEST_CHUNKS {
+        if sum > bytes && chosen.len() >= FEWEST_DECODED {
             break;
         }
         chosen.push(at);

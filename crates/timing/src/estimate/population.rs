@@ -33,6 +33,9 @@ const BYTES_FOR_A_SECOND: f64 = 1e6;
 const FEWEST_BYTES: f64 = 8e6;
 const MOST_BYTES: f64 = 40e6;
 
+/// The fewest chunks that are decoded, whatever they take.
+pub(super) const FEWEST_DECODED: usize = 200;
+
 /// Chunks of one kind and about one length.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stratum {
@@ -118,7 +121,7 @@ impl Population {
 
     /// A sample, by the chunks' numbers in the order of the store. A stratum gets chunks in proportion to its stored
     /// bytes, and fewer of long chunks, which take more time for the same information. `time` is that of the whole
-    /// session. The first chunks, of about `decoded_bytes` payload bytes, may be decoded.
+    /// session. The first chunks, of about `decoded_bytes` payload bytes but enough for [`FEWEST_DECODED`], may be decoded.
     pub(super) fn sample(&mut self, random: &mut SmallRng, time: Duration, decoded_bytes: f64) -> HashMap<u64, Drawn> {
         let most_bytes = (BYTES_FOR_A_SECOND * time.as_secs_f64()).clamp(FEWEST_BYTES, MOST_BYTES);
         self.strata.iter_mut().for_each(|stratum| stratum.drawn.shuffle(random));
@@ -144,7 +147,10 @@ impl Population {
             let affordable = most_bytes / 2.0 / stratum.mean_payload();
             *count = (*count).min((affordable as usize).max(2));
         }
-        let decoded_part = FIRST_PART + (1.0 - FIRST_PART) * decoded_bytes / bytes(&counts).max(1.0);
+        let count = counts.iter().sum::<usize>().max(1);
+        // Twice the fewest, since slow codecs do not encode all of them.
+        let decoded = (decoded_bytes / bytes(&counts).max(1.0)).max(2.0 * FEWEST_DECODED as f64 / count as f64);
+        let decoded_part = FIRST_PART + (1.0 - FIRST_PART) * decoded;
         let mut sample = HashMap::new();
         for ((at, stratum), count) in self.strata.iter().enumerate().zip(counts) {
             let affordable = most_bytes * FIRST_BYTES / stratum.mean_payload();

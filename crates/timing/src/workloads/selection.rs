@@ -58,9 +58,9 @@ pub enum WorkloadSpec {
 pub enum UnknownWorkload {
     /// An unknown name.
     #[error(
-        "unknown workload '{typed}'{}: expected checkout, checkout:sink, traverse, traverse:count, diff:raw, diff:pickaxe=STRING, diff:patch, \
-         sizes, cat-all, web:file, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of these except sizes and encode",
-        did_you_mean(nearest)
+        "unknown workload '{typed}'{}: expected {}, or floor: before one of these except sizes and encode",
+        did_you_mean(nearest),
+        NAMES.join(", ")
     )]
     Name {
         /// What the user typed.
@@ -78,14 +78,14 @@ pub enum UnknownWorkload {
     },
 }
 
-/// Every name, without parameters and floors.
+/// Every name, without floors.
 const NAMES: [&str; 15] = [
     "checkout",
     "checkout:sink",
     "traverse",
     "traverse:count",
     "diff:raw",
-    "diff:pickaxe",
+    "diff:pickaxe=STRING",
     "diff:patch",
     "sizes",
     "cat-all",
@@ -109,11 +109,15 @@ impl UnknownWorkload {
     pub(crate) fn among(typed: &str, others: &[&'static str]) -> Self {
         let (floor, name) = typed.strip_prefix(FLOOR).map_or(("", typed), |name| (FLOOR, name));
         // A needle is not a part of the name.
-        let name = name.split('=').next().unwrap_or_default();
-        let names = NAMES.iter().chain(others.iter().filter(|_| floor.is_empty())).copied();
+        let name = without_needle(name);
+        let names = NAMES.iter().chain(others.iter().filter(|_| floor.is_empty())).map(|name| without_needle(name));
         let nearest = nearest_name(name, names).map(|name| format!("{floor}{name}"));
         UnknownWorkload::Name { typed: typed.to_owned(), nearest }
     }
+}
+
+fn without_needle(name: &str) -> &str {
+    name.split('=').next().unwrap_or_default()
 }
 
 fn did_you_mean(nearest: &Option<String>) -> String {

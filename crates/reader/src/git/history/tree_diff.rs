@@ -201,10 +201,10 @@ impl TreeDiff {
         if self.levels.len() >= MAX_TREE_DEPTH {
             return Err(too_deep(store, new.or(old).unwrap_or_else(|| self.hash.null())));
         }
-        let is_open = |level: &Level| (new.is_some() && level.new.id == new) || (old.is_some() && level.old.id == old);
-        if self.levels.iter().any(is_open) {
-            let id = new.filter(|_| self.levels.iter().any(|level| level.new.id == new)).or(old);
-            return Err(contains_itself(store, id.unwrap_or_else(|| self.hash.null())));
+        let new_open = new.filter(|_| self.levels.iter().any(|level| level.new.id == new));
+        let old_open = || old.filter(|_| self.levels.iter().any(|level| level.old.id == old));
+        if let Some(id) = new_open.or_else(old_open) {
+            return Err(contains_itself(store, id));
         }
         let mut old = TreeCursor::open(store, old)?;
         let mut new = TreeCursor::open(store, new)?;
