@@ -220,6 +220,7 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         alternates: &alternates,
         target: &target,
         force: arguments.force,
+        follows_others: !alternates.is_empty(),
     };
     let path = convert_part(arguments, codec, layout, &part, &mut summary)?;
     summary.finish()?;
@@ -228,6 +229,10 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     }
     Ok(ExitCode::SUCCESS)
 }
+
+/// What an interrupt leaves of a network whose shared stores are converted.
+const SHARED_STAY: &str =
+    "interrupted; variants of shared stores are complete, and the same command goes on from there";
 
 /// A repository to convert, or its own part of a network.
 struct Part<'a> {
@@ -240,6 +245,8 @@ struct Part<'a> {
     target: &'a Path,
     /// Whether an earlier variant there is replaced.
     force: bool,
+    /// Whether variants of shared stores are complete already.
+    follows_others: bool,
 }
 
 /// Converts `part` and adds it to the summary. Returns the path of the variant.
@@ -253,7 +260,10 @@ fn convert_part(
     let source = part.source;
     print_orders_without_effect(source, &[layout], arguments.effort.quiet());
     let bar = Bar::new(arguments.effort.quiet());
-    set_target(part.target, part.force);
+    match part.follows_others {
+        false => set_target(part.target, part.force),
+        true => set_last_line(|| SHARED_STAY),
+    }
     let job = ConvertJob {
         target: part.target,
         force: part.force,
@@ -266,7 +276,13 @@ fn convert_part(
     } else {
         convert(source, codec, layout, &job)
     };
-    let (conversion, path) = converted.map_err(|error| cannot_convert(source, error.into()))?;
+    let (conversion, path) = converted.map_err(|error| {
+        let failure = cannot_convert(source, error.into());
+        match failure.is_interrupt() && part.follows_others {
+            true => failure.with_message(SHARED_STAY.to_owned()),
+            false => failure,
+        }
+    })?;
     // The output is complete, so an error in its summary is not a failure.
     if let Err(failure) = summary.add(source, part.path, conversion, &path) {
         print_note(format!("{} is complete, but its summary failed: {failure}", path.display()));

@@ -10,6 +10,7 @@ use crate::{
     failure::Failure,
     options::{EXPERT, MemoryArguments, OUTPUT, RangeArguments, WHAT, chosen_decoders, located},
     output::{print, replay_printer::ReplayPrinter},
+    progress::{Bar, stop::set_last_line},
     repository::open,
 };
 
@@ -67,6 +68,12 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let mut history = repository.history(decoders)?;
     let range = arguments.range.range(&repository, None)?;
     let mut workload = arguments.workload.build(&range, arguments.output.clone());
+    // A signal ends what only prints at once and without a word, as it does git.
+    let _job = arguments.output.is_some().then(|| {
+        let job = Bar::new(true);
+        set_last_line(|| "interrupted; what --output names is incomplete");
+        job
+    });
     let mut printer = ReplayPrinter::new(&arguments.workload);
     workload.prepare(&VariantPlace::of(&repository, decoders))?;
     workload.run(history.as_mut(), &mut printer)?;

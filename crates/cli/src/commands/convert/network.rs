@@ -74,7 +74,9 @@ impl<'a> Network<'a> {
         let name = default_output(path, self.codec, &self.layout.file_suffix())?;
         let target = self.folder.join(name.file_name().unwrap_or_default());
         let (source, alternates) = self.own_part(source)?;
-        let part = Part { source: &source, path, alternates: &alternates, target: &target, force: false };
+        let follows_others = !self.variants.is_empty();
+        let part =
+            Part { source: &source, path, alternates: &alternates, target: &target, force: false, follows_others };
         let made =
             (!target.exists()).then(|| convert_part(self.arguments, self.codec, self.layout, &part, self.summary));
         match made {

@@ -152,11 +152,14 @@ struct Slow {
 
 impl Slow {
     fn start() -> Self {
-        let scratch = Scratch::new();
+        Slow::start_on(Scratch::new(), &Fixture::get("large-blob").repo(), &[])
+    }
+
+    fn start_on(scratch: Scratch, source: &Path, options: &[&str]) -> Self {
         let mut convert = cached(&scratch);
-        convert.args(["convert", "--quiet", "--codec", "xz:9"]);
-        convert.arg(Fixture::get("large-blob").repo()).arg("-o").arg(scratch.join("slow"));
-        let running = convert.stderr(Stdio::piped()).spawn().expect("the program");
+        convert.args(["convert", "--quiet", "--codec", "xz:9"]).args(options);
+        convert.arg(source).arg("-o").arg(scratch.join("slow"));
+        let running = convert.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
         Slow { scratch, running }
     }
 
@@ -216,6 +219,30 @@ fn interrupted_conversion_leaves_nothing_and_says_so() {
     assert_eq!(scratch.names(), ["cache"]);
     let notes = fs::read_dir(scratch.join("cache/repackbench/outputs")).expect("the folder of notes");
     assert_eq!(notes.count(), 0);
+}
+
+/// What it has written of a network is complete, and stays.
+#[test]
+fn interrupted_conversion_of_a_network_names_what_stays() {
+    let scratch = Scratch::new();
+    let fixture = Fixture::copy("large-blob", &scratch);
+    let shared = scratch.join("shared");
+    git::output(scratch.path(), ["clone", "--quiet", "--bare", text(&Fixture::get("bare").repo()), text(&shared)]);
+    let info = fixture.repo().join(".git/objects/info");
+    fs::create_dir_all(&info).expect("a folder");
+    fs::write(info.join("alternates"), format!("{}\n", shared.join("objects").display())).expect("the list");
+    let mut slow = Slow::start_on(scratch, &fixture.repo(), &["--keep-alternates"]);
+    let variant = slow.scratch.join("shared.xz-9");
+    let is_own_part = |folder: &Path| variant.join("HEAD").exists() && folder.join("new/objects").is_dir();
+    slow.signal_when(is_own_part, Signal::SIGINT);
+    let ended = slow.running.wait_with_output().expect("its end");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130));
+    assert!(
+        said.ends_with("variants of shared stores are complete, and the same command goes on from there\n"),
+        "{said}"
+    );
+    repackbench(["verify", text(&shared), text(&variant)]).exits(exit::OK);
 }
 
 #[test]
