@@ -14,6 +14,11 @@ pub fn predicted_time(chunks: &ChunkSizes, window: Option<u32>, threads: usize) 
     Duration::from_secs_f64(predicted_search_seconds(chunks, window) / threads.max(1) as f64)
 }
 
+/// The time of a session in which a search that takes `predicted` leaves enough for what is measured before and after.
+pub(crate) fn comfortable_time(predicted: Duration) -> Duration {
+    predicted.saturating_mul(SHARE + 1)
+}
+
 /// Whether a search that takes `predicted` fits a session of `time`.
 pub(crate) fn fits(predicted: Duration, time: Duration) -> bool {
     predicted <= time / SHARE

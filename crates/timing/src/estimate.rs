@@ -7,6 +7,7 @@
 //! - `in_place`: the chunks that a workload decodes, under each codec;
 //! - `shares`: how much of a workload's time is decoding, measured in place;
 //! - `ratios`: what follows for the workload's time under each codec;
+//! - `length`: how long all of it takes;
 //! - `searches`: new searches for deltas, whose results are predicted for, too;
 //! - `steps`: progress.
 //!
@@ -16,6 +17,7 @@ mod decoding;
 mod encoded;
 pub(crate) mod held;
 mod in_place;
+mod length;
 mod population;
 mod ratios;
 mod searches;
@@ -33,7 +35,7 @@ use repackbench_analysis::is_written_by;
 use repackbench_codec::{Algorithm, CodecSpec, Decoders, DictionarySource, give_back_freed};
 use repackbench_reader::{ReaderError, Repository, git::pack::PackFile};
 use repackbench_records::{
-    ChunkSizes, DeltaState, ObjectSizes, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SpecPrediction,
+    ChunkSizes, DeltaState, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SizeRecord, SpecPrediction,
     SpecText,
 };
 use repackbench_writer::{
@@ -46,6 +48,7 @@ use self::{
     encoded::{Encoded, Limit, MakeEncoders, Sample, encode_all, encode_every},
     held::HeldChunks,
     in_place::{InPlace, stand_for},
+    length::default_time,
     population::Population,
     ratios::workload_prediction,
     shares::{Replays, WorkloadShare},
@@ -87,8 +90,8 @@ const LEAST_FOR_REPLAYS: f64 = 0.1;
 const LEAST_OF_EVEN: f64 = 0.5;
 
 /// Sessions of this time or more train dictionaries on as many payloads as a conversion, and shorter ones on fewer in
-/// proportion: on two cores, the training for the default codecs takes about a tenth of a session.
-const FULL_TRAINING: Duration = Duration::from_secs(60);
+/// proportion.
+const FULL_TRAINING: Duration = Duration::from_secs(20);
 
 /// What to predict.
 #[derive(Debug, Clone)]
@@ -99,8 +102,8 @@ pub struct EstimatePlan {
     pub workloads: Vec<WorkloadSpec>,
     /// The part of history that they look at.
     pub range: HistoryRange,
-    /// The time for everything.
-    pub time: Duration,
+    /// The time for everything; `None` for what suits the repository.
+    pub time: Option<Duration>,
     /// Whether to encode every chunk.
     pub is_exact: bool,
     /// How deltas are searched for anew, or why they are not.
@@ -119,9 +122,13 @@ pub struct EstimatePlan {
 }
 
 impl EstimatePlan {
-    /// See [`FULL_TRAINING`].
-    fn training_percent(&self) -> u64 {
-        (self.time.as_secs().saturating_mul(100) / FULL_TRAINING.as_secs()).clamp(1, 100)
+    fn default_time(&self, source: &Repository, chunks: &ChunkSizes) -> Duration {
+        let search = |recomputer: &DeltaRecomputer| self.search_time(chunks, recomputer.window(source));
+        default_time(chunks.stored_bytes, self.recomputer.as_ref().ok().map(search))
+    }
+
+    fn search_time(&self, chunks: &ChunkSizes, window: Option<u32>) -> Duration {
+        delta_search::predicted_time(chunks, window, self.threads)
     }
 }
 
@@ -145,10 +152,12 @@ pub fn estimate(
     refuse_numbers(source, "estimate")?;
     let snapshot = source.snapshot().map_err(WorkloadError::from)?;
     let began = Session::new(clock, progress).now()?;
-    let end = began.saturating_add(plan.time);
-    let steps = Steps::new(progress, clock, end);
-    let job = Job { plan, own_codec: own_codec(source, &plan.specs), clock, progress: &steps };
-    let predicted = job.predict(source, cache, (began, end));
+    let examined = Examined::new(source, plan.seed, &Steps::new(progress, clock, None))?;
+    let time = plan.time.unwrap_or_else(|| plan.default_time(source, &examined.chunks()));
+    let end = began.saturating_add(time);
+    let steps = Steps::new(progress, clock, Some(end));
+    let job = Job { plan, time, own_codec: own_codec(source, &plan.specs), clock, progress: &steps };
+    let predicted = job.predict(source, examined, cache, (began, end));
     progress.finish();
     let (as_found, missing_objects, rechosen) = predicted?;
     snapshot.check().map_err(WorkloadError::from)?;
@@ -173,7 +182,7 @@ pub fn estimate(
         seed: plan.seed,
         seconds: Session::new(clock, progress).now()?.saturating_sub(began).as_secs_f64(),
         missing_objects,
-        training_percent: Some(plan.training_percent()).filter(|percent| *percent < 100),
+        training_percent: Some(training_percent(time)).filter(|percent| *percent < 100),
         pack_checksums: pack_checksums(source)?,
         as_found,
         rechosen,
@@ -208,9 +217,38 @@ fn tip_of(source: &Repository) -> Result<Option<String>, BenchError> {
     Ok(history.resolve(source.default_revision()).ok().map(|id| id.to_string()))
 }
 
+/// See [`FULL_TRAINING`].
+fn training_percent(time: Duration) -> u64 {
+    (time.as_secs().saturating_mul(100) / FULL_TRAINING.as_secs()).clamp(1, 100)
+}
+
+/// The chunks of a repository before any of them is decoded.
+struct Examined {
+    size: SizeRecord,
+    population: Population,
+    random: SmallRng,
+}
+
+impl Examined {
+    fn new(repository: &Repository, seed: u64, progress: &dyn Progress) -> Result<Self, BenchError> {
+        progress.start("reading the framing of all chunks", 1, ProgressUnit::Items);
+        let mut random = SmallRng::seed_from_u64(seed);
+        let mut population = Population::default();
+        let examined = examine_each(repository, "", &mut |chunk| population.add(chunk, &mut random));
+        let (size, _) = examined.map_err(WorkloadError::from)?;
+        Ok(Examined { size, population, random })
+    }
+
+    fn chunks(&self) -> ChunkSizes {
+        self.size.objects.sum()
+    }
+}
+
 /// What all parts of an estimate share.
 struct Job<'a> {
     plan: &'a EstimatePlan,
+    /// The time for everything.
+    time: Duration,
     /// See [`own_codec`].
     own_codec: Option<CodecSpec>,
     clock: &'a (dyn Clock + Sync),
@@ -222,46 +260,40 @@ impl Job<'_> {
     fn predict(
         &self,
         source: &Repository,
+        examined: Examined,
         cache: &Cache,
         (began, end): (Duration, Duration),
     ) -> Result<(DeltaState, u64, Rechosen), BenchError> {
-        let parts = |chunks: &ChunkSizes| match &self.plan.recomputer {
-            Ok(recomputer) if self.has_time_for(self.search_time(chunks, recomputer.window(source))) => FIRST_OF_TWO,
+        let chunks = examined.chunks();
+        let parts = match &self.plan.recomputer {
+            Ok(recomputer) if self.has_time_for(self.plan.search_time(&chunks, recomputer.window(source))) => {
+                FIRST_OF_TWO
+            }
             _ => LAST,
         };
-        let (as_found, missing_objects) = self.state(source, cache, (began, end), &parts)?;
-        let chunks = as_found.objects.as_ref().map(ObjectSizes::sum).unwrap_or_default();
+        let (as_found, missing_objects) = self.state(source, examined, cache, (began, end), parts)?;
         let rechosen = self.rechosen(source, &chunks, cache, end)?;
         Ok((as_found, missing_objects, rechosen))
     }
 
     fn has_time_for(&self, search: Duration) -> bool {
-        delta_search::fits(search, self.plan.time)
-    }
-
-    fn search_time(&self, chunks: &ChunkSizes, window: Option<u32>) -> Duration {
-        delta_search::predicted_time(chunks, window, self.plan.threads)
+        delta_search::fits(search, self.time)
     }
 
     fn step(&self, name: &str) {
         self.progress.start(name, 1, ProgressUnit::Items);
     }
 
-    /// Predicts for `repository` with the deltas that it has, from `began` to `end`, in the parts for its number of
-    /// chunks. Also counts missing objects.
+    /// Predicts for `repository` with the deltas that it has, from `began` to `end`, in these parts. Also counts missing
+    /// objects.
     fn state(
         &self,
         repository: &Repository,
+        Examined { size, mut population, mut random }: Examined,
         cache: &Cache,
         (began, end): (Duration, Duration),
-        parts: &dyn Fn(&ChunkSizes) -> Parts,
+        parts: Parts,
     ) -> Result<(DeltaState, u64), BenchError> {
-        let mut random = SmallRng::seed_from_u64(self.plan.seed);
-        self.step("reading the framing of all chunks");
-        let mut population = Population::default();
-        let examined = examine_each(repository, "", &mut |chunk| population.add(chunk, &mut random));
-        let (size, _) = examined.map_err(WorkloadError::from)?;
-        let parts = parts(&size.objects.sum());
         let time = end.saturating_sub(began);
         let part_ends = |part: f64| began.saturating_add(time.mul_f64(part));
         let specs = self.specs(repository);
@@ -367,7 +399,7 @@ impl Job<'_> {
     /// length share them: those for a high level take minutes and are hardly better.
     fn encodings(&self, repository: &Repository, specs: &[CodecSpec]) -> Result<Vec<Encoding>, BenchError> {
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
-        let percent = self.plan.training_percent();
+        let percent = training_percent(self.time);
         let mut encodings: Vec<Encoding> = Vec::new();
         for spec in specs {
             let shared = encodings.iter().find(|made| shares_dictionaries(repository, made.spec(), spec));

@@ -30,8 +30,9 @@ use crate::{
     repository::{cannot_convert, name_of, open_with_commits, print_notes},
 };
 
-/// A codec that only some builds have.
+/// A codec that only some builds have, and what stands in its place in others: the same algorithms in Rust.
 const ZLIB_NG: &str = "zlib-ng:6";
+const ZLIB_RS: &str = "zlib-rs:6";
 
 /// The codecs that Git repositories are estimated under by default.
 const GIT_CODECS: [&str; 12] = [
@@ -93,11 +94,12 @@ pub(crate) struct EstimateArguments {
     #[command(flatten)]
     window: WindowArgument,
 
-    /// Time for everything, such as 20s or 5m.
+    /// Time for everything, such as 5m [default: 20s to 60s].
     ///
-    /// What would take longer is cut or left out, and the output says so.
-    #[arg(long, value_name = "DURATION", default_value = "60s", help_heading = HOW_LONG)]
-    time: TimeLimit,
+    /// The default is 20s for repositories of up to 500 MB, rising to 60s at 5 GB, and up to 60s where that makes room
+    /// for a new search for deltas. What would take longer is cut or left out, and the output says so.
+    #[arg(long, value_name = "DURATION", help_heading = HOW_LONG)]
+    time: Option<TimeLimit>,
 
     /// Encode every chunk, for sizes without error.
     #[arg(long, help_heading = HOW_LONG)]
@@ -131,8 +133,9 @@ impl EstimateArguments {
         let typed = self.codecs.specs()?;
         if typed.is_empty() {
             let names = if matches!(source, Repository::Git(_)) { &GIT_CODECS[..] } else { &HG_CODECS[..] };
-            let built = names.iter().filter(|name| **name != ZLIB_NG || Algorithm::from_name("zlib-ng").is_some());
-            specs.extend(built.map(|name| parse(name)).collect::<Result<Vec<_>, _>>()?);
+            let has_ng = Algorithm::from_name("zlib-ng").is_some();
+            let built = names.iter().map(|name| if *name == ZLIB_NG && !has_ng { ZLIB_RS } else { *name });
+            specs.extend(built.map(parse).collect::<Result<Vec<_>, _>>()?);
         } else {
             specs.extend(typed);
         }
@@ -151,7 +154,7 @@ impl EstimateArguments {
             specs,
             workloads,
             range: HistoryRange { seed, ..self.range.range(source, Some(&self.programs.hg))? },
-            time: self.time.0.unwrap_or(NO_LIMIT),
+            time: self.time.map(|TimeLimit(time)| time.unwrap_or(NO_LIMIT)),
             is_exact: self.exact,
             recomputer: self.recomputer(source),
             harder: self.harder(source),

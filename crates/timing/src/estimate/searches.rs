@@ -11,7 +11,7 @@ use repackbench_writer::{
     git::recompute::{Searched, search_anew},
 };
 
-use super::{Job, LAST, steps::Until};
+use super::{Examined, Job, LAST, steps::Until};
 use crate::{BenchError, session::Session, sizes::measure, workloads::WorkloadError};
 
 /// The part of the session's time that is left for the state after a search for deltas. A search that takes longer than
@@ -38,7 +38,7 @@ impl Job<'_> {
             Ok(recomputer) => recomputer,
             Err(why) => return Ok(Rechosen::Left { why: why.clone() }),
         };
-        let predicted = self.search_time(chunks, recomputer.window(source));
+        let predicted = self.plan.search_time(chunks, recomputer.window(source));
         let first = match self.search(source, recomputer, predicted, cache, end)? {
             Ok(search) => search,
             Err(left_out) => return Ok(left_out),
@@ -49,7 +49,8 @@ impl Job<'_> {
         };
         let repository = Repository::open(search.scratch.path()).map_err(WorkloadError::from)?;
         let now = Session::new(self.clock, self.progress).now()?;
-        let (state, _) = self.state(&repository, cache, (now, end), &|_| LAST)?;
+        let examined = Examined::new(&repository, self.plan.seed, self.progress)?;
+        let (state, _) = self.state(&repository, examined, cache, (now, end), LAST)?;
         Ok(Rechosen::Searched {
             seconds: search.searched.cost.wall.as_secs_f64(),
             window: search.window,
@@ -112,7 +113,7 @@ impl Job<'_> {
         };
         let session = Session::new(self.clock, self.progress);
         let begin = session.now()?;
-        let search_end = end.saturating_sub(self.plan.time.mul_f64(LEAST_FOR_SECOND));
+        let search_end = end.saturating_sub(self.time.mul_f64(LEAST_FOR_SECOND));
         if !self.has_time_for(predicted) || begin >= search_end {
             return Ok(Err(too_long(None)));
         }

@@ -10,19 +10,19 @@ use crate::clock::Clock;
 pub(super) struct Steps<'a> {
     progress: &'a dyn Progress,
     clock: &'a (dyn Clock + Sync),
-    /// When all of it ends, on the clock, unless it ends earlier.
-    end: Duration,
+    /// When all of it ends, on the clock, unless it ends earlier; `None` while nobody knows.
+    end: Option<Duration>,
 }
 
 impl<'a> Steps<'a> {
-    pub(super) fn new(progress: &'a dyn Progress, clock: &'a (dyn Clock + Sync), end: Duration) -> Self {
+    pub(super) fn new(progress: &'a dyn Progress, clock: &'a (dyn Clock + Sync), end: Option<Duration>) -> Self {
         Steps { progress, clock, end }
     }
 }
 
 impl Progress for Steps<'_> {
     fn start(&self, step: &str, _total: u64, _unit: ProgressUnit) {
-        let left = self.clock.read_wall().ok().map(|now| self.end.saturating_sub(now));
+        let left = self.end.zip(self.clock.read_wall().ok()).map(|(end, now)| end.saturating_sub(now));
         self.progress.session(SessionStatus { place: step, detail: "", left });
     }
 
