@@ -36,6 +36,9 @@ const LEAST_PART: f64 = 1.0 / 64.0;
 /// leaves a few percent.
 const SPREAD_OF_COSTS: f64 = 0.5;
 
+/// The standard error of a share in a longer replay, as a share of itself: see [`DecodeShare::in_longer`].
+const CARRYING_ERROR: f64 = 0.04;
+
 /// A share with its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct DecodeShare {
@@ -58,6 +61,22 @@ pub(crate) struct Took {
 }
 
 impl DecodeShare {
+    /// The share in a longer replay of `seconds`, whose decoding takes `times` as long by the sample. What decoding takes
+    /// in place is a multiple of that, which hardly depends on the number of commits.
+    pub(crate) fn in_longer(&self, seconds: f64, times: f64) -> DecodeShare {
+        let factor = times * self.seconds / seconds.max(f64::MIN_POSITIVE);
+        if !factor.is_finite() {
+            return DecodeShare { seconds, error: 1.0, elapsed_error: 1.0, ..*self };
+        }
+        let carried = |share: f64, error: f64| {
+            let share = (share * factor).min(1.0);
+            (share, (error * factor).hypot(share * CARRYING_ERROR).min(1.0))
+        };
+        let ((share, error), (elapsed, elapsed_error)) =
+            (carried(self.share, self.error), carried(self.elapsed, self.elapsed_error));
+        DecodeShare { seconds, share, error, elapsed, elapsed_error }
+    }
+
     /// Whether it says anything.
     pub(crate) fn is_known(&self) -> bool {
         self.seconds > 0.0 && self.error < 1.0
@@ -425,6 +444,22 @@ mod tests {
         near(share.error, LEAST_ERROR.hypot(0.5 * SPREAD_OF_COSTS * (0.75_f64 / 100.0).sqrt()));
         near(baseline.unwrap(), 1.0);
         assert!(share.is_known());
+    }
+
+    #[test]
+    fn longer_replay_has_the_share_that_the_sample_gives_it() {
+        let few = DecodeShare { seconds: 2.0, share: 0.6, error: 0.01, elapsed: 0.5, elapsed_error: 0.02 };
+        // Decoding takes 1.2 s of the 2 s, and three times as long in 9 s.
+        let many = few.in_longer(9.0, 3.0);
+        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value}, not {expected}");
+        near(many.share, 0.4);
+        near(many.error, (0.01_f64 * 2.0 / 3.0).hypot(0.4 * CARRYING_ERROR));
+        near(many.elapsed, 0.5 * 2.0 / 3.0);
+        assert_eq!((many.seconds, many.is_known()), (9.0, true));
+        assert_eq!(few.in_longer(2.0, 9.0).share, 1.0, "no share is larger");
+        for times in [f64::NAN, f64::INFINITY] {
+            assert!(!few.in_longer(9.0, times).is_known(), "{times}");
+        }
     }
 
     #[test]

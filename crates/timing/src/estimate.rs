@@ -329,6 +329,7 @@ impl Job<'_> {
             },
             random: RefCell::new(random),
             population: &population,
+            costs: &costs,
             commits: size.objects.commits(),
             clock: self.clock,
             progress: self.progress,

@@ -24,6 +24,9 @@ use crate::{
 /// How often git is run with and without a commit-graph.
 const PAIRS: usize = 5;
 
+/// The number of all these runs, with some room for writing the commit-graph.
+pub(crate) const GRAPH_RUNS: u32 = 2 * PAIRS as u32 + 2;
+
 /// The elapsed time for each commit that writing a commit-graph is predicted to take. git 2.47 took 5 to 9 microseconds on five
 /// repositories of 2,000 to 27,000 commits whose packs were in the page cache.
 const GRAPH_FOR_A_COMMIT: Duration = Duration::from_micros(50);
@@ -96,13 +99,15 @@ impl OwnGit {
     }
 
     /// The cost of what a replay of `spec` over `range` does, in which decoding took a share of the time. The trial with a
-    /// commit-graph is left out if it does not end before `end`. `None`, with a note, if git fails or has no command for it.
+    /// commit-graph, over `with_graph`, is left out if it does not end before `end`. `None`, with a note, if git fails or
+    /// has no command for it.
     ///
     /// # Errors
     /// The user stops it.
     pub(crate) fn cost(
         &self,
         (spec, range, decoding): (&WorkloadSpec, &HistoryRange, &DecodeShare),
+        with_graph: Option<&HistoryRange>,
         history: &mut dyn History,
         (clock, progress): (&dyn Clock, &dyn Progress),
         end: Duration,
@@ -113,9 +118,15 @@ impl OwnGit {
         let mut measure = || -> Result<_, BenchError> {
             let Some(job) = self.job(spec, range, history)? else { return Ok(None) };
             let plain = took(&job, &self.plain, runner)?;
-            let has_time = is_tried_with_graph(spec) && session.now()?.saturating_add(graph_takes) < end;
-            let [graph_ratio, graph_elapsed_ratio] =
-                if has_time { self.graph_ratios(&job, runner, &is_over)? } else { [None, None] };
+            let has_time = session.now()?.saturating_add(graph_takes) < end;
+            let graph_job = match with_graph.filter(|_| has_time) {
+                Some(range) => self.job(spec, range, history)?,
+                None => None,
+            };
+            let [graph_ratio, graph_elapsed_ratio] = match graph_job {
+                Some(job) => self.graph_ratios(&job, runner, &is_over)?,
+                None => [None, None],
+            };
             let decode_share = (decoding.share * decoding.seconds / plain.cpu.max(f64::MIN_POSITIVE)).min(1.0);
             Ok(Some(OwnGitCost { decode_share, graph_ratio, graph_elapsed_ratio }))
         };

@@ -129,6 +129,22 @@ impl DecodeCosts {
             .collect()
     }
 
+    /// The seconds that decoding takes of chunks with these stored bytes as found, by stratum, as found. Strata without
+    /// a sampled chunk cost what all cost in the mean.
+    pub(super) fn seconds_as_found(&self, decoded: &[f64]) -> f64 {
+        let mut sums = vec![(0.0, 0.0); decoded.len()];
+        let mut all = (0.0, 0.0);
+        for ((stratum, x), (cost, remembered)) in self.chunks.iter().zip(self.as_found.iter().zip(&self.remembered)) {
+            let cost = (cost - remembered).max(0.0);
+            if let Some(sum) = sums.get_mut(*stratum) {
+                *sum = (sum.0 + x, sum.1 + cost);
+            }
+            all = (all.0 + x, all.1 + cost);
+        }
+        let rate = |(x, cost): (f64, f64)| if x > 0.0 { cost / x } else { 0.0 };
+        decoded.iter().zip(sums).map(|(bytes, sum)| bytes * rate(if sum.0 > 0.0 { sum } else { all })).sum()
+    }
+
     /// The seconds that decoding every chunk of the repository once takes under codec `codec`.
     pub(super) fn seconds(&self, population: &Population, codec: usize) -> f64 {
         let mut strata = population.to_sample();
@@ -191,5 +207,23 @@ impl Arm<'_> {
     fn seconds(&self, own_time: Duration) -> Vec<f64> {
         let least = |times: &[Duration; PASSES]| times.iter().min().copied().unwrap_or_default();
         self.times.iter().map(|times| least(times).saturating_sub(own_time).as_secs_f64()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strata_without_a_sample_cost_what_all_do() {
+        let costs = DecodeCosts {
+            chunks: vec![(0, 10.0), (0, 30.0), (1, 60.0)],
+            as_found: vec![2.0, 4.0, 14.0],
+            codecs: Vec::new(),
+            remembered: vec![1.0, 1.0, 2.0],
+        };
+        // Stratum 0 costs 4 s for 40 bytes, stratum 1 costs 12 s for 60, and all cost 16 s for 100.
+        assert_eq!(costs.seconds_as_found(&[100.0, 0.0, 0.0]), 10.0);
+        assert_eq!(costs.seconds_as_found(&[0.0, 10.0, 100.0]), 2.0 + 16.0);
     }
 }

@@ -1,5 +1,8 @@
 //! How much of a workload's time is decoding, measured in place on the repository as found: with all payloads decoded,
 //! with all of them or a sample remembered, and with the chunks of each codec in their places, in turn.
+//!
+//! Such rounds have time for few commits where histories are long. More are then replayed as found alone. What decoding
+//! takes of that time follows from the few, in proportion to what it takes by the sample.
 
 use std::{
     cell::{Cell, RefCell},
@@ -8,17 +11,17 @@ use std::{
 
 use rand::rngs::SmallRng;
 use repackbench_codec::{DecodeMemo, Decoders};
-use repackbench_reader::{History, Recording, Repository};
+use repackbench_reader::{AccessTrace, History, Recording, Repository};
 use repackbench_records::{OwnGitCost, WorkloadLabel};
 use repackbench_writer::Progress;
 
-use super::{in_place::InPlace, population::Population};
+use super::{decoding::DecodeCosts, in_place::InPlace, population::Population};
 use crate::{
     BenchError,
     clock::{Clock, measure},
     decode_share::{self, DecodeShare, Rounds, Took},
     newest_commits::{CommitTrials, NewestCommits},
-    own_git::{OwnGit, is_tried_with_graph},
+    own_git::{self, OwnGit, is_tried_with_graph},
     session::Session,
     workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadError, WorkloadSpec, record_accesses},
 };
@@ -34,6 +37,9 @@ const MOST_CODECS_PART: f64 = 0.75;
 
 /// The rounds of replays that the number of commits is chosen for.
 const PLANNED_ROUNDS: usize = 5;
+
+/// The replays of more commits, of which the shorter one counts.
+const LONG_REPLAYS: u32 = 2;
 
 /// The part of the time for replays under codecs in which their chunks are encoded.
 const ENCODING_PART: f64 = 0.4;
@@ -65,6 +71,8 @@ pub(super) struct Replays<'a> {
     /// Draws the chunks that are encoded.
     pub(super) random: RefCell<SmallRng>,
     pub(super) population: &'a Population,
+    /// What decoding costs by the sample.
+    pub(super) costs: &'a DecodeCosts,
     /// The number of stored commits.
     pub(super) commits: u64,
     pub(super) clock: &'a dyn Clock,
@@ -75,11 +83,11 @@ pub(super) struct Replays<'a> {
     pub(super) own_git: Option<OwnGit>,
 }
 
-/// The replays of some commits.
-struct Replayed {
-    rounds: Rounds,
+/// The recording of a workload's replay.
+struct Recorded {
+    workload: Box<dyn Workload>,
+    trace: AccessTrace,
     counts: Counts,
-    decodes: u64,
     /// See [`WorkloadShare::decoded`].
     decoded: Vec<f64>,
 }
@@ -118,47 +126,56 @@ impl Replays<'_> {
         let left = replays_end.saturating_sub(now);
         let under_codecs = few.as_ref().map_or(left, |few| few.time(left));
         let mut read = few.as_ref().map_or_else(|| range.clone(), |few| newest.of(Some(few.commits)));
-        let encoding = Some(under_codecs.mul_f64(ENCODING_PART));
-        let mut replayed = self.replayed(spec, &read, history.as_mut(), encoding, now.saturating_add(under_codecs))?;
-        let rounds = std::mem::take(&mut replayed.rounds);
+        let mut recorded = self.record(spec, &read, history.as_mut())?;
+        let encoding = under_codecs.mul_f64(ENCODING_PART);
+        let rounds = self.rounds(spec, &mut recorded, history.as_mut(), encoding, now.saturating_add(under_codecs))?;
         let mut decoding = rounds.share();
         if let Some(few) = few {
             let left = replays_end.saturating_sub(session.now()?);
             let many = newest.as_found(history.as_mut(), left)?;
             if many.is_none_or(|many| many > few.commits) {
+                let by_sample = self.costs.seconds_as_found(&recorded.decoded);
                 read = newest.of(many);
-                replayed = self.replayed(spec, &read, history.as_mut(), None, replays_end)?;
-                decoding = replayed.rounds.share();
+                recorded = self.record(spec, &read, history.as_mut())?;
+                let seconds = self.seconds(spec, &mut recorded, history.as_mut())?;
+                decoding = decoding.in_longer(seconds, self.costs.seconds_as_found(&recorded.decoded) / by_sample);
             }
         }
+        let with_graph = match self.tries_graph(spec) {
+            true => {
+                let commits = newest.for_graph(history.as_mut(), all)?;
+                Some(newest.of(commits.or(read.commits)))
+            }
+            false => None,
+        };
         let own_git = match &self.own_git {
-            Some(git) => git.cost((spec, &read, &decoding), history.as_mut(), (self.clock, self.progress), end)?,
+            Some(git) => {
+                let times = (self.clock, self.progress);
+                git.cost((spec, &read, &decoding), with_graph.as_ref(), history.as_mut(), times, end)?
+            }
             None => None,
         };
         Ok(WorkloadShare {
             label: spec.build(&read, None).label(),
-            commits: spec.reads_commits().then(|| commits_in(&replayed.counts)),
+            commits: spec.reads_commits().then(|| commits_in(&recorded.counts)),
             is_cut: range.commits.is_none() && read.commits.is_some(),
             decoding,
             rounds,
             own_git,
-            decodes: replayed.decodes,
-            decoded: replayed.decoded,
+            decodes: recorded.trace.decodes.len() as u64,
+            decoded: recorded.decoded,
         })
     }
 
-    /// Replays `spec` over `range` in rounds until `end`; under codecs too, if there is time for `encoding`.
-    fn replayed(
+    /// Records a replay of `spec` over `range`.
+    fn record(
         &self,
         spec: &WorkloadSpec,
         range: &HistoryRange,
         history: &mut dyn History,
-        encoding: Option<Duration>,
-        end: Duration,
-    ) -> Result<Replayed, BenchError> {
-        let session = Session::new(self.clock, self.progress);
-        let place = VariantPlace::of(self.source, self.decoders);
+    ) -> Result<Recorded, BenchError> {
         let mut workload = spec.build(range, None);
+        let place = VariantPlace::of(self.source, self.decoders);
         let (trace, counts) = record_accesses(workload.as_mut(), history, &place, Recording::Decodes)?;
         let mut decoded = vec![0.0; self.population.strata.len() + 1];
         for decode in &trace.decodes {
@@ -168,30 +185,66 @@ impl Replays<'_> {
                 *sum += decode.stored_len as f64;
             }
         }
-        // The times of a replay, which sees what the recording saw.
+        Ok(Recorded { workload, trace, counts, decoded })
+    }
+
+    /// Replays what was `recorded` in rounds until `end`, also under codecs, after encoding for them in the time `encoding`.
+    fn rounds(
+        &self,
+        spec: &WorkloadSpec,
+        recorded: &mut Recorded,
+        history: &mut dyn History,
+        encoding: Duration,
+        end: Duration,
+    ) -> Result<Rounds, BenchError> {
+        let session = Session::new(self.clock, self.progress);
+        let Recorded { workload, trace, counts, .. } = recorded;
         let mut replay = |memo: Option<Box<DecodeMemo>>| -> Result<_, BenchError> {
             history.set_memo(memo);
-            let replay = self.replay(workload.as_mut(), history, &place)?;
-            let memo = history.set_memo(None).unwrap_or_default();
-            match replay.counts == counts {
-                true => Ok((replay.took, memo)),
-                false => Err(self.differs(spec, &counts, &replay.counts)),
-            }
+            let took = self.same(spec, (workload.as_mut(), counts), history)?;
+            Ok((took, history.set_memo(None).unwrap_or_default()))
         };
         let mut stand_ins = |memo: &DecodeMemo, each: Duration| {
-            let Some(time) = encoding else { return Ok(Vec::new()) };
-            let left = end.saturating_sub(session.now()?).saturating_sub(time);
+            let left = end.saturating_sub(session.now()?).saturating_sub(encoding);
             let most = codecs_that_fit(left, each);
             if most < self.in_place.codecs() {
                 self.progress.note(&format!(
                     "{spec}: no time to replay all codecs, so some have their times from the sample alone"
                 ));
             }
-            self.in_place.stand_ins(memo, &trace, &mut self.random.borrow_mut(), (time, most))
+            self.in_place.stand_ins(memo, trace, &mut self.random.borrow_mut(), (encoding, most))
         };
         let is_over = || Ok(session.now()? >= end);
-        let rounds = decode_share::measure(&mut replay, &mut stand_ins, &is_over)?;
-        Ok(Replayed { rounds, counts, decodes: trace.decodes.len() as u64, decoded })
+        decode_share::measure(&mut replay, &mut stand_ins, &is_over)
+    }
+
+    /// The CPU seconds of what was `recorded`.
+    fn seconds(
+        &self,
+        spec: &WorkloadSpec,
+        recorded: &mut Recorded,
+        history: &mut dyn History,
+    ) -> Result<f64, BenchError> {
+        let Recorded { workload, counts, .. } = recorded;
+        let mut least = f64::INFINITY;
+        for _ in 0..LONG_REPLAYS {
+            least = least.min(self.same(spec, (workload.as_mut(), counts), history)?.cpu);
+        }
+        Ok(least)
+    }
+
+    /// The times of a replay, which sees what the recording counted.
+    fn same(
+        &self,
+        spec: &WorkloadSpec,
+        (workload, counts): (&mut dyn Workload, &Counts),
+        history: &mut dyn History,
+    ) -> Result<Took, BenchError> {
+        let replay = self.replay(workload, history, &VariantPlace::of(self.source, self.decoders))?;
+        match replay.counts == *counts {
+            true => Ok(replay.took),
+            false => Err(self.differs(spec, counts, &replay.counts)),
+        }
     }
 
     /// Whether the workload is tried with a commit-graph.
@@ -270,9 +323,15 @@ impl Newest<'_> {
     /// The newest commits that replays as found fit `available` for: more than under codecs, since there are fewer
     /// replays. `None` for all.
     fn as_found(&mut self, history: &mut dyn History, available: Duration) -> Result<Option<u64>, BenchError> {
-        // Two recordings, the trials, the user's own git, and the rounds: as found and remembered.
-        let fits = available / u32_of(PLANNED_ROUNDS * 2 + 8);
+        // The trials, the recording, the replays and the user's own git.
+        let fits = available / (LONG_REPLAYS + 6);
         Ok(self.that_fit(history, fits)?.limit)
+    }
+
+    /// The newest commits for which git's runs with and without a commit-graph fit their part of `all` the time; `None`
+    /// for as many as are replayed.
+    fn for_graph(&mut self, history: &mut dyn History, all: Duration) -> Result<Option<u64>, BenchError> {
+        Ok(self.that_fit(history, all.mul_f64(GRAPH_PART) / own_git::GRAPH_RUNS)?.limit)
     }
 
     fn that_fit(&mut self, history: &mut dyn History, fits: Duration) -> Result<NewestCommits, BenchError> {
