@@ -193,7 +193,10 @@ fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
         "{place}: expected a codec whose chunks are decoded by themselves, found {spec}, whose deltas need the content of \
          their base, which git does not pass to zlib"
     );
-    Err(ClientError::refused(message).with_hint("convert it under the same codec without prefix and patch"))
+    // A conversion has no content of bases, so the variant itself cannot be converted.
+    Err(ClientError::refused(message).with_hint(
+        "convert the repository that this variant was made from, under the same codec without prefix and patch",
+    ))
 }
 
 /// Finds the program that `name` starts: a path, or the first program of that name on the PATH.

@@ -211,8 +211,13 @@ fn rejects_unusable_variants_programs_and_libraries() {
     let scratch = Scratch::new();
     let variant = scratch.join("variant");
     convert(&Fixture::get("history").repo(), "zstd:5,prefix", &variant);
-    let line = run(&variant, &["git", "log"]).exits(exit::FAILURE).error_line();
+    let refused = run(&variant, &["git", "log"]).exits(exit::FAILURE);
+    let line = refused.error_line();
     assert!(line.contains("zstd:5,prefix") && line.contains("base"), "{line}");
+    // The variant itself cannot be converted.
+    let hint =
+        "hint: convert the repository that this variant was made from, under the same codec without prefix and patch";
+    assert!(refused.stderr.lines().any(|line| line == hint), "{}", refused.stderr);
 
     // A git that does not call the preloaded zlib: this one calls none.
     let programs = scratch.join("programs");
