@@ -5,6 +5,7 @@
 
 mod build;
 mod debian;
+mod documents;
 mod trial;
 mod wheels;
 
@@ -17,7 +18,7 @@ use std::process::{Command, Stdio};
 use self::build::{Built, build};
 use crate::files::{entries, failed, make_folder, remove_folder};
 use crate::process::{self, Failure, Outcome};
-use crate::{cmake, docs, licences, workspace_root};
+use crate::{cmake, licences, workspace_root};
 
 /// The name under which git finds the program.
 const GIT_PROGRAM: &str = "git-repackbench";
@@ -29,12 +30,8 @@ const PRELOADED: [&str; 2] = ["librepackbench_preload.so", "librepackbench_prelo
 /// The Mercurial extension, which looks for the program in `../../../bin`.
 const EXTENSION: &str = "lib/mercurial/repackbench";
 
-/// The folder for documents, and those that are no chapters of the site.
-const DOCUMENTS: (&str, [&str; 3]) =
-    ("share/doc/repackbench", ["LICENSE-APACHE", "LICENSE-MIT", "integrations/hg/LICENSE-GPL"]);
-
-/// The pictures that documents show.
-const PICTURES: &str = "docs/pictures";
+/// The folder for documents.
+const DOCUMENTS: &str = "share/doc/repackbench";
 
 /// The file with the licences of the linked libraries.
 const LICENCES: &str = "THIRD-PARTY-LICENSES";
@@ -118,15 +115,8 @@ fn extension(built: &Path, folder: &Path) -> Outcome<()> {
 }
 
 fn documents(out: &Path) -> Outcome<()> {
-    let (folder, names) = DOCUMENTS;
-    let folder = out.join(folder);
-    let chapters = docs::chapters(workspace_root())?;
-    for name in chapters.iter().map(PathBuf::as_path).chain(names.map(Path::new)) {
-        copy(&workspace_root().join(name), &folder.join(name))?;
-    }
-    for picture in entries(&workspace_root().join(PICTURES))? {
-        copy(&picture, &folder.join(PICTURES).join(picture.file_name().unwrap_or_default()))?;
-    }
+    let folder = out.join(DOCUMENTS);
+    documents::stage(workspace_root(), &folder)?;
     let licences = folder.join(LICENCES);
     fs::write(&licences, licences::of_dependencies(&PACKAGES, cmake::FEATURES)?)
         .map_err(|error| failed(&licences, &error))

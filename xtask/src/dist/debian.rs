@@ -39,7 +39,8 @@ The Mercurial extension /usr/lib/mercurial/repackbench/__init__.py is licensed u
 integrations/hg/LICENSE-GPL. THIRD-PARTY-LICENSES has the licences of the linked libraries.
 ";
 
-/// What dpkg knows of the package.
+/// What dpkg knows of the package. `Maintainer` has no address, since there is none that takes mail and an invented one
+/// would mislead. dpkg installs that; lintian calls it `malformed-contact`, and Debian's own archive would refuse it.
 fn control(cpu: &str, glibc: &str) -> String {
     format!(
         "Package: repackbench\n\

@@ -1,12 +1,13 @@
 //! Tries what was packed as a new user would: in an empty folder, with an empty HOME and nothing else in the environment.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use super::{EXTENSION, wheels::Wheels};
 use crate::environment::PYTHON;
-use crate::files::{make_folder, only_entry, remove_folder};
+use crate::files::{failed, make_folder, only_entry, remove_folder};
 use crate::mercurial;
 use crate::process::{self, Failure, Outcome};
 use crate::workspace_root;
@@ -20,6 +21,16 @@ import repackbench, sys
 assert repackbench.program().startswith(sys.prefix), repackbench.program()
 assert repackbench.results(sys.argv[1]), 'no results'
 print(len(list(repackbench.records(sys.argv[1], kind='estimate'))))";
+
+/// Stands in for Ray, which is large: it runs each task at once, in the same process.
+const RAY: &str = "\
+import types
+exceptions = types.SimpleNamespace(RayError=Exception)
+def init(**options): pass
+def remote(**options): return lambda task: types.SimpleNamespace(remote=task)
+def wait(tasks, num_returns): return tasks[:num_returns], tasks[num_returns:]
+def get(result): return result
+";
 
 /// Unpacks the archive and uses it.
 pub(super) fn archive(archive: &Path) -> Outcome<()> {
@@ -42,19 +53,19 @@ pub(super) fn debian(package: &Path) -> Outcome<()> {
     user.leave()
 }
 
-/// Installs the wheels without a network, the first in an environment of its own, and uses them. The driver for Ray is
-/// not started: Ray is large.
+/// Installs the wheels without a network and uses them: the program and the driver for Ray in an environment of their own,
+/// the Mercurial extension as modules.
 pub(super) fn wheels(wheels: &Wheels) -> Outcome<()> {
     let user = User::new(&wheels.program)?;
     process::run(user.command(PYTHON).args(["-m", "venv", "venv"]))?;
     let installed = user.folder.join("here/venv/bin");
     process::run(user.pip(&installed.join("python3")).arg(&wheels.program))?;
     let records = user.estimate(&installed.join("repackbench"))?;
-    let read = process::output(user.command(installed.join("python3")).args(["-c", READ]).arg(records))?;
-    if read.trim() != "1" {
-        return Err(Failure(format!("{}: its module read {read:?}, expected 1", wheels.program.display())));
-    }
+    user.read(&installed, &records)?;
     user.exec(&installed.join("repackbench"))?;
+    process::run(user.pip(&installed.join("python3")).arg(&wheels.ray))?;
+    let records = user.ray(&installed)?;
+    user.read(&installed, &records)?;
     user.leave()?;
 
     let user = User::new(&wheels.extension)?;
@@ -111,6 +122,29 @@ impl User {
         process::output(&mut estimate)?;
         eprintln!("{}: estimate in {:.1} s", self.product, began.elapsed().as_secs_f64());
         Ok(records)
+    }
+
+    /// Reads the records of one estimate with the module among what was `installed`.
+    fn read(&self, installed: &Path, records: &Path) -> Outcome<()> {
+        let read = process::output(self.command(installed.join("python3")).args(["-c", READ]).arg(records))?;
+        match read.trim() {
+            "1" => Ok(()),
+            other => Err(Failure(format!("{}: its module read {other:?}, expected 1", self.product))),
+        }
+    }
+
+    /// Runs one shard by the driver for Ray, with a stand-in for Ray itself, and returns its records.
+    fn ray(&self, installed: &Path) -> Outcome<PathBuf> {
+        let modules = self.folder.join("stand-in");
+        make_folder(&modules)?;
+        let module = modules.join("ray.py");
+        fs::write(&module, RAY).map_err(|error| failed(&module, &error))?;
+        let shards = self.folder.join("here/shards");
+        let mut driver = self.command(installed.join("repackbench-ray"));
+        driver.env("PYTHONPATH", &modules).args(["--shards", "1", "--work", "work", "--output"]).arg(&shards);
+        driver.arg("--program").arg(installed.join("repackbench")).arg("--").arg(workspace_root());
+        process::output(driver.args(["--time", TIME]))?;
+        Ok(shards.join("shard-1.jsonl"))
     }
 
     /// Converts the checkout, and has git list the same commits in the variant as in the checkout.

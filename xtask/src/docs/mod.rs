@@ -3,7 +3,7 @@
 mod links;
 mod stage;
 
-pub(crate) use stage::chapters;
+pub(crate) use stage::{chapters, normalized};
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

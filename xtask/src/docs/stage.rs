@@ -132,7 +132,7 @@ impl Site<'_> {
 }
 
 /// The path without `.` and `..`.
-fn normalized(path: &Path) -> PathBuf {
+pub(crate) fn normalized(path: &Path) -> PathBuf {
     let mut normalized = PathBuf::new();
     for component in path.components() {
         match component {
