@@ -123,11 +123,14 @@ impl Document {
         links.collect()
     }
 
-    /// The anchors that GitHub gives to its headings.
+    /// The anchors that GitHub gives to its headings, and those that it sets itself: `<a id="NAME"></a>`.
     pub(super) fn anchors(&self) -> BTreeSet<String> {
         let mut events = Parser::new(&self.text);
         let mut anchors = BTreeSet::new();
         while let Some(event) = events.next() {
+            if let Event::InlineHtml(html) | Event::Html(html) = &event {
+                anchors.extend(anchor_set_by(html));
+            }
             if matches!(event, Event::Start(Tag::Heading { .. })) {
                 let inside = events.by_ref().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
                 let words = inside.map(|event| match event {
@@ -138,6 +141,29 @@ impl Document {
             }
         }
         anchors
+    }
+
+    /// The terms at the beginning of its list items, in bold, each with the anchor before it, if there is one.
+    pub(super) fn terms(&self) -> Vec<(Option<String>, String)> {
+        let mut events = Parser::new(&self.text);
+        let mut terms = Vec::new();
+        while let Some(event) = events.next() {
+            if !matches!(event, Event::Start(Tag::Item)) {
+                continue;
+            }
+            let mut anchor = None;
+            for event in events.by_ref().take_while(|event| !matches!(event, Event::End(TagEnd::Item))) {
+                match event {
+                    Event::InlineHtml(html) if anchor.is_none() => anchor = anchor_set_by(&html),
+                    Event::Text(term) => {
+                        terms.push((anchor, term.into_string()));
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        terms
     }
 
     /// The number of the line with this byte.
@@ -188,6 +214,11 @@ fn examples_in(body: &str, place: &dyn Fn(usize) -> String) -> Vec<Example> {
         found.push(Example { place: place(number), command, shown: Vec::new() });
     }
     found
+}
+
+/// The anchor of a tag such as `<a id="NAME">`.
+fn anchor_set_by(tag: &str) -> Option<String> {
+    Some(tag.strip_prefix("<a id=\"")?.strip_suffix("\">")?.to_owned())
 }
 
 fn anchor(heading: &str) -> String {

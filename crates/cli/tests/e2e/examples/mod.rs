@@ -9,6 +9,7 @@ mod limits;
 mod stage;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::{fs, io};
 
 use document::{Document, Example, checkout, examples_in_help};
@@ -17,7 +18,7 @@ use stage::{Scene, Stage};
 
 use crate::generate::{options, subcommands};
 use crate::support::program::exit;
-use crate::support::repackbench;
+use crate::support::{Scratch, repackbench};
 
 /// The documents that have examples, each with a test of its own.
 const WITH_EXAMPLES: [&str; 14] = [
@@ -51,6 +52,8 @@ const GIT_SUITE: &str = "docs/git-suite.md";
 const LARGE: &str = "docs/large.md";
 const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
+
+const GLOSSARY: &str = "docs/glossary.md";
 
 /// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
 const OPTIONS_OF_OTHERS: [&str; 26] = [
@@ -117,6 +120,22 @@ fn quoted_answers_are_those_of_committed_records() {
                 "{place}: no record says so: {line}\n{reported}"
             );
         }
+    }
+}
+
+/// The session that documents show pictures of, and the pictures.
+const PICTURED: (&str, [&str; 3]) = ("jj-codecs.jsonl", ["ratios.svg", "size-time.svg", "stored-bytes.svg"]);
+
+#[test]
+fn pictures_are_those_of_a_committed_session() {
+    let (session, pictures) = PICTURED;
+    let made = Scratch::new();
+    let session = checkout().join(SESSIONS).join(session);
+    repackbench(["report".into(), session, "--svg".into(), made.path().to_owned()]).exits(exit::OK);
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    for picture in pictures {
+        let committed = read(&checkout().join("docs/pictures").join(picture));
+        assert!(read(&made.join(picture)) == committed, "{picture}: `report --svg` makes another of the session");
     }
 }
 
@@ -293,6 +312,29 @@ fn options_in_the_text_exist() {
     }
     assert!(unknown.is_empty(), "no command has these options: {unknown:#?}");
     assert!(others.is_empty(), "no document names these any more: {others:?}");
+}
+
+#[test]
+fn every_command_has_a_section_of_its_name() {
+    let headings = Document::named(COMMANDS).anchors();
+    for words in subcommands().into_iter().filter(|words| words.len() == 1) {
+        let name = &words[0];
+        let is_there =
+            headings.contains(name) || headings.iter().any(|heading| heading.split('-').any(|of| of == name));
+        assert!(is_there, "{COMMANDS}: no section {name}: {headings:?}");
+    }
+}
+
+#[test]
+fn glossary_is_sorted_and_every_term_has_an_anchor() {
+    let terms = Document::named(GLOSSARY).terms();
+    assert!(terms.len() > 50, "{terms:?}");
+    let without: Vec<_> = terms.iter().filter(|(anchor, _)| anchor.is_none()).collect();
+    assert!(without.is_empty(), "no anchor: {without:?}");
+    let names: Vec<String> = terms.iter().map(|(_, term)| term.to_lowercase().replace('/', "")).collect();
+    assert!(names.is_sorted(), "{names:?}");
+    let anchors: BTreeSet<_> = terms.iter().map(|(anchor, _)| anchor).collect();
+    assert_eq!(anchors.len(), terms.len(), "an anchor is set twice");
 }
 
 #[test]
