@@ -163,21 +163,27 @@ impl Scatter {
 
     fn draw_titles(&self, drawing: &mut Drawing, grid: &Grid, bottom: f64) {
         let (baseline, time, width) = (&self.baseline, self.time, grid.width.px() - grid.left - 14.0);
-        let [x_title, y_title] = match grid.width {
-            Width::Wide => [
-                format!("← smaller · size on disk as a multiple of {baseline}'s (log scale)"),
-                format!("← less · {time} as a multiple (log scale)"),
-            ],
-            Width::Narrow => {
-                ["← smaller · size as a multiple (log)".to_owned(), format!("← less · {time}, multiple (log)")]
-            }
-        };
-        let x_title = fit(&x_title, TEXT, width);
+        let x_title = title("← smaller", "size on disk", baseline, width);
         drawing.text([grid.left + width / 2.0, bottom + 34.0], Anchor::Middle, "muted", &x_title);
         let x = if grid.width == Width::Wide { 16.0 } else { 12.0 };
         let height = bottom - grid.top;
-        drawing.text_upwards([x, grid.top + height / 2.0], "muted", &fit(&y_title, TEXT, height));
+        let y_title = title("← less", time, baseline, height);
+        drawing.text_upwards([x, grid.top + height / 2.0], "muted", &y_title);
     }
+}
+
+/// The title of an axis with multiples of the baseline: the longest that fits. `less` says where less is.
+fn title(less: &str, what: &str, baseline: &str, room: f64) -> String {
+    let shortest = format!("{what} / {baseline}");
+    let titles = [
+        format!("{less} · {what} as a multiple of {baseline}'s (log scale)"),
+        format!("{less} · {shortest} (log scale)"),
+        format!("{less} · {shortest} (log)"),
+        format!("{less} · {shortest}"),
+        shortest,
+    ];
+    let fitting = titles.iter().find(|title| text_width(title, TEXT) <= room);
+    fit(fitting.map_or(what, String::as_str), TEXT, room)
 }
 
 impl ScatterPanel {
@@ -375,6 +381,20 @@ mod tests {
                 let points = || vec![point("zlib:6", 1.0, 1.0), point("zstd:5", 0.8, 0.6)];
                 let (_, height) = of_panels((0..panels).map(|_| points()).collect()).draw(width);
                 assert!(height <= screen, "{panels} panels are {height} high");
+            }
+        }
+    }
+
+    #[test]
+    fn titles_of_axes_are_not_cut() {
+        let points = || vec![point("zlib:6", 1.0, 1.0), point("zstd:5", 0.8, 0.6)];
+        for time in ["CPU time", "elapsed time", "CPU or elapsed time"] {
+            for (width, panels) in Width::ALL.into_iter().flat_map(|width| (1..=6).map(move |panels| (width, panels))) {
+                let scatter = Scatter { time, ..of_panels((0..panels).map(|_| points()).collect()) };
+                let (drawing, height) = scatter.draw(width);
+                let svg = drawing.finish(height).svg("x", width, "t", "d");
+                assert!(svg.contains("size on disk / zlib:6") || svg.contains("a multiple of zlib:6"), "{svg}");
+                assert!(svg.contains(time) && !svg.contains('…'), "{panels} panels: {svg}");
             }
         }
     }
