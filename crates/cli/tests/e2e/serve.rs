@@ -186,6 +186,64 @@ fn git_serves_several_clients_the_same_requests_in_every_arm() {
     }
 }
 
+/// A bitmap of git's `multi-pack-index write` knows no names. Without them, a search for deltas compares unrelated files.
+#[test]
+fn search_for_deltas_through_bitmaps_knows_names() {
+    let scratch = Scratch::new();
+    let repo = scratch.join("files");
+    git::output(scratch.path(), ["init", "--quiet", "--bare", "files"]);
+    write_similar_versions(&repo);
+    git::output(&repo, ["repack", "-adfq"]);
+    let mut search = git::command(&repo);
+    search.args(["-c", "pack.useBitmaps=false", "-c", "pack.threads=1", "pack-objects", "--all", "--revs", "--thin"]);
+    search.args(["--stdout", "--delta-base-offset", "--include-tag", "-q", "--no-reuse-delta"]).stdin(Stdio::null());
+    let found = search.output().expect("git");
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+    let with_names = found.stdout.len() as u64;
+
+    let json = scratch.join("load.json");
+    let mut serve = cached(&scratch);
+    serve.args(["serve", "--codec", "zstd:3", "--clients", "1", "--time", "1s", "-q", "--json"]).arg(&json).arg(&repo);
+    program::run(&mut serve).exits(exit::OK);
+    let load: Value = serde_json::from_slice(&fs::read(&json).expect("the record")).expect("a line of JSON");
+    let requests = load["requests"].as_array().expect("requests");
+    let clone = requests.iter().position(|request| request["exchange"] == "clone").expect("a clone");
+    for arm in ["zlib-deltas-searched", "codec-by-git"] {
+        let packs = load["packs"].as_array().expect("packs");
+        let pack = packs.iter().find(|pack| pack["arm"] == arm && pack["request"] == clone).expect("a pack");
+        let sent = pack["bytes"].as_u64().expect("bytes");
+        assert!(sent * 100 <= with_names * 105, "{arm}: {sent} bytes, and {with_names} without bitmaps");
+    }
+}
+
+/// Gives the empty repository files of the same length, each in several versions that have most lines in common.
+fn write_similar_versions(repo: &Path) {
+    let mut state = 1_u64;
+    let mut line = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("{state:016x}\n")
+    };
+    let mut files: Vec<Vec<String>> = (0..60).map(|_| (0..60).map(|_| line()).collect()).collect();
+    let mut stream = String::new();
+    for version in 0..12 {
+        let message = format!("version {version}");
+        stream += &format!("commit refs/heads/main\ncommitter A <a@example.com> {version} +0000\n");
+        stream += &format!("data {}\n{message}\n", message.len());
+        for (number, file) in files.iter_mut().enumerate() {
+            file[version] = line();
+            let content = file.concat();
+            stream += &format!("M 100644 inline file-{number}\ndata {}\n{content}\n", content.len());
+        }
+    }
+    let place = repo.join("stream");
+    fs::write(&place, stream).expect("the stream");
+    let mut import = git::command(repo);
+    let output = import.args(["fast-import", "--quiet"]).stdin(File::open(&place).expect("the stream")).output();
+    let output = output.expect("git");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    git::output(repo, ["symbolic-ref", "HEAD", "refs/heads/main"]);
+}
+
 #[test]
 fn clients_need_git_and_exclude_what_they_do_not_use() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());

@@ -29,11 +29,14 @@ use super::{
     Caches, Git, GitFeature, Made, Prepared, Receiver, Step, StepInput, StockClient, StockError, StockJob,
     StockWorkload,
     copies::{bytes_of, copy_repository},
-    made_once, output,
+    made_once, name_hashes, output,
     output::OutputForm,
     revision,
 };
 use crate::workloads::{WorkloadError, WorkloadSpec};
+
+/// The name of a multi-pack-index, with which those of its other files begin.
+const MULTI_PACK_INDEX: &str = "multi-pack-index";
 
 /// The protocols that git may speak: none in isolation, and that of [`url`] for sending and receiving.
 const ALLOWED: &str = "GIT_ALLOW_PROTOCOL";
@@ -240,13 +243,13 @@ impl GitRow {
         output(command.args(words))?;
         if feature == GitFeature::Bitmaps {
             let pack_folder = place.join("objects").join("pack");
-            let names = fs::read_dir(&pack_folder).map_err(|error| StockError::files("read", &pack_folder, error))?;
-            let is_bitmap = |name: OsString| Path::new(&name).extension() == Some(OsStr::new("bitmap"));
-            if names.filter_map(Result::ok).any(|entry| is_bitmap(entry.file_name())) {
-                return Ok(());
-            }
-            let why = "wrote no bitmap, as some reachable objects are not in packs; repack the repository first";
-            return Err(StockError::failed(&command, why));
+            let bitmap = multi_pack_bitmap(&pack_folder)?.ok_or_else(|| {
+                let why = "wrote no bitmap, as some reachable objects are not in packs; repack the repository first";
+                StockError::failed(&command, why)
+            })?;
+            let mut list = self.command_on(place, Caches::Forge)?;
+            list.args(["rev-list", "--objects", "--all"]);
+            name_hashes::fill(&bitmap, &pack_folder.join(MULTI_PACK_INDEX), &mut list)?;
         }
         Ok(())
     }
@@ -494,6 +497,19 @@ impl StockClient for GitRow {
             }
         }
     }
+}
+
+/// The bitmap of the multi-pack-index in `pack_folder`, if it has one.
+fn multi_pack_bitmap(pack_folder: &Path) -> Result<Option<PathBuf>, StockError> {
+    let failed = |error| StockError::files("read", pack_folder, error);
+    for entry in fs::read_dir(pack_folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let bytes = name.as_bytes();
+        if bytes.starts_with(MULTI_PACK_INDEX.as_bytes()) && bytes.ends_with(b".bitmap") {
+            return Ok(Some(pack_folder.join(name)));
+        }
+    }
+    Ok(None)
 }
 
 /// The place as a URL, so that git takes no short cut.

@@ -4,6 +4,7 @@
 //! - `git_program`: the git of a session, with the settings of all rows;
 //! - `git`: jobs as commands of git, with or without the library;
 //! - `git_feature`: features of git that make it faster without another codec;
+//! - `name_hashes`: name hashes in bitmaps, as those of a forge have them;
 //! - `hg`: jobs as commands of hg, with the extension or without;
 //! - `copies`: repositories that commands may write to;
 //! - `run`: jobs, run without a clock or timed;
@@ -24,6 +25,7 @@ mod git;
 mod git_feature;
 mod git_program;
 mod hg;
+mod name_hashes;
 mod output;
 mod replayed;
 mod run;
