@@ -166,7 +166,7 @@ fn codec_specs() {
 
 #[test]
 fn measurements() {
-    play(MEASUREMENTS, &Scene { git: &["jj", "ripgrep"], hg: &[], before: "" });
+    play(MEASUREMENTS, &Scene { git: &["jj", "ripgrep", "fzf", "just"], hg: &[], before: "" });
 }
 
 #[test]
