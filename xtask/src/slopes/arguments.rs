@@ -8,6 +8,7 @@ use crate::process::{Failure, Outcome};
 const USAGE: &str = "\
 usage: cargo xtask slopes [REPO...] [--source REPO]... [--sizes MB,MB...] [--commits N] [--job TEXT]...
                           [--runs N] [--most SECONDS] [--resume] [--program FILE] [--out DIR]
+       cargo xtask slopes --page [--commits N] [--out DIR]
   REPO           a Git repository of the series; name at least two
   --source REPO  without REPO: a repository whose history the series is made of, by fixtures/large.sh
   --sizes MB,MB...
@@ -17,6 +18,7 @@ usage: cargo xtask slopes [REPO...] [--source REPO]... [--sizes MB,MB...] [--com
   --runs N       runs of each job that takes less than 20 CPU seconds; the least CPU time counts (default: 3)
   --most SECONDS leave a job out on larger repositories once it took this much CPU time (default: 600)
   --resume       keep the measurements of an earlier run in --out, and measure what is missing
+  --page         measure nothing, and write the page from the measurements in --out
   --program FILE the repackbench to measure (default: built from this checkout)
   --out DIR      the folder for repositories, variants and measurements (default: target/slopes)";
 
@@ -30,6 +32,8 @@ pub(super) struct Arguments {
     pub(super) runs: usize,
     pub(super) most: f64,
     pub(super) resume: bool,
+    /// Only write the page.
+    pub(super) page: bool,
     pub(super) program: Option<PathBuf>,
     pub(super) out: PathBuf,
 }
@@ -46,6 +50,7 @@ pub(super) fn parse(words: &[OsString]) -> Outcome<Arguments> {
         runs: 3,
         most: 600.0,
         resume: false,
+        page: false,
         program: None,
         out: crate::target_dir().join("slopes"),
     };
@@ -61,6 +66,7 @@ pub(super) fn parse(words: &[OsString]) -> Outcome<Arguments> {
             Some("--runs") => arguments.runs = number(value()?).ok_or_else(usage)?,
             Some("--most") => arguments.most = number(value()?).ok_or_else(usage)? as f64,
             Some("--resume") => arguments.resume = true,
+            Some("--page") => arguments.page = true,
             Some("--program") => arguments.program = Some(value()?.into()),
             Some("--out") => arguments.out = value()?.into(),
             Some(option) if option.starts_with('-') => return Err(usage()),
@@ -68,6 +74,9 @@ pub(super) fn parse(words: &[OsString]) -> Outcome<Arguments> {
         }
     }
     let given = arguments.repositories.len();
+    if arguments.page {
+        return if given == 0 && arguments.sources.is_empty() { Ok(arguments) } else { Err(usage()) };
+    }
     if given == 1 || (given == 0) == arguments.sources.is_empty() {
         return Err(usage());
     }
@@ -87,7 +96,17 @@ mod tests {
     fn takes_a_series_or_the_sources_of_one() {
         assert_eq!(parsed("a b --commits 5").unwrap().commits, "5");
         assert_eq!(parsed("--source a --sizes 1,2").unwrap().sizes, "1,2");
-        for wrong in ["", "a", "a b --source c", "a b --runs 0", "a b --commits", "a b --colour"] {
+        assert!(parsed("--page --out o").unwrap().page);
+        for wrong in [
+            "",
+            "a",
+            "a b --page",
+            "--source a --page",
+            "a b --source c",
+            "a b --runs 0",
+            "a b --commits",
+            "a b --colour",
+        ] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }

@@ -12,18 +12,30 @@ const CONVERT: &str = "convert --quiet --force --codec zstd:3 REPO --output VARI
 /// The name of the only job that reads a variant.
 const VERIFY: &str = "verify";
 
+/// What decides the cost of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// The size of the repository.
+    Size,
+    /// The default of `--time`.
+    Time,
+    /// A number of commits, which may be large or small.
+    Commits,
+}
+
 /// One job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Job {
     /// What the table calls it.
     pub(super) name: String,
+    pub(super) bound: Bound,
     /// The arguments; `REPO` and `VARIANT` stand for the repository and its variant.
     arguments: Vec<String>,
 }
 
 impl Job {
-    fn new(name: &str, line: &str) -> Self {
-        Job { name: name.to_owned(), arguments: line.split(' ').map(str::to_owned).collect() }
+    fn new(name: &str, bound: Bound, line: &str) -> Self {
+        Job { name: name.to_owned(), bound, arguments: line.split(' ').map(str::to_owned).collect() }
     }
 
     /// Whether it needs the variant that `convert` wrote.
@@ -47,24 +59,24 @@ impl Job {
 
 /// The command that makes the variant.
 pub(super) fn make_variant(program: &Path, repository: &Path, variant: &Path) -> Command {
-    Job::new("convert", CONVERT).command(program, repository, variant)
+    Job::new("convert", Bound::Size, CONVERT).command(program, repository, variant)
 }
 
 /// All jobs, in the order in which they run: `convert` makes the variant that `verify` reads.
 pub(super) fn all(commits: &str) -> Vec<Job> {
     let mut jobs = vec![
-        Job::new("convert to zstd:3", CONVERT),
-        Job::new(VERIFY, "verify --quiet REPO VARIANT"),
-        Job::new("size", "size --quiet REPO"),
-        Job::new("estimate", "estimate --quiet --codec zstd:3 REPO"),
-        Job::new("estimate, deltas as found", "estimate --quiet --as-found --codec zstd:3 REPO"),
+        Job::new("convert to zstd:3", Bound::Size, CONVERT),
+        Job::new(VERIFY, Bound::Size, "verify --quiet REPO VARIANT"),
+        Job::new("size", Bound::Size, "size --quiet REPO"),
+        Job::new("estimate", Bound::Time, "estimate --quiet --codec zstd:3 REPO"),
+        Job::new("estimate, deltas as found", Bound::Time, "estimate --quiet --as-found --codec zstd:3 REPO"),
     ];
     for workload in WORKLOADS {
-        jobs.push(Job::new(workload, &format!("replay --workload {workload} REPO")));
+        jobs.push(Job::new(workload, Bound::Size, &format!("replay --workload {workload} REPO")));
     }
     for workload in WORKLOADS.iter().filter(|workload| !workload.starts_with("checkout")) {
         let line = format!("replay --workload {workload} --commits {commits} REPO");
-        jobs.push(Job::new(&format!("{workload}, newest {commits} commits"), &line));
+        jobs.push(Job::new(&format!("{workload}, newest {commits} commits"), Bound::Commits, &line));
     }
     jobs
 }

@@ -46,6 +46,12 @@ struct Measurement {
 /// Runs the chore; writes `docs/large.md` and its picture.
 pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     let arguments = arguments::parse(words)?;
+    let file = arguments.out.join("measurements.jsonl");
+    let jobs = jobs::all(&arguments.commits);
+    if arguments.page {
+        let measurements = read_measurements(&file)?;
+        return page::write(&sizes_of(&measurements), &jobs, &measurements);
+    }
     let program = program(&arguments)?;
     make_folder(&arguments.out)?;
     let mut series = Vec::new();
@@ -53,12 +59,10 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
         series.push((size_of(&path)?, path));
     }
     series.sort_by_key(|(size, _)| size.bytes);
-    let file = arguments.out.join("measurements.jsonl");
     if !arguments.resume {
         fs::write(&file, "").map_err(|error| failed(&file, &error))?;
     }
     let mut measurements = read_measurements(&file)?;
-    let jobs = jobs::all(&arguments.commits);
     for (size, path) in &series {
         let mut rest = jobs.clone();
         rest.retain(|job| arguments.jobs.is_empty() || arguments.jobs.iter().any(|text| job.name.contains(text)));
@@ -71,8 +75,15 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
         })?;
     }
     let sizes: Vec<Size> = series.into_iter().map(|(size, _)| size).collect();
-    let names: Vec<String> = jobs.into_iter().map(|job| job.name).collect();
-    page::write(&sizes, &names, &measurements)
+    page::write(&sizes, &jobs, &measurements)
+}
+
+/// The repositories that were measured, smallest first.
+fn sizes_of(measurements: &[Measurement]) -> Vec<Size> {
+    let mut sizes: Vec<Size> = measurements.iter().map(|measurement| measurement.repository.clone()).collect();
+    sizes.sort_by(|a, b| (a.bytes, &a.name).cmp(&(b.bytes, &b.name)));
+    sizes.dedup();
+    sizes
 }
 
 /// The program to measure: the one that was named, or that of this checkout.
@@ -187,6 +198,18 @@ mod tests {
         let mut left = vec![usage(2.0, 5), usage(40.0, 7)];
         assert_eq!(least(2, || Ok(left.pop().unwrap())).unwrap().user, 40.0);
         assert_eq!(left.len(), 1);
+    }
+
+    #[test]
+    fn measurements_say_what_was_measured() {
+        let measured = |name: &str, bytes: u64| Measurement {
+            repository: Size { name: name.into(), bytes, objects: 2 },
+            job: "verify".into(),
+            usage: usage(1.0, 1),
+        };
+        let sizes = sizes_of(&[measured("b", 2), measured("a", 1), measured("b", 2), measured("a", 1)]);
+        let names: Vec<&str> = sizes.iter().map(|size| size.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
     }
 
     #[test]

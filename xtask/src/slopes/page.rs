@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::fs;
 
 use super::fit::{linear_slope, log_slope};
+use super::jobs::{Bound, Job};
 use super::{Measurement, Size, plot};
 use crate::files::{failed, read_text};
 use crate::process::{Failure, Outcome};
@@ -16,6 +17,9 @@ pub(super) const SLOPE: f64 = 1.10;
 pub(super) const FIXED: f64 = 200e6;
 pub(super) const PER_OBJECT: f64 = 150.0;
 
+/// How much more a run may map than another one, if both read the same part of a repository.
+const SAME_WORK: f64 = 1.1;
+
 /// The lines between which the chore writes.
 const BEGIN: &str = "<!-- `cargo xtask slopes` writes from here -->";
 const END: &str = "<!-- to here -->";
@@ -23,6 +27,7 @@ const END: &str = "<!-- to here -->";
 /// One job on all repositories, smallest first.
 pub(super) struct Row<'a> {
     pub(super) job: &'a str,
+    bound: Bound,
     pub(super) runs: Vec<&'a Measurement>,
 }
 
@@ -50,6 +55,22 @@ impl Row<'_> {
         cells.join(" | ")
     }
 
+    /// What the column of the limit says about CPU time.
+    fn cost_verdict(&self) -> &'static str {
+        match (self.bound, self.slopes()) {
+            (Bound::Time, _) => "bounded by `--time`",
+            (Bound::Commits, _) if !self.is_same_work() => "not the same work",
+            (_, [Some(bytes), Some(objects)]) => verdict(bytes <= SLOPE && objects <= SLOPE),
+            _ => "not known",
+        }
+    }
+
+    /// Whether all runs read about as much, as far as mapped pages tell.
+    fn is_same_work(&self) -> bool {
+        let mapped = || self.runs.iter().map(|run| run.usage.mapped as f64);
+        mapped().fold(0.0, f64::max) <= SAME_WORK * mapped().fold(f64::INFINITY, f64::min)
+    }
+
     /// Whether the memory of all runs is within the limit.
     fn memory_holds(&self) -> bool {
         self.runs.iter().all(|run| run.usage.anonymous as f64 <= FIXED + PER_OBJECT * run.repository.objects as f64)
@@ -57,7 +78,7 @@ impl Row<'_> {
 }
 
 /// Replaces the measured part of the page, and writes the picture.
-pub(super) fn write(sizes: &[Size], jobs: &[String], measurements: &[Measurement]) -> Outcome<()> {
+pub(super) fn write(sizes: &[Size], jobs: &[Job], measurements: &[Measurement]) -> Outcome<()> {
     let rows: Vec<Row> = jobs.iter().map(|job| row(job, sizes, measurements)).collect();
     let docs = crate::workspace_root().join("docs");
     let picture = docs.join("pictures").join("large.svg");
@@ -68,9 +89,9 @@ pub(super) fn write(sizes: &[Size], jobs: &[String], measurements: &[Measurement
     fs::write(&path, page).map_err(|error| failed(&path, &error))
 }
 
-fn row<'a>(job: &'a str, sizes: &[Size], measurements: &'a [Measurement]) -> Row<'a> {
-    let run = |size: &Size| measurements.iter().rfind(|run| run.job == job && run.repository == *size);
-    Row { job, runs: sizes.iter().filter_map(run).collect() }
+fn row<'a>(job: &'a Job, sizes: &[Size], measurements: &'a [Measurement]) -> Row<'a> {
+    let run = |size: &Size| measurements.iter().rfind(|run| run.job == job.name && run.repository == *size);
+    Row { job: &job.name, bound: job.bound, runs: sizes.iter().filter_map(run).collect() }
 }
 
 /// The page with other lines between the two marks.
@@ -108,16 +129,18 @@ fn head(text: &mut String, title: &str, sizes: &[Size], more: &[&str]) {
 }
 
 fn cost(text: &mut String, sizes: &[Size], rows: &[Row]) {
-    let _ = writeln!(text, "### CPU time\n\nSeconds, user and system, of the program and of those that it starts.\n");
+    let _ = writeln!(
+        text,
+        "### CPU time\n\nSeconds, user and system, of the program and of those that it starts. There is no verdict where \
+         `--time` bounds the\nwork, and none where the newest commits are not the same work in each repository (the pages \
+         that the process maps\ndiffer by more than {:.0} %).\n",
+        (SAME_WORK - 1.0) * 100.0
+    );
     head(text, "job", sizes, &["slope by bytes", "slope by objects", &format!("at most {SLOPE:.2}")]);
     for row in rows {
         let cells = row.cells(sizes, |run| format!("{:.2}", run.usage.cpu()));
         let [bytes, objects] = row.slopes();
-        let verdict = match bytes.zip(objects) {
-            Some((bytes, objects)) => verdict(bytes <= SLOPE && objects <= SLOPE),
-            None => "not known",
-        };
-        let (bytes, objects) = (slope(bytes), slope(objects));
+        let (bytes, objects, verdict) = (slope(bytes), slope(objects), row.cost_verdict());
         let _ = writeln!(text, "| {} | {cells} | {bytes} | {objects} | {verdict} |", row.job);
     }
 }
@@ -133,7 +156,8 @@ fn memory(text: &mut String, sizes: &[Size], rows: &[Row]) {
     for row in rows {
         let mb = |bytes: u64| format!("{:.0}", bytes as f64 / 1e6);
         let cells = row.cells(sizes, |run| format!("{} + {}", mb(run.usage.anonymous), mb(run.usage.mapped)));
-        let growth = row.memory_slope().map_or("-".to_owned(), |slope| format!("{slope:.0}"));
+        // Adding zero makes that of `-0` positive.
+        let growth = row.memory_slope().map_or("-".to_owned(), |slope| format!("{:.0}", slope.round() + 0.0));
         let _ = writeln!(text, "| {} | {} | {growth} | {} |", row.job, cells, verdict(row.memory_holds()));
     }
 }
@@ -177,6 +201,7 @@ fn thousands(number: u64) -> String {
 mod tests {
     use super::*;
     use crate::slopes::child::Usage;
+    use crate::slopes::jobs;
 
     fn run(objects: u64, user: f64, anonymous: u64) -> Measurement {
         let repository = Size { name: objects.to_string(), bytes: objects * 1000, objects };
@@ -184,18 +209,49 @@ mod tests {
         Measurement { repository, job: "verify".into(), usage }
     }
 
+    fn job(name: &str) -> Job {
+        jobs::all("1000").into_iter().find(|job| job.name == name).unwrap()
+    }
+
     #[test]
     fn limits_are_judged_on_slope_and_memory() {
         let sizes = [1_000_000, 4_000_000].map(|objects| run(objects, 1.0, 0).repository);
-        let jobs = ["verify".to_owned()];
+        let job = job("verify");
         let told = |second: f64, memory: u64| {
             let runs = [run(1_000_000, 1.0, 0), run(4_000_000, second, memory)];
-            text(&sizes, &[row(&jobs[0], &sizes, &runs)])
+            text(&sizes, &[row(&job, &sizes, &runs)])
         };
         assert!(told(4.0, 800_000_000).contains("| verify | 1.00 | 4.00 | 1.00 | 1.00 | holds |"));
         assert!(told(4.0, 800_000_000).contains("| verify | 0 + 5 | 800 + 5 | 267 | holds |"));
         assert!(told(8.0, 0).contains("| verify | 1.00 | 8.00 | 1.50 | 1.50 | **does not hold** |"));
+        assert!(told(4.0, 0).contains("| verify | 0 + 5 | 0 + 5 | 0 | holds |"));
+        let shrinking = [run(1_000_000, 1.0, 1000), run(4_000_000, 4.0, 0)];
+        assert!(text(&sizes, &[row(&job, &sizes, &shrinking)]).contains("| verify | 0 + 5 | 0 + 5 | 0 | holds |"));
         assert!(told(4.0, 801_000_000).contains("| 267 | **does not hold** |"));
+    }
+
+    #[test]
+    fn there_is_no_verdict_where_size_does_not_decide() {
+        let told = |name: &str, mapped: [u64; 2]| {
+            let mut runs = [run(1_000_000, 1.0, 0), run(4_000_000, 1.0, 0)];
+            for (run, mapped) in runs.iter_mut().zip(mapped) {
+                run.job = name.to_owned();
+                run.usage.mapped = mapped;
+            }
+            let sizes = [runs[0].repository.clone(), runs[1].repository.clone()];
+            text(&sizes, &[row(&job(name), &sizes, &runs)])
+        };
+        let cells = |name: &str, verdict: &str| format!("| {name} | 1.00 | 1.00 | 0.00 | 0.00 | {verdict} |");
+        for name in ["estimate", "estimate, deltas as found"] {
+            assert!(told(name, [5, 5]).contains(&cells(name, "bounded by `--time`")), "{name}");
+        }
+        let newest = "traverse, newest 1000 commits";
+        assert!(told(newest, [100, 110]).contains(&cells(newest, "holds")));
+        for mapped in [[100, 111], [111, 100]] {
+            assert!(told(newest, mapped).contains(&cells(newest, "not the same work")), "{mapped:?}");
+        }
+        // All of a repository is more work the larger it is.
+        assert!(told("traverse", [100, 400]).contains(&cells("traverse", "holds")));
     }
 
     #[test]
