@@ -74,10 +74,12 @@ fn find(argument: &str, found: &mut Vec<FleetMember>) -> Result<(), Failure> {
     }
     let paths = glob::glob(argument).map_err(|error| Failure::new(USAGE, format!("{argument}: {error}")))?;
     for path in paths {
-        let path = path.map_err(|error| Failure::new(FAILED, error))?;
-        // A pattern may also match files beside the repositories.
-        if path.is_dir() {
-            find_at(&path, found)?;
+        match path {
+            // A pattern may also match files beside the repositories.
+            Ok(path) if path.is_dir() => find_at(&path, found)?,
+            Ok(_) => {}
+            // There may be repositories in a folder that cannot be read: that is a failure to record.
+            Err(error) => found.push(FleetMember::at(error.path().to_owned())),
         }
     }
     Ok(())
