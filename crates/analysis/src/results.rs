@@ -62,8 +62,8 @@ impl Results {
                 ResultLine::Estimate(estimate) => push_new(&mut results.estimates, *estimate),
                 ResultLine::Rollout(rollout) => push_new(&mut results.rollouts, *rollout),
                 ResultLine::ServingLoad(load) => push_new(&mut results.serving_loads, *load),
-                // How the work on a repository ended is for `fleet` alone.
-                ResultLine::FleetRun(_) | ResultLine::Fleet(_) => true,
+                // How the work on a repository began and ended is for `fleet` alone.
+                ResultLine::FleetRun(_) | ResultLine::FleetTry(_) | ResultLine::Fleet(_) => true,
             };
             duplicates += usize::from(!is_new);
         }

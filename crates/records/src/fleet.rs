@@ -1,8 +1,8 @@
 //! What `fleet` writes beside the records of each repository.
 //!
-//! A shard is a file of results. It begins with the line of a [`FleetRun`]. Then come, for each repository, its records
-//! and the line of a [`FleetRecord`], which says how the work on it ended. Lines after the last of these two kinds belong
-//! to a repository that was not finished.
+//! A shard is a file of results. It begins with the line of a [`FleetRun`]. A [`FleetTry`] says that the work on a
+//! repository begins. Its records follow, and the line of a [`FleetRecord`], which says how the work ended. Lines after
+//! the last of these three kinds belong to a repository that was not finished.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,30 @@ pub struct FleetRun {
     pub shards: u32,
     /// The number of repositories in the shard.
     pub repositories: u64,
+}
+
+/// A try to work on one repository. If neither a [`FleetRecord`] nor another event follows, `fleet` itself was killed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetTry {
+    /// The version of this form, [`SCHEMA_VERSION`](crate::SCHEMA_VERSION) when this program wrote it.
+    pub schema: u32,
+    /// The version of the program.
+    pub program_version: String,
+    /// The repository's name in the manifest.
+    pub name: String,
+    /// What happened.
+    pub event: FleetTryEvent,
+}
+
+/// What happened to a try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FleetTryEvent {
+    /// The work begins.
+    Begun,
+    /// It stopped for a reason that is not the repository's: the user stopped `fleet`, or the result could not be
+    /// written. The try does not count.
+    Stopped,
 }
 
 /// How the work on one repository ended.

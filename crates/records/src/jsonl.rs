@@ -5,8 +5,9 @@ use std::io::{self, BufRead, Read, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ChainRecord, DeviceCheck, EXPERIMENT_SCHEMA_VERSION, Experiment, Explanation, FleetRecord, FleetRun, MemoryCheck,
-    OLDEST_SCHEMA_VERSION, Record, RepositoryEstimate, Rollout, SCHEMA_VERSION, ServingLoad, SizeRecord, TraceRecord,
+    ChainRecord, DeviceCheck, EXPERIMENT_SCHEMA_VERSION, Experiment, Explanation, FleetRecord, FleetRun, FleetTry,
+    MemoryCheck, OLDEST_SCHEMA_VERSION, Record, RepositoryEstimate, Rollout, SCHEMA_VERSION, ServingLoad, SizeRecord,
+    TraceRecord,
 };
 
 /// The length limit of a line, in bytes. A record has 2 to 4 KB, and the times of many exchanges with a server some
@@ -100,6 +101,8 @@ pub enum ResultLine {
     ServingLoad(Box<ServingLoad>),
     /// A start of `fleet`.
     FleetRun(Box<FleetRun>),
+    /// A try to work on one repository of a fleet.
+    FleetTry(Box<FleetTry>),
     /// The end of the work on one repository of a fleet.
     Fleet(Box<FleetRecord>),
 }
@@ -133,6 +136,7 @@ enum TaggedLine {
     Rollout(Box<Rollout>),
     ServingLoad(Box<ServingLoad>),
     FleetRun(Box<FleetRun>),
+    FleetTry(Box<FleetTry>),
     Fleet(Box<FleetRecord>),
 }
 
@@ -181,6 +185,7 @@ pub fn write_result(out: impl Write, line: &ResultLine) -> Result<(), RecordErro
         ResultLine::Rollout(rollout) => write_tagged(out, "rollout", rollout),
         ResultLine::ServingLoad(load) => write_tagged(out, "serving-load", load),
         ResultLine::FleetRun(run) => write_tagged(out, "fleet-run", run),
+        ResultLine::FleetTry(event) => write_tagged(out, "fleet-try", event),
         ResultLine::Fleet(end) => write_tagged(out, "fleet", end),
     }
 }
@@ -281,6 +286,7 @@ impl<R: BufRead> ResultLines<R> {
             TaggedLine::Rollout(rollout) => ResultLine::Rollout(rollout),
             TaggedLine::ServingLoad(load) => ResultLine::ServingLoad(load),
             TaggedLine::FleetRun(run) => ResultLine::FleetRun(run),
+            TaggedLine::FleetTry(event) => ResultLine::FleetTry(event),
             TaggedLine::Fleet(end) => ResultLine::Fleet(end),
             TaggedLine::Experiment(experiment) => {
                 let found = experiment.experiment_schema;

@@ -77,7 +77,7 @@ pub use experiment::{
     ExperimentTable, JudgedClaim, Outcome, Unit,
 };
 pub use explanation::{Explanation, Factor, FactorKind};
-pub use fleet::{FleetEnd, FleetRecord, FleetRun};
+pub use fleet::{FleetEnd, FleetRecord, FleetRun, FleetTry, FleetTryEvent};
 pub use fleet_summary::{
     ClassCodec, FleetCheck, FleetClass, FleetCodec, FleetFailure, FleetFigure, FleetRatios, FleetRow, FleetState,
     FleetSummary, FleetWorkload, RepositoryClass,

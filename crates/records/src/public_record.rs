@@ -28,6 +28,7 @@ pub fn repository_of(line: &ResultLine) -> Option<&str> {
     match line {
         ResultLine::Run(run) => Some(&run.repository.name),
         ResultLine::Estimate(estimate) => Some(&estimate.repository.name),
+        ResultLine::FleetTry(event) => Some(&event.name),
         ResultLine::Fleet(end) => Some(&end.name),
         _ => None,
     }
@@ -54,6 +55,7 @@ pub fn check_public(line: &ResultLine) -> Result<(), RefusedRecord> {
             version(&run.program_version)?;
             host(Some(&run.host))?;
         }
+        ResultLine::FleetTry(event) => version(&event.program_version)?,
         ResultLine::Fleet(end) => version(&end.program_version)?,
         _ => return Err(refused("record", "a kind of record that `fleet` does not write")),
     }
@@ -119,7 +121,7 @@ fn has_path(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FleetEnd, FleetRecord, FleetRun, Record, SCHEMA_VERSION, fixtures};
+    use crate::{FleetEnd, FleetRecord, FleetRun, FleetTry, FleetTryEvent, Record, SCHEMA_VERSION, fixtures};
 
     fn known_host() -> Host {
         Host { cores: Some(2), cpu_model: Some("CPU".into()), ..Host::default() }
@@ -185,6 +187,16 @@ mod tests {
                 end: FleetEnd::Failed { message: message.into() },
             })))
         };
+        let begun = |name: &str| {
+            field(ResultLine::FleetTry(Box::new(FleetTry {
+                schema: SCHEMA_VERSION,
+                program_version: "1".into(),
+                name: name.into(),
+                event: FleetTryEvent::Begun,
+            })))
+        };
+        assert_eq!(begun("sharkdp/fd"), None);
+        assert_eq!(begun("/srv/fd").as_deref(), Some("name"));
         assert_eq!(end("sharkdp/fd", "no HEAD"), None);
         assert_eq!(end("/srv/fd", "no HEAD").as_deref(), Some("path"));
         assert_eq!(end("sharkdp/fd", "cannot read /srv/fd: no HEAD").as_deref(), Some("end.message"));

@@ -14,14 +14,14 @@ use crate::{
     commands::estimate::check_predictable,
     failure::{Failure, TRY_AGAIN, USAGE, print_note, say},
     fleet::{
-        Counts, Fleet,
+        Counts, Fleet, end_line,
         manifest::{FleetMember, members},
         shard::Shard,
         shard_file::{Existing, ShardFile},
         work::{Work, codec_words, this_program},
     },
     options::{ByteSize, EXPERT, Effort, HOW_LONG, OUTPUT, Percent, TimeLimit, WHAT, WindowArgument},
-    output::command_line,
+    output::{cannot_write, command_line},
     progress::Bar,
 };
 
@@ -43,8 +43,9 @@ const GRACE: Duration = Duration::from_secs(600);
 ///
 /// A killed or interrupted run goes on with --resume: what is in the file is not done again, but for
 /// repositories that may succeed in another try. The exit code is 75 as long as there are any; after
-/// three tries, a failure is for good. So is that of a damaged repository, and of one without commits,
-/// which has nothing to estimate.
+/// three tries, a failure is for good. A try counts when it begins, so a repository that kills the fleet
+/// itself is given up, too. So is a damaged repository, and one without commits, which has nothing to
+/// estimate.
 ///
 /// Examples:
 ///   repackbench fleet forge --time 10s --json fleet.jsonl
@@ -250,7 +251,17 @@ pub(crate) fn run(arguments: &FleetArguments) -> Result<ExitCode, Failure> {
         shards: arguments.shard.count,
         repositories: all.len() as u64,
     };
-    let (file, finished) = ShardFile::open(&json, existing, &run)?;
+    let (mut file, mut finished) = ShardFile::open(&json, existing, &run)?;
+    let quiet = arguments.effort.quiet();
+    for member in &all {
+        let Some(end) = finished.given_up(&member.name) else { continue };
+        let line = end_line(member, Duration::ZERO, end.clone());
+        file.append(&[line]).map_err(|error| cannot_write(&json, &error))?;
+        if let (FleetEnd::Failed { message }, false) = (&end, quiet) {
+            print_note(format!("{}: {message}", member.name));
+        }
+        finished.add(member.name.clone(), end);
+    }
     let is_final = |member: &&FleetMember| finished.is_final(&member.name);
     let mut counts = Counts::default();
     for end in all.iter().filter(is_final).filter_map(|member| finished.ends.get(&member.name)) {
@@ -259,17 +270,18 @@ pub(crate) fn run(arguments: &FleetArguments) -> Result<ExitCode, Failure> {
             end => counts.add(end),
         }
     }
-    let members: Vec<FleetMember> = all.iter().filter(|member| !is_final(member)).cloned().collect();
-    let quiet = arguments.effort.quiet();
+    let left = all.iter().filter(|member| !is_final(member)).cloned();
+    let (suspects, members): (Vec<_>, Vec<_>) = left.partition(|member| finished.is_suspect(&member.name));
     if finished.dropped > 0 && !quiet {
         print_note(format!("{}: {} bytes of an unfinished repository removed", json.display(), finished.dropped));
     }
-    let fleet = Fleet { work, members: &members, jobs: usize::from(arguments.jobs), all: all.len() };
+    let jobs = usize::from(arguments.jobs);
+    let fleet = Fleet { work, members: &members, suspects: &suspects, jobs, all: all.len() };
     let bar = Bar::new(quiet);
     let counts = fleet.run(file, counts, &bar)?;
     drop(bar);
     if !quiet {
-        print_counts(counts, members.len());
+        print_counts(counts, members.len() + suspects.len());
     }
     Ok(ExitCode::from(if counts.try_again > 0 { TRY_AGAIN } else { 0 }))
 }

@@ -21,7 +21,7 @@ use std::{
 };
 
 use repackbench_reader::threads;
-use repackbench_records::{FleetEnd, FleetRecord, ResultLine, SCHEMA_VERSION};
+use repackbench_records::{FleetEnd, FleetRecord, FleetTryEvent, ResultLine, SCHEMA_VERSION};
 use repackbench_writer::{Progress, SessionStatus};
 
 use self::{
@@ -34,8 +34,11 @@ use crate::{failure::Failure, output::cannot_write, progress::Bar};
 /// The repositories to work on, and where results go.
 pub(crate) struct Fleet<'a> {
     pub(crate) work: Work,
-    /// The repositories that have no final result.
+    /// The repositories that have no final result, without suspects.
     pub(crate) members: &'a [FleetMember],
+    /// Repositories that may have killed an earlier run. They are tried last and one at a time, so that they neither
+    /// keep others from being done nor let others count as killed.
+    pub(crate) suspects: &'a [FleetMember],
     /// The number of repositories at once.
     pub(crate) jobs: usize,
     /// The number of all repositories of the shard.
@@ -74,8 +77,6 @@ struct Shared<'a> {
     fleet: &'a Fleet<'a>,
     bar: &'a Bar,
     began: Instant,
-    /// The place of the next repository.
-    next: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -92,9 +93,12 @@ impl Fleet<'_> {
     /// Works on every repository. `counts` has those with a final result from earlier runs.
     pub(crate) fn run(&self, file: ShardFile, counts: Counts, bar: &Bar) -> Result<Counts, Failure> {
         let state = Mutex::new(State { file, counts, finished: 0, failure: None });
-        let shared = Shared { fleet: self, bar, began: Instant::now(), next: AtomicUsize::new(0), state };
+        let shared = Shared { fleet: self, bar, began: Instant::now(), state };
         shared.show("");
-        threads::share(self.jobs.min(self.members.len()).max(1), || shared.work());
+        for (members, jobs) in [(self.members, self.jobs), (self.suspects, 1)] {
+            let next = AtomicUsize::new(0);
+            threads::share(jobs.min(members.len()).max(1), || shared.work(members, &next));
+        }
         bar.finish();
         let State { counts, failure, .. } = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match failure {
@@ -110,24 +114,23 @@ impl Shared<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on one repository after another, until none is left.
-    fn work(&self) {
-        while let Some(member) = self.fleet.members.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            if self.bar.is_cancelled() || self.state().failure.is_some() {
+    /// Works on one of `members` after another, beginning at `next`, until none is left.
+    fn work(&self, members: &[FleetMember], next: &AtomicUsize) {
+        while let Some(member) = members.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if self.bar.is_cancelled() || !self.begin(member) {
                 return;
             }
             let began = Instant::now();
-            let Ok((mut lines, end)) = self.fleet.work.on(member, self.bar) else { return };
-            lines.push(ResultLine::Fleet(Box::new(FleetRecord {
-                schema: SCHEMA_VERSION,
-                program_version: env!("CARGO_PKG_VERSION").to_owned(),
-                name: member.name.clone(),
-                path: member.path.display().to_string(),
-                seconds: began.elapsed().as_secs_f64(),
-                end: end.clone(),
-            })));
+            let Ok((mut lines, end)) = self.fleet.work.on(member, self.bar) else {
+                // If this cannot be written, the try counts.
+                let _ = self.state().file.append_try(&member.name, FleetTryEvent::Stopped);
+                return;
+            };
+            lines.push(end_line(member, began.elapsed(), end.clone()));
             let mut state = self.state();
             if let Err(error) = state.file.append(&lines) {
+                // There may be room for a short line.
+                let _ = state.file.append_try(&member.name, FleetTryEvent::Stopped);
                 state.failure = Some(error);
                 return;
             }
@@ -139,6 +142,15 @@ impl Shared<'_> {
             }
             self.show(&member.name);
         }
+    }
+
+    /// Writes that the work on `member` begins. Returns whether it may.
+    fn begin(&self, member: &FleetMember) -> bool {
+        let mut state = self.state();
+        if state.failure.is_none() {
+            state.failure = state.file.append_try(&member.name, FleetTryEvent::Begun).err();
+        }
+        state.failure.is_none()
     }
 
     /// Shows how many repositories are done, and the time left at the mean pace of this run.
@@ -153,9 +165,22 @@ impl Shared<'_> {
             failures => format!(", {failures} failures"),
         };
         let detail = format!("{} of {} repositories{failures} {last}", counts.sum(), self.fleet.all);
-        let left = time_left(self.began.elapsed(), finished, self.fleet.members.len());
+        let to_do = self.fleet.members.len() + self.fleet.suspects.len();
+        let left = time_left(self.began.elapsed(), finished, to_do);
         self.bar.session(SessionStatus { place: "fleet", detail: detail.trim_end(), left });
     }
+}
+
+/// The line of how the work on `member` ended.
+pub(crate) fn end_line(member: &FleetMember, elapsed: Duration, end: FleetEnd) -> ResultLine {
+    ResultLine::Fleet(Box::new(FleetRecord {
+        schema: SCHEMA_VERSION,
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        name: member.name.clone(),
+        path: member.path.display().to_string(),
+        seconds: elapsed.as_secs_f64(),
+        end,
+    }))
 }
 
 /// The time for the rest of `all` repositories, if `finished` of them took `elapsed`.

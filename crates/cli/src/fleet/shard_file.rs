@@ -1,8 +1,10 @@
-//! The file of a shard: a line for each start of the command, and for each repository its records, then the line of how
-//! the work on it ended.
+//! The file of a shard: a line for each start of the command, and for each repository a line when the work on it begins,
+//! then its records and the line of how the work ended.
 //!
-//! The lines of a repository are written at once. Whatever follows the last line of a start or an end belongs to a
-//! repository that was not finished: the command was killed, or the disk is full. Resuming removes it.
+//! The records and the end of a repository are written at once. Whatever follows the last line of a start, a beginning or
+//! an end belongs to a repository that was not finished: the command was killed, or the disk is full. Resuming removes
+//! it. A beginning without an end counts as a try, because the repository may be what killed the command: a container
+//! without memory is killed as a whole.
 
 use std::{
     collections::HashMap,
@@ -11,7 +13,9 @@ use std::{
     path::Path,
 };
 
-use repackbench_records::{FleetEnd, FleetRun, MAX_LINE_BYTES, ResultLine, read_results, write_result};
+use repackbench_records::{
+    FleetEnd, FleetRun, FleetTry, FleetTryEvent, MAX_LINE_BYTES, ResultLine, SCHEMA_VERSION, read_results, write_result,
+};
 
 use crate::{
     failure::{FAILED, Failure, TRY_AGAIN, USAGE},
@@ -34,6 +38,8 @@ pub(crate) enum Existing {
 #[derive(Debug)]
 pub(crate) struct ShardFile {
     file: File,
+    /// The bytes of all whole lines.
+    len: u64,
 }
 
 /// What a shard holds.
@@ -41,25 +47,81 @@ pub(crate) struct ShardFile {
 pub(crate) struct Finished {
     /// The last end of each repository.
     pub(crate) ends: HashMap<String, FleetEnd>,
-    /// The number of ends of each.
-    tries: HashMap<String, u32>,
-    /// The bytes up to the end of the last line of a start or an end.
+    /// The tries of each.
+    tries: HashMap<String, Tries>,
+    /// The bytes up to the end of the last line of a start, a try or an end.
     kept: u64,
     /// The bytes after it.
     pub(crate) dropped: u64,
 }
 
+/// How often a repository was tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Tries {
+    count: u32,
+    /// Those of them without an end: the fleet was killed meanwhile.
+    killed: u32,
+    /// Whether the last one is among these.
+    is_open: bool,
+}
+
+impl Tries {
+    fn begin(&mut self) {
+        *self = Tries { count: self.count + 1, killed: self.killed + 1, is_open: true };
+    }
+
+    /// An end. Older versions wrote no beginnings.
+    fn end(&mut self) {
+        if self.is_open {
+            *self = Tries { killed: self.killed - 1, is_open: false, ..*self };
+        } else {
+            self.count += 1;
+        }
+    }
+
+    /// The last try does not count.
+    fn stop(&mut self) {
+        if self.is_open {
+            *self = Tries { count: self.count - 1, killed: self.killed - 1, is_open: false };
+        }
+    }
+}
+
 impl Finished {
     /// Adds the end of a try.
-    fn add(&mut self, name: String, end: FleetEnd) {
-        *self.tries.entry(name.clone()).or_default() += 1;
+    pub(crate) fn add(&mut self, name: String, end: FleetEnd) {
+        self.tries.entry(name.clone()).or_default().end();
         self.ends.insert(name, end);
+    }
+
+    fn add_try(&mut self, name: String, event: FleetTryEvent) {
+        let tries = self.tries.entry(name).or_default();
+        match event {
+            FleetTryEvent::Begun => tries.begin(),
+            FleetTryEvent::Stopped => tries.stop(),
+        }
     }
 
     /// Whether the repository of this name is not tried again.
     pub(crate) fn is_final(&self, name: &str) -> bool {
         let is_final = self.ends.get(name).is_some_and(FleetEnd::is_final);
-        is_final || self.tries.get(name).is_some_and(|tries| *tries >= MOST_TRIES)
+        is_final || self.tries.get(name).is_some_and(|tries| tries.count >= MOST_TRIES)
+    }
+
+    /// Whether the fleet was killed in a try of this repository, which may have been the reason.
+    pub(crate) fn is_suspect(&self, name: &str) -> bool {
+        self.tries.get(name).is_some_and(|tries| tries.killed > 0)
+    }
+
+    /// The end of a repository that is not tried again, and whose last try has none.
+    pub(crate) fn given_up(&self, name: &str) -> Option<FleetEnd> {
+        let Tries { count, killed, .. } =
+            self.tries.get(name).filter(|tries| tries.is_open && tries.count >= MOST_TRIES)?;
+        let message = format!(
+            "given up: repackbench itself was killed in {killed} of {count} tries; if memory was short, --memory limits \
+             that of each process"
+        );
+        Some(FleetEnd::Failed { message })
     }
 }
 
@@ -82,19 +144,40 @@ impl ShardFile {
             Existing::Resume => read(&file, run).map_err(|failure| failure.in_file(path))?,
             Existing::Refuse | Existing::Replace => Finished::default(),
         };
-        file.set_len(finished.kept).map_err(cannot)?;
-        let mut shard = ShardFile { file };
-        shard.file.seek(SeekFrom::Start(finished.kept)).map_err(cannot)?;
+        let mut shard = ShardFile { file, len: finished.kept };
+        shard.cut().map_err(cannot)?;
         shard.append(&[ResultLine::FleetRun(Box::new(run.clone()))]).map_err(|error| cannot_write(path, &error))?;
         Ok((shard, finished))
     }
 
-    /// Writes `lines` at once, and waits until they are on the disk.
+    /// Writes `lines` at once, and waits until they are on the disk. If that fails, none of them stays in the file.
     pub(crate) fn append(&mut self, lines: &[ResultLine]) -> io::Result<()> {
         let mut bytes = Vec::new();
         lines.iter().try_for_each(|line| write_result(&mut bytes, line)).map_err(io::Error::other)?;
-        self.file.write_all(&bytes)?;
-        self.file.sync_data()
+        let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
+        match written {
+            Ok(()) => self.len += bytes.len() as u64,
+            // The next one to resume the shard removes what cannot be removed now.
+            Err(_) => drop(self.cut()),
+        }
+        written
+    }
+
+    /// Writes what happened to a try of the repository of this name.
+    pub(crate) fn append_try(&mut self, name: &str, event: FleetTryEvent) -> io::Result<()> {
+        let (program_version, name) = (env!("CARGO_PKG_VERSION").to_owned(), name.to_owned());
+        self.append(&[ResultLine::FleetTry(Box::new(FleetTry {
+            schema: SCHEMA_VERSION,
+            program_version,
+            name,
+            event,
+        }))])
+    }
+
+    /// Removes what follows the whole lines.
+    fn cut(&mut self) -> io::Result<()> {
+        self.file.set_len(self.len)?;
+        self.file.seek(SeekFrom::Start(self.len)).map(drop)
     }
 }
 
@@ -129,7 +212,7 @@ fn read(file: &File, run: &FleetRun) -> Result<Finished, Unreadable> {
     let cannot = |error: io::Error| Unreadable::Io(format!("cannot read: {error}"));
     let (mut input, mut line) = (BufReader::new(file), Vec::new());
     let (mut finished, mut place, mut number) = (Finished::default(), 0, 0_u64);
-    // A damaged line is one that was being written, unless an end follows.
+    // A damaged line is one that was being written, unless a try or an end follows.
     let mut damaged = None;
     let mut has_start = false;
     loop {
@@ -152,6 +235,7 @@ fn read(file: &File, run: &FleetRun) -> Result<Finished, Unreadable> {
                     return Err(Unreadable::Other(shard));
                 }
             }
+            Some(Ok(ResultLine::FleetTry(event))) => finished.add_try(event.name, event.event),
             Some(Ok(ResultLine::Fleet(end))) => finished.add(end.name, end.end),
             Some(Ok(_)) => continue,
             Some(Err(_)) | None => {
@@ -222,7 +306,9 @@ mod tests {
         let path = scratch.path().join("shard.jsonl");
         let (mut shard, _) = ShardFile::open(&path, Existing::Refuse, &run("estimate")).unwrap();
         let again = FleetEnd::TryAgain { message: "killed".to_owned() };
+        shard.append_try("a", FleetTryEvent::Begun).unwrap();
         shard.append(&[end("a", FleetEnd::Done { unchecked: None })]).unwrap();
+        shard.append_try("b", FleetTryEvent::Begun).unwrap();
         shard.append(&[end("b", again.clone())]).unwrap();
         drop(shard);
         let whole = fs::read(&path).unwrap();
@@ -239,7 +325,9 @@ mod tests {
                 })
                 .filter(|end| *end <= len)
                 .count();
-            assert_eq!(finished.ends.len(), lines.saturating_sub(1), "{len}");
+            // After the start, beginnings and ends take turns.
+            assert_eq!(finished.ends.len(), lines.saturating_sub(1) / 2, "{len}");
+            assert_eq!(["a", "b"].iter().any(|name| finished.is_suspect(name)), lines > 0 && lines % 2 == 0, "{len}");
             assert_eq!(finished.kept + finished.dropped, len as u64);
             // It can be read again, and has the line of another start.
             let text = fs::read_to_string(&path).unwrap();
@@ -248,6 +336,46 @@ mod tests {
         }
         fs::write(&path, &whole).unwrap();
         assert_eq!(resume(&path, "estimate").unwrap().ends["b"], again);
+    }
+
+    /// The shard after these events of the repository `a`.
+    fn after(events: &[Result<FleetTryEvent, FleetEnd>]) -> Finished {
+        let mut finished = Finished::default();
+        for event in events {
+            match event {
+                Ok(event) => finished.add_try("a".to_owned(), *event),
+                Err(end) => finished.add("a".to_owned(), end.clone()),
+            }
+        }
+        finished
+    }
+
+    #[test]
+    fn tries_without_an_end_count() {
+        let (begun, stopped) = (Ok(FleetTryEvent::Begun), Ok(FleetTryEvent::Stopped));
+        let again = Err(FleetEnd::TryAgain { message: "killed".to_owned() });
+        let twice = after(&[begun.clone(), begun.clone()]);
+        assert!(twice.is_suspect("a") && !twice.is_final("a"));
+        assert_eq!(twice.given_up("a"), None);
+        let mut thrice = after(&[begun.clone(), begun.clone(), begun.clone()]);
+        let end = thrice.given_up("a").unwrap();
+        let FleetEnd::Failed { message } = &end else { panic!("{end:?}") };
+        assert!(message.starts_with("given up: repackbench itself was killed in 3 of 3 tries"), "{message}");
+        thrice.add("a".to_owned(), end);
+        assert_eq!((thrice.is_final("a"), thrice.given_up("a")), (true, None));
+        // What the user stops does not count, and an end counts once.
+        let mixed = after(&[begun.clone(), stopped.clone(), begun.clone(), again.clone()]);
+        assert!(!mixed.is_final("a") && !mixed.is_suspect("a"));
+        let mixed = after(&[begun.clone(), begun.clone(), stopped.clone()]);
+        assert!(!mixed.is_final("a") && mixed.is_suspect("a"), "killed before it was stopped");
+        let mixed = after(&[begun.clone(), again.clone(), begun.clone(), begun.clone()]);
+        assert!(matches!(mixed.given_up("a"), Some(FleetEnd::Failed { message }) if message.contains("2 of 3 tries")));
+        let ended = after(&[begun.clone(), begun.clone(), begun, again.clone()]);
+        assert_eq!((ended.is_final("a"), ended.given_up("a")), (true, None));
+        // Older versions wrote ends alone.
+        assert!(!after(&[again.clone(), again.clone(), stopped.clone()]).is_final("a"));
+        assert!(after(&[again.clone(), again.clone(), again]).is_final("a"));
+        assert_eq!(after(&[stopped]).tries["a"], Tries::default());
     }
 
     #[test]

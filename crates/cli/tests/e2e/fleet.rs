@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::support::program::{self, Outcome, cached, exit, text, wait_for, words};
@@ -246,14 +249,124 @@ fn shards_have_every_repository_once() {
         program::run(&mut fleet(&scratch, &folder, &format!("--force --shard {shard}"))).exits(exit::OK);
         let lines = records::read(&scratch.join("shard.jsonl"));
         // They are empty, so there is nothing to estimate, and nothing to try again.
-        assert!(lines.iter().skip(1).all(|line| line["end"]["outcome"] == "failed"), "{lines:?}");
+        let ends: Vec<&Value> = lines.iter().filter(|line| line["record"] == "fleet").collect();
+        assert!(ends.iter().all(|line| line["end"]["outcome"] == "failed"), "{lines:?}");
         let host = &lines[0]["host"];
         assert!(host["git"].is_string() && host["libraries"]["libzstd"].is_string(), "{host}");
-        all.extend(lines.iter().skip(1).map(|line| line["name"].as_str().expect("a name").to_owned()));
+        all.extend(ends.iter().map(|line| line["name"].as_str().expect("a name").to_owned()));
     }
     all.sort();
     let expected = ["a.git", "d", "group/b.git", "group/c.git"].map(|name| text(&folder.join(name)).to_owned());
     assert_eq!(all, expected);
+}
+
+/// A folder with two good repositories, and `0.git`, whose git hangs in a fleet that gets these options: `--git` and its
+/// program.
+fn forge_with_a_hanging_one(scratch: &Scratch) -> (PathBuf, String) {
+    let forge = scratch.join("forge");
+    for name in ["0.git", "1.git", "2.git"] {
+        let place = forge.join(name);
+        fs::create_dir_all(&place).expect("a folder");
+        git::git(&place, ["init", "-q", "--bare", "-b", "main"]).exits(exit::OK);
+        git::fast_import(&place, &history(1, 3));
+    }
+    let program = scratch.join("hanging-git");
+    let script = "#!/bin/sh\ncase \"$*\" in */0.git*) exec sleep 600 ;; esac\nexec git \"$@\"\n";
+    fs::write(&program, script).expect("a script");
+    program::run(Command::new("chmod").arg("+x").arg(&program)).exits(exit::OK);
+    (forge, format!("--resume --git {}", text(&program)))
+}
+
+/// Starts a fleet, waits for the line that `0.git` was begun for the `count`-th time, and sends the signal.
+#[track_caller]
+fn stop_in_hanging_one(scratch: &Scratch, forge: &Path, options: &str, count: usize, signal: Signal) -> Option<i32> {
+    let shard = scratch.join("shard.jsonl");
+    let mut running = fleet(scratch, forge, options).arg("--quiet").stdin(Stdio::null()).spawn().expect("the program");
+    let begun = || {
+        let lines = fs::read_to_string(&shard).unwrap_or_default();
+        lines.lines().filter(|line| line.contains("/0.git\",\"event\":\"begun\"")).count()
+    };
+    wait_for(&mut running, || begun() == count);
+    kill(Pid::from_raw(running.id() as i32), signal).expect("a running fleet");
+    running.wait().expect("its end").code()
+}
+
+/// As in a container that is killed as a whole because a repository needs more memory than there is.
+#[test]
+fn repository_that_kills_the_fleet_is_given_up() {
+    let scratch = Scratch::new();
+    let (forge, options) = forge_with_a_hanging_one(&scratch);
+    let shard = scratch.join("shard.jsonl");
+    for count in 1..=3 {
+        stop_in_hanging_one(&scratch, &forge, &options, count, Signal::SIGKILL);
+        // It was the first at first, and the others were done before it was tried again.
+        assert_eq!(ends_of_lines(&shard).len(), if count == 1 { 0 } else { 2 });
+    }
+    let outcome = program::run(&mut fleet(&scratch, &forge, &options)).exits(exit::OK);
+    assert!(outcome.stderr.contains("given up: repackbench itself was killed in 3 of 3 tries"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("2 estimated, 1 failed, 0 failed for now; 0 in this run"), "{}", outcome.stderr);
+    let again = program::run(&mut fleet(&scratch, &forge, &options)).exits(exit::OK);
+    assert!(again.stderr.contains("2 estimated, 1 failed, 0 failed for now; 0 in this run"), "{}", again.stderr);
+    let ends: Vec<Vec<String>> = ends(&shard).into_values().collect();
+    assert_eq!(ends, [["failed"], ["done"], ["done"]]);
+    let (_, summary) = summary(&scratch);
+    assert_eq!(summary["failures"][0]["is_permanent"], true);
+}
+
+#[test]
+fn tries_that_the_user_stops_do_not_count() {
+    let scratch = Scratch::new();
+    let (forge, options) = forge_with_a_hanging_one(&scratch);
+    for count in 1..=4 {
+        let code = stop_in_hanging_one(&scratch, &forge, &options, count, Signal::SIGTERM);
+        assert_eq!(code, Some(130));
+    }
+    program::run(&mut fleet(&scratch, &forge, "--resume")).exits(exit::OK);
+    let ends: Vec<Vec<String>> = ends(&scratch.join("shard.jsonl")).into_values().collect();
+    assert_eq!(ends, [["done"], ["done"], ["done"]]);
+}
+
+/// The limit on the length of files stands for a full disk: a beginning still fits, and an estimate does not.
+#[test]
+fn tries_whose_result_cannot_be_written_do_not_count() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let shard = scratch.join("shard.jsonl");
+    for _ in 0..4 {
+        let whole = fleet(&scratch, &repo, "--resume");
+        let used = fs::metadata(&shard).map_or(0, |shard| shard.len());
+        let mut shell = Command::new("bash");
+        program::isolate(&mut shell);
+        shell.env("XDG_CACHE_HOME", scratch.join("cache"));
+        // In blocks of 1,024 bytes.
+        shell.args(["-c", "trap '' XFSZ; ulimit -f $0; exec \"$@\"", &(used / 1024 + 3).to_string()]);
+        shell.arg(whole.get_program()).args(whole.get_args());
+        let outcome = program::run(&mut shell).exits(exit::FAILURE);
+        assert!(outcome.stderr.contains("File too large"), "{}", outcome.stderr);
+        let text = fs::read_to_string(&shard).expect("the shard");
+        assert!(text.ends_with("\"event\":\"stopped\"}\n"), "what did not fit is removed: {text}");
+    }
+    program::run(&mut fleet(&scratch, &repo, "--resume")).exits(exit::OK);
+    assert_eq!(ends(&shard).into_values().next().expect("a repository"), ["done"]);
+}
+
+#[test]
+fn folder_that_cannot_be_read_is_a_record() {
+    let scratch = Scratch::new();
+    let forge = scratch.join("forge");
+    for name in ["closed", "open/1.git"] {
+        fs::create_dir_all(forge.join(name)).expect("a folder");
+    }
+    git::git(&forge.join("open/1.git"), ["init", "-q", "--bare", "-b", "main"]).exits(exit::OK);
+    git::fast_import(&forge.join("open/1.git"), &history(1, 3));
+    fs::set_permissions(forge.join("closed"), fs::Permissions::from_mode(0)).expect("a mode");
+    assert!(fs::read_dir(forge.join("closed")).is_err(), "run as root without setpriv: permissions do not apply");
+    for manifest in [forge.clone(), forge.join("*/*.git")] {
+        let outcome = program::run(&mut fleet(&scratch, &manifest, "--force")).exits(exit::TRY_AGAIN);
+        assert!(outcome.stderr.contains("1 estimated, 0 failed, 1 failed for now"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("Permission denied"), "{}", outcome.stderr);
+    }
+    fs::set_permissions(forge.join("closed"), fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
 /// The number of repositories in [`forge_of_fifty`].
