@@ -122,6 +122,20 @@ pub(crate) fn checked_predictions(
     checked(&[Member::new(estimate, &estimate.as_found)], comparisons)
 }
 
+/// The size and the CPU time of `estimate` under `codec` as multiples of those under `other`, with deltas as found.
+pub(crate) fn codec_ratios(estimate: &RepositoryEstimate, codec: &str, other: &str) -> Option<(f64, Option<f64>)> {
+    let member = Member::new(estimate, &estimate.as_found);
+    let place = |typed: &str| member.state.specs.iter().position(|spec| spec.spec.typed == typed);
+    let (codec, other) = (place(codec)?, place(other)?);
+    let cpu = member.cpu(codec).zip(member.cpu(other)).map(|(codec, other)| codec / other);
+    Some((member.size(codec)?.0 / member.size(other)?.0, cpu))
+}
+
+/// The share of their bytes that whole files keep; `None` for older records, and without such files.
+pub(crate) fn kept_by_whole_files(estimate: &RepositoryEstimate) -> Option<f64> {
+    classes::kept_by_whole_files(&Member::new(estimate, &estimate.as_found))
+}
+
 fn failure(name: String, end: FleetEnd) -> Option<FleetFailure> {
     let is_permanent = end.is_final();
     match end {

@@ -78,7 +78,9 @@ pub use hierarchical::{
 pub use joined::{JoinedJob, JoinedVariant, joined_jobs};
 pub use outcome::{Outcome, is_reading, outcomes, without_floors};
 pub use results::Results;
-pub use results_page::{DecodeShare, HeldOut, PageCodec, PageRepository, ResultsPage, SearchGain, results_page};
+pub use results_page::{
+    CheckedCodec, DecodeShare, HeldOut, PageCodec, PageRepository, ResultsPage, SearchGain, results_page,
+};
 pub use self_test::self_test;
 pub use source::{ResultSource, by_source, is_same_state, sources};
 pub use statistics::{

@@ -3,14 +3,20 @@
 //! Repositories that codec specs were chosen on say nothing about how good these specs are elsewhere. They have a row, and are
 //! in no summary. Neither is one and the same repository in two: Git and Mercurial are summarized apart.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use repackbench_records::{
     ContentKind, DeltaState, FleetCodec, FleetEnd, FleetSummary, ListedRepository, Readers, Rechosen,
     RepositoryEstimate, ResultLine, SpecParts, WorkloadComparison,
 };
 
 use crate::fleet::{
-    CheckedPrediction, FleetLines, checked_predictions, geometric_mean, is_ratio, median_of, summarize_estimates,
+    CheckedPrediction, FleetLines, checked_predictions, codec_ratios, geometric_mean, is_ratio, kept_by_whole_files,
+    median_of, summarize_estimates,
 };
+
+/// The bytes of the repositories that the page is meant for.
+const MEANT_BYTES: std::ops::RangeInclusive<u64> = 3_000_000..=500_000_000;
 
 /// All findings, of repositories that are listed.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +29,8 @@ pub struct ResultsPage {
     pub mercurial: HeldOut,
     /// The held-out repositories of each kind of content that has some.
     pub kinds: Vec<(ContentKind, HeldOut)>,
+    /// The listed repositories that codec specs were chosen on, by name, with an estimate or without.
+    pub chosen_on: Vec<String>,
     /// Listed repositories without an estimate, by name, with the reason if a record has it.
     pub missing: Vec<(String, Option<String>)>,
 }
@@ -36,6 +44,8 @@ pub struct PageRepository {
     pub estimate: RepositoryEstimate,
     /// Those that `bench` checked.
     pub checked: Vec<CheckedPrediction>,
+    /// Whether `bench` measured it in another session than that of the estimate.
+    pub is_measured_apart: bool,
 }
 
 /// What held-out repositories say together.
@@ -54,6 +64,14 @@ pub struct HeldOut {
     pub searched_without_names: usize,
     /// The repositories that lack objects.
     pub incomplete: usize,
+    /// The repositories that git calls partial clones.
+    pub partial_clones: usize,
+    /// The fewest and the most bytes of a repository as found; `None` without one.
+    pub bytes_from_to: Option<(u64, u64)>,
+    /// The repositories of 3 to 500 MB as found.
+    pub of_meant_size: usize,
+    /// The codecs whose times were checked, in the order of the records.
+    pub checked_codecs: Vec<CheckedCodec>,
     /// Where the replays' time goes, for each workload.
     pub decoding: Vec<DecodeShare>,
 }
@@ -67,6 +85,17 @@ pub struct PageCodec {
     pub readers: Readers,
     /// Whether it is one codec without options: no dictionary, and no base as prefix.
     pub is_plain: bool,
+}
+
+/// A codec whose predicted CPU times `bench` checked: geometric means over the workloads of those over the repositories.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedCodec {
+    /// The codec as typed.
+    pub typed: String,
+    /// The predicted ratio to the baseline.
+    pub predicted: f64,
+    /// The measured one.
+    pub measured: f64,
 }
 
 /// What a new search for deltas makes of some repositories, as multiples of their bytes as found.
@@ -96,11 +125,15 @@ pub struct DecodeShare {
 /// The findings about the repositories in `lines`, all of which are `listed`. Of several estimates of one repository, the last
 /// counts.
 pub fn results_page(listed: &[ListedRepository], lines: Vec<ResultLine>) -> ResultsPage {
+    let apart = measured_apart(&lines);
     let FleetLines { ends, mut estimates, comparisons } = FleetLines::of(lines);
     let mut listed: Vec<&ListedRepository> = listed.iter().collect();
     listed.sort_by(|a, b| a.name.cmp(&b.name));
     let mut page = ResultsPage::default();
     for listed in listed {
+        if listed.chosen_on {
+            page.chosen_on.push(listed.name.clone());
+        }
         let Some(at) = estimates.iter().rposition(|estimate| estimate.repository.name == listed.name) else {
             let why = ends.get(&listed.name).and_then(|end| match end {
                 FleetEnd::Failed { message } | FleetEnd::TryAgain { message } => Some(message.clone()),
@@ -111,7 +144,8 @@ pub fn results_page(listed: &[ListedRepository], lines: Vec<ResultLine>) -> Resu
         };
         let estimate = estimates.remove(at);
         let checked = checked_predictions(&estimate, &comparisons);
-        page.repositories.push(PageRepository { listed: listed.clone(), estimate, checked });
+        let is_measured_apart = apart.contains(&listed.name);
+        page.repositories.push(PageRepository { listed: listed.clone(), estimate, checked, is_measured_apart });
     }
     let together = |is_in: &dyn Fn(ContentKind) -> bool| {
         let held_out = page.repositories.iter().filter(|of| !of.listed.chosen_on && is_in(of.listed.kind));
@@ -124,16 +158,50 @@ pub fn results_page(listed: &[ListedRepository], lines: Vec<ResultLine>) -> Resu
     ResultsPage { git, mercurial, kinds, ..page }
 }
 
+/// The repositories whose runs are not of the session of their last estimate: the work on a repository ended between
+/// both. `fleet` writes the estimate, the runs and then the end.
+fn measured_apart(lines: &[ResultLine]) -> BTreeSet<String> {
+    #[derive(Default)]
+    struct Sessions {
+        ends: usize,
+        of_estimate: Option<usize>,
+        of_runs: BTreeSet<usize>,
+    }
+    let mut all: BTreeMap<&str, Sessions> = BTreeMap::new();
+    for line in lines {
+        match line {
+            ResultLine::Fleet(end) => all.entry(&end.name).or_default().ends += 1,
+            ResultLine::Estimate(estimate) => {
+                let sessions = all.entry(&estimate.repository.name).or_default();
+                sessions.of_estimate = Some(sessions.ends);
+            }
+            ResultLine::Run(run) => {
+                let sessions = all.entry(&run.repository.name).or_default();
+                sessions.of_runs.insert(sessions.ends);
+            }
+            _ => {}
+        }
+    }
+    let is_apart = |of: &Sessions| of.of_estimate.is_some_and(|end| of.of_runs.iter().any(|other| *other != end));
+    all.into_iter().filter(|(_, of)| is_apart(of)).map(|(name, _)| name.to_owned()).collect()
+}
+
 impl HeldOut {
     fn of(estimates: &[&RepositoryEstimate], comparisons: &[WorkloadComparison]) -> Self {
         let summarized = estimates.iter().map(|estimate| comparable(estimate)).collect();
+        let summary = summarize_estimates(summarized, comparisons, false);
+        let bytes = || estimates.iter().map(|of| of.as_found.total_bytes);
         HeldOut {
-            summary: summarize_estimates(summarized, comparisons, false),
+            checked_codecs: checked_codecs(&summary),
+            summary,
             codecs: codecs(estimates),
             search: search_gain(estimates),
             served_where_searched: served_where_searched(estimates),
             searched_without_names: estimates.iter().filter(|of| is_searched_without_names(of)).count(),
             incomplete: estimates.iter().filter(|of| of.missing_objects > 0).count(),
+            partial_clones: estimates.iter().filter(|of| of.repository.is_partial_clone).count(),
+            bytes_from_to: bytes().min().zip(bytes().max()),
+            of_meant_size: bytes().filter(|bytes| MEANT_BYTES.contains(bytes)).count(),
             decoding: decoding(estimates),
         }
     }
@@ -191,6 +259,33 @@ impl PageRepository {
     pub fn searched(&self) -> Option<&DeltaState> {
         searched(&self.estimate)
     }
+
+    /// The size and the CPU time under `codec` as multiples of those under `other`, with deltas as found.
+    pub fn ratios(&self, codec: &str, other: &str) -> Option<(f64, Option<f64>)> {
+        codec_ratios(&self.estimate, codec, other)
+    }
+
+    /// The share of their bytes that whole files keep; `None` for older records, and without such files.
+    pub fn kept_by_whole_files(&self) -> Option<f64> {
+        kept_by_whole_files(&self.estimate)
+    }
+}
+
+fn checked_codecs(summary: &FleetSummary) -> Vec<CheckedCodec> {
+    let times = || summary.checks.iter().filter(|check| check.workload.is_some());
+    let mut names: Vec<&str> = Vec::new();
+    for check in times() {
+        if !names.contains(&check.codec.as_str()) {
+            names.push(&check.codec);
+        }
+    }
+    let of = |typed: &str| {
+        let of_codec = || times().filter(|check| check.codec == typed);
+        let predicted = geometric_mean(of_codec().map(|check| check.predicted))?;
+        let measured = geometric_mean(of_codec().map(|check| check.measured))?;
+        Some(CheckedCodec { typed: typed.to_owned(), predicted, measured })
+    };
+    names.into_iter().filter_map(of).collect()
 }
 
 fn codecs(estimates: &[&RepositoryEstimate]) -> Vec<PageCodec> {

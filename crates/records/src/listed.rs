@@ -22,7 +22,7 @@ pub struct ListedRepository {
     pub chosen_on: bool,
 }
 
-/// What a repository mostly holds, as the person says who lists it.
+/// What a repository mostly holds, as the person says who lists it. Only [`ContentKind::Compressed`] follows from records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContentKind {
@@ -30,8 +30,9 @@ pub enum ContentKind {
     Source,
     /// A book, a manual, lists and the like.
     Documents,
-    /// Pictures take most of the bytes.
-    Images,
+    /// Files that were compressed before, such as pictures and archives, take most of the bytes: whole files keep 80 % of
+    /// theirs or more.
+    Compressed,
     /// The same text in many languages.
     Translations,
     /// Many packages in one repository.
@@ -45,7 +46,7 @@ impl ContentKind {
     pub const ALL: [ContentKind; 6] = [
         ContentKind::Source,
         ContentKind::Documents,
-        ContentKind::Images,
+        ContentKind::Compressed,
         ContentKind::Translations,
         ContentKind::Monorepo,
         ContentKind::ConvertedMercurial,

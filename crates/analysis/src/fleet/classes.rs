@@ -57,23 +57,30 @@ pub(super) fn size_class(bytes: u64) -> RepositoryClass {
     }
 }
 
+/// The share of their bytes that whole files keep; `None` for older records, and without such files.
+pub(super) fn kept_by_whole_files(member: &Member<'_>) -> Option<f64> {
+    let mut whole = ChunkSizes::default();
+    let objects = member.estimate.as_found.objects.as_ref()?.iter();
+    let is_file = |kind| matches!(kind, ObjectKind::Blob | ObjectKind::Filelog);
+    let files = objects.filter(|(kind, form, _)| is_file(*kind) && *form == ChunkForm::Whole);
+    files.for_each(|(_, _, sizes)| whole.merge(sizes));
+    (whole.payload_bytes > 0).then(|| whole.stored_bytes as f64 / whole.payload_bytes as f64)
+}
+
 /// What most of the bytes as found hold. `None` for older records, and for a repository without objects.
 pub(super) fn kind(member: &Member<'_>) -> Option<RepositoryClass> {
     let objects = member.estimate.as_found.objects.as_ref()?;
-    let (mut files, mut whole_files, mut all) = (ChunkSizes::default(), ChunkSizes::default(), ChunkSizes::default());
-    for (kind, form, sizes) in objects.iter() {
+    let (mut files, mut all) = (ChunkSizes::default(), ChunkSizes::default());
+    for (kind, _, sizes) in objects.iter() {
         all.merge(sizes);
         if matches!(kind, ObjectKind::Blob | ObjectKind::Filelog) {
             files.merge(sizes);
-            if form == ChunkForm::Whole {
-                whole_files.merge(sizes);
-            }
         }
     }
     if all.stored_bytes == 0 {
         return None;
     }
-    let shrinks = || (whole_files.stored_bytes as f64) < COMPRESSED * whole_files.payload_bytes as f64;
+    let shrinks = || kept_by_whole_files(member).is_some_and(|kept| kept < COMPRESSED);
     Some(match files.stored_bytes > all.stored_bytes / 2 {
         false => RepositoryClass::Histories,
         true if shrinks() => RepositoryClass::CompressibleFiles,

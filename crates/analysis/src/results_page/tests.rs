@@ -1,6 +1,6 @@
 use repackbench_records::{
-    DeltaOrigin, FleetRecord, SCHEMA_VERSION,
-    fixtures::{EstimatedCodec, delta_state, repository_estimate},
+    DeltaOrigin, FleetRecord, Role, SCHEMA_VERSION,
+    fixtures::{EstimatedCodec, delta_state, record, repository_estimate},
 };
 
 use super::*;
@@ -113,4 +113,58 @@ fn listed_repository_without_estimate_is_named_with_the_reason() {
     let page = results_page(&list, vec![end]);
     assert_eq!(page.missing, [("a".to_owned(), None), ("b".to_owned(), Some("no HEAD".to_owned()))]);
     assert!(page.git.summary.states.is_empty() && page.kinds.is_empty());
+}
+
+/// `fleet` writes the estimate, the runs and the end. Runs after the end are of another session, whatever file has them.
+#[test]
+fn runs_after_the_end_are_of_another_session() {
+    let end = || {
+        ResultLine::Fleet(Box::new(FleetRecord {
+            schema: SCHEMA_VERSION,
+            program_version: String::new(),
+            name: "a".to_owned(),
+            path: "a".to_owned(),
+            seconds: 1.0,
+            end: FleetEnd::Done { unchecked: None },
+        }))
+    };
+    let run = || {
+        let mut run = record("traverse", Role::Baseline, 1, 0, 1);
+        run.repository.name = "a".to_owned();
+        ResultLine::Run(Box::new(run))
+    };
+    let estimate = || ResultLine::Estimate(Box::new(estimate("a", 1_000_000, 0.5, 0.5)));
+    let is_apart = |lines: Vec<ResultLine>| {
+        let page = results_page(&[listed("a", ContentKind::Source, false)], lines);
+        page.repositories[0].is_measured_apart
+    };
+    assert!(!is_apart(vec![estimate(), run(), end()]));
+    assert!(!is_apart(vec![end(), estimate(), run(), run(), end()]), "a failed try before");
+    assert!(!is_apart(vec![estimate(), end()]), "not measured");
+    assert!(is_apart(vec![estimate(), end(), run(), end()]));
+    assert!(is_apart(vec![run(), end(), estimate(), end()]));
+}
+
+#[test]
+fn sizes_and_names_of_the_list_are_counted() {
+    let list = [
+        listed("a", ContentKind::Source, false),
+        listed("b", ContentKind::Source, false),
+        listed("c", ContentKind::Source, false),
+        listed("chosen", ContentKind::Source, true),
+        listed("chosen, not estimated", ContentKind::Source, true),
+    ];
+    let mut partial = estimate("b", 3_000_000, 0.5, 0.5);
+    partial.repository.is_partial_clone = true;
+    let estimates = [
+        estimate("a", 2_999_999, 0.5, 0.5),
+        partial,
+        estimate("c", 500_000_000, 0.5, 0.5),
+        estimate("chosen", 9_000_000, 0.5, 0.5),
+    ];
+    let page = page(&list, &estimates);
+    assert_eq!(page.chosen_on, ["chosen", "chosen, not estimated"]);
+    assert_eq!((page.git.bytes_from_to, page.git.of_meant_size), (Some((2_999_999, 500_000_000)), 2));
+    assert_eq!((page.git.partial_clones, page.git.checked_codecs.len()), (1, 0));
+    assert_eq!(page.repositories[0].ratios("zstd:9", "libdeflate:6").map(|(size, _)| size), Some(0.5 / 0.99));
 }

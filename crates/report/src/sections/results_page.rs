@@ -21,7 +21,7 @@ use repackbench_analysis::{PageRepository, ResultsPage};
 use repackbench_records::ContentKind;
 
 use super::fleet::fleet;
-use crate::document::Article;
+use crate::{document::Article, number::counted};
 
 /// A file of the page.
 #[derive(Debug, Clone)]
@@ -30,8 +30,12 @@ pub struct ResultsFile {
     pub path: String,
     /// Its title.
     pub title: String,
-    /// Links below the title: what they say, and where they lead from this file.
+    /// What the file answers, in the sentences below the title. Plain.
+    pub lead: String,
+    /// Links below that: what they say, and where they lead from this file.
     pub links: Vec<(String, String)>,
+    /// Words of notes that are links there, and where they lead from this file.
+    pub linked_words: Vec<(String, String)>,
     /// The repositories that link to their own files.
     pub linked: Vec<String>,
     /// Its articles.
@@ -44,21 +48,48 @@ const TITLE: &str = "What if our objects were compressed with something other th
 /// The first page.
 const INDEX: &str = "README.md";
 
-/// The other pages about all repositories, and what links call them.
-const PAGES: [(&str, &str); 4] = [
-    ("sizes.md", "Sizes by repository and codec"),
-    ("times.md", "CPU times by repository and codec"),
-    ("measured.md", "Predictions and measurements"),
-    ("summary.md", "All repositories together"),
+/// The page of those that were measured, too.
+const MEASURED: &str = "measured.md";
+
+/// The page of the held-out ones.
+const TOGETHER: &str = "summary.md";
+
+/// The other pages about all repositories, what links call them, and what they say of how many repositories.
+const PAGES: [(&str, &str, &str); 4] = [
+    ("sizes.md", "Sizes by repository and codec", "This page says how large {} are under each codec: predictions."),
+    (
+        "times.md",
+        "CPU times by repository and codec",
+        "This page says how much CPU time replays of {} take under each codec: predictions.",
+    ),
+    (
+        MEASURED,
+        "Predictions and measurements",
+        "This page says how far predictions were from what `bench` measured, on {}.",
+    ),
+    (TOGETHER, "All repositories together", "This page says what each codec gains on {} together: predictions."),
 ];
+
+/// What notes call the page on the price of serving, and where it is from the first page.
+const PRICE: (&str, &str) = ("the price of serving", "../serving.md#the-price");
 
 /// All files of the page. They depend on nothing but `page`.
 pub fn results_page(page: &ResultsPage) -> Vec<ResultsFile> {
     let articles = [matrices::sizes(page), matrices::times(page), measured::all(page), summary(page)];
-    let file = |((path, title), articles): ((&str, &str), Vec<Article>)| ResultsFile {
+    let measured = page.repositories.iter().filter(|of| !of.checked.is_empty()).count();
+    let file = |((path, title, lead), articles): ((&str, &str, &str), Vec<Article>)| ResultsFile {
         path: path.to_owned(),
         title: title.to_owned(),
+        lead: lead.replace(
+            "{}",
+            &public(match path {
+                MEASURED => measured,
+                TOGETHER => page.git.summary.repositories + page.mercurial.summary.repositories,
+                _ => page.repositories.len(),
+            }),
+        ),
         links: vec![(TITLE.to_owned(), INDEX.to_owned())],
+        linked_words: Vec::new(),
         linked: names(page),
         articles,
     };
@@ -71,16 +102,27 @@ fn index(page: &ResultsPage) -> ResultsFile {
     let mut articles = answer::answer(page);
     articles.extend(kinds::kinds(page));
     articles.extend(corpus::corpus(page));
-    let links = PAGES.map(|(path, title)| (title.to_owned(), path.to_owned()));
+    let links = PAGES.map(|(path, title, _)| (title.to_owned(), path.to_owned()));
     let adding =
         ("Adding a repository".to_owned(), "../../CONTRIBUTING.md#adding-a-row-to-the-page-of-results".to_owned());
     ResultsFile {
         path: INDEX.to_owned(),
         title: TITLE.to_owned(),
+        lead: format!(
+            "This page says what other codecs gain on {}: predictions for replays, {}and their limits.",
+            public(page.repositories.len()),
+            answer::of_newest(page)
+        ),
         links: links.into_iter().chain([adding]).collect(),
+        linked_words: vec![(PRICE.0.to_owned(), PRICE.1.to_owned())],
         linked: names(page),
         articles,
     }
+}
+
+/// `2 public repositories`.
+fn public(repositories: usize) -> String {
+    counted(repositories as u64, "public repository", "public repositories")
 }
 
 fn names(page: &ResultsPage) -> Vec<String> {
@@ -117,7 +159,7 @@ fn kind_name(kind: ContentKind) -> &'static str {
     match kind {
         ContentKind::Source => "source code",
         ContentKind::Documents => "documents",
-        ContentKind::Images => "images",
+        ContentKind::Compressed => "compressed files",
         ContentKind::Translations => "translations",
         ContentKind::Monorepo => "monorepo",
         ContentKind::ConvertedMercurial => "converted Mercurial",

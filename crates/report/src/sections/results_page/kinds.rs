@@ -4,7 +4,7 @@ use repackbench_analysis::{HeldOut, ResultsPage};
 use repackbench_records::{ContentKind, DeltaOrigin, FleetCodec, Readers};
 
 use super::{
-    answer::titled,
+    answer::{MEDIAN, titled},
     kind_name,
     words::{size_words, time_words},
 };
@@ -12,9 +12,6 @@ use crate::{
     document::{Article, Block, Column, Table, plain_text},
     number::{megabytes, or_dash, share, three_decimals, time_ratio},
 };
-
-/// The place of the median in [`repackbench_records::FleetRatios::quantiles`].
-const MEDIAN: usize = 2;
 
 /// A table of medians, and what stands out, in words; nothing for fewer than two kinds.
 pub(super) fn kinds(page: &ResultsPage) -> Option<Article> {
@@ -27,7 +24,8 @@ pub(super) fn kinds(page: &ResultsPage) -> Option<Article> {
     notes.extend(decoding(page));
     let what = "Sentences are about medians, with deltas as found. Each cell is the median of the size as a multiple of the \
                 repository, and that of the CPU time as a multiple of the baseline's. Few repositories make a kind, so its \
-                median says little about others of that kind.";
+                median says little about others of that kind. Compressed files: whole files keep 80 % of their bytes or \
+                more, as images and archives do. The other kinds are what the person says who lists a repository.";
     let table = Block::Table(table(page, &codecs));
     Some(titled("What differs between kinds of content", vec![Block::Notes(notes), table, Block::note(what)]))
 }
@@ -69,9 +67,11 @@ fn extremes(page: &ResultsPage, value: impl Fn(&HeldOut) -> Option<f64>) -> Opti
     }
 }
 
-/// The range of medians over the kinds in words: `12 % smaller (source code) to 2 % larger (images)`.
-fn range(ends: [(ContentKind, f64); 2], words: fn(f64) -> String) -> String {
-    let [low, high] = ends.map(|(kind, value)| format!("{} ({})", words(value), kind_name(kind)));
+/// The range of medians over the kinds in words: `12 % smaller (source code) to 2 % larger (documents)`.
+fn range(page: &ResultsPage, ends: [(ContentKind, f64); 2], words: fn(f64) -> String) -> String {
+    let is_one = |kind| page.kinds.iter().any(|(other, of)| *other == kind && of.summary.repositories == 1);
+    let one = |kind| if is_one(kind) { ", one repository" } else { "" };
+    let [low, high] = ends.map(|(kind, value)| format!("{} ({}{})", words(value), kind_name(kind), one(kind)));
     format!("from {low} to {high}")
 }
 
@@ -79,13 +79,13 @@ fn range(ends: [(ContentKind, f64); 2], words: fn(f64) -> String) -> String {
 fn effects(page: &ResultsPage, codec: &str) -> Option<String> {
     let sizes = extremes(page, |of| median_size(in_state(of, DeltaOrigin::Kept, codec)?))?;
     let times = extremes(page, |of| median_cpu(in_state(of, DeltaOrigin::Kept, codec)?));
-    let times = times.map(|ends| format!("; {}", range(ends, time_words))).unwrap_or_default();
-    Some(format!("{}: {}{times}.", plain_text(codec), range(sizes, size_words)))
+    let times = times.map(|ends| format!("; {}", range(page, ends, time_words))).unwrap_or_default();
+    Some(format!("{}: {}{times}.", plain_text(codec), range(page, sizes, size_words)))
 }
 
 fn search(page: &ResultsPage) -> Option<String> {
     let ends = extremes(page, |of| Some(of.search?.median))?;
-    Some(format!("A new search for deltas: {}.", range(ends, size_words)))
+    Some(format!("A new search for deltas: {}.", range(page, ends, size_words)))
 }
 
 /// Where decoding takes the largest and the smallest share of a traversal's CPU time.
@@ -96,7 +96,7 @@ fn decoding(page: &ResultsPage) -> Option<String> {
         Some(found.of_replay)
     };
     let ends = extremes(page, share_of)?;
-    Some(format!("Decoding in the CPU time of {}: {}.", plain_text(&workload.workload), range(ends, share)))
+    Some(format!("Decoding in the CPU time of {}: {}.", plain_text(&workload.workload), range(page, ends, share)))
 }
 
 /// A row for each kind, and for each codec a column for each state.

@@ -16,16 +16,31 @@ pub(super) fn file(repository: &PageRepository, home: (&str, &str)) -> ResultsFi
     let path = page_of(&listed.name);
     let up = "../".repeat(path.matches('/').count());
     let mut articles = vec![facts(repository)];
-    let named = |article: Article| Article { repository: None, ..article };
-    articles.extend(estimates(std::slice::from_ref(&repository.estimate)).into_iter().map(named));
+    articles.extend(estimates(std::slice::from_ref(&repository.estimate)).into_iter().map(with_short_heading));
     articles.extend(measured::one(repository));
     ResultsFile {
         title: listed.name.clone(),
+        lead: format!(
+            "This page says what other codecs would change in {}: predictions from samples{}.",
+            listed.name,
+            if repository.checked.is_empty() { "" } else { ", and what bench measured" }
+        ),
+        linked_words: Vec::new(),
         links: vec![(listed.url.clone(), listed.url.clone()), (home.0.to_owned(), format!("{up}{}", home.1))],
         linked: Vec::new(),
         articles,
         path,
     }
+}
+
+/// The article of a repository on its own page. What its heading says of the figures becomes a note above them, as a
+/// heading cannot be wrapped.
+fn with_short_heading(article: Article) -> Article {
+    let article = Article { repository: None, ..article };
+    let Some((heading, figures)) = article.heading.split_once(": ") else { return article };
+    let (first, rest) = figures.split_at(figures.chars().next().map_or(0, char::len_utf8));
+    let note = Block::note(format!("{}{rest}.", first.to_uppercase()));
+    Article { heading: heading.to_owned(), blocks: [vec![note], article.blocks.clone()].concat(), ..article }
 }
 
 fn facts(repository: &PageRepository) -> Article {
