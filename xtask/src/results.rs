@@ -317,7 +317,49 @@ mod tests {
         let list = list();
         let of = |kind: &str| list.iter().filter(|listed| listed.kind == kind).count();
         assert!(list.len() - of(CONVERTED) >= 25 && of(CONVERTED) >= 5);
-        for kind in ["source", "documents", "images", "translations", "monorepo"] {
+        for kind in ["source", "documents", "compressed", "translations", "monorepo"] {
+            assert!(of(kind) > 0, "{kind}");
+        }
+    }
+
+    /// The bytes as found of each repository that a committed record estimates.
+    fn estimated() -> BTreeMap<String, u64> {
+        #[derive(Deserialize)]
+        struct Estimate {
+            repository: Repository,
+            as_found: State,
+        }
+        #[derive(Deserialize)]
+        struct Repository {
+            name: String,
+        }
+        #[derive(Deserialize)]
+        struct State {
+            total_bytes: u64,
+        }
+        let mut found = BTreeMap::new();
+        for path in crate::files::with_extension(&folder().join("records"), "jsonl").unwrap() {
+            let text = read_text(&path).unwrap();
+            for line in text.lines().filter(|line| line.starts_with(r#"{"record":"estimate""#)) {
+                let estimate: Estimate = serde_json::from_str(line).unwrap();
+                found.insert(estimate.repository.name, estimate.as_found.total_bytes);
+            }
+        }
+        found
+    }
+
+    /// What is listed counts only with a record. The aim is 25 Git repositories of 3 to 500 MB, and one of each kind: one of
+    /// that size, and a repository of translations, are still missing.
+    #[test]
+    fn records_have_enough_repositories_of_each_kind() {
+        let (list, estimated) = (list(), estimated());
+        let with_record = || list.iter().filter_map(|listed| Some((listed, *estimated.get(&listed.name)?)));
+        let of = |kind: &str| with_record().filter(|(listed, _)| listed.kind == kind).count();
+        let git = || with_record().filter(|(listed, _)| listed.kind != CONVERTED);
+        assert!(git().count() >= 25 && of(CONVERTED) >= 5, "{} {}", git().count(), of(CONVERTED));
+        let of_meant_size = git().filter(|(_, bytes)| (3_000_000..=500_000_000).contains(bytes)).count();
+        assert!(of_meant_size >= 24, "{of_meant_size}");
+        for kind in ["source", "documents", "compressed", "monorepo"] {
             assert!(of(kind) > 0, "{kind}");
         }
     }

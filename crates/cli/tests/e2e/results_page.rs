@@ -106,9 +106,70 @@ fn incomplete_records_are_refused_by_file_line_and_field() {
     );
 }
 
+/// Where committed pages and records are.
+fn committed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results")
+}
+
+/// The lines of the committed list and the committed estimates, as JSON.
+fn committed_estimates() -> (Vec<serde_json::Value>, Vec<serde_json::Value>) {
+    let read = |path: PathBuf, start: &str| {
+        let text = fs::read_to_string(&path).expect("a committed file");
+        let lines = text.lines().filter(|line| line.starts_with(start));
+        lines.map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<serde_json::Value>>()
+    };
+    let records = fs::read_dir(committed().join("records")).expect("the records");
+    let records = records.map(|entry| entry.expect("a file").path());
+    let estimates = records.flat_map(|path| read(path, r#"{"record":"estimate""#)).collect();
+    (read(committed().join("repositories.jsonl"), "{"), estimates)
+}
+
+/// A kind that follows from measured bytes is not a matter of opinion: files take more than half of the bytes, and whole
+/// ones keep 80 % of theirs.
+#[test]
+fn only_repositories_with_compressed_files_are_listed_as_such() {
+    let (listed, estimates) = committed_estimates();
+    let kind = |name: &str| listed.iter().find(|listed| listed["name"] == name).expect("its line")["kind"].clone();
+    let stored = |of: &serde_json::Value| of["stored_bytes"].as_f64().unwrap_or_default();
+    let mut compressed = 0;
+    for estimate in &estimates {
+        let name = estimate["repository"]["name"].as_str().expect("a name");
+        let objects = estimate["as_found"]["objects"].as_object().expect("the objects by kind");
+        let all: f64 = objects.values().flat_map(|of| [stored(&of["whole"]), stored(&of["delta"])]).sum();
+        let files = objects.get("blob").or(objects.get("filelog")).expect("files");
+        let (whole, payload) = (stored(&files["whole"]), files["whole"]["payload_bytes"].as_f64().expect("bytes"));
+        let are_most = whole + stored(&files["delta"]) > all / 2.0;
+        let is_compressed = are_most && whole >= 0.8 * payload;
+        assert_eq!(kind(name) == "compressed", is_compressed, "{name}: whole files keep {whole} of {payload} bytes");
+        compressed += usize::from(is_compressed);
+    }
+    assert!(compressed > 0 && estimates.len() > 30, "{compressed} of {}", estimates.len());
+}
+
+/// The FAQ says how many verdicts say what.
+#[test]
+fn faq_counts_the_verdicts_of_committed_pages() {
+    let (listed, _) = committed_estimates();
+    let page = |listed: &serde_json::Value| {
+        let name = listed["name"].as_str().expect("a name");
+        fs::read_to_string(committed().join(format!("repositories/{name}.md"))).ok()
+    };
+    let pages: Vec<String> = listed.iter().filter_map(page).collect();
+    let verdicts: Vec<&str> =
+        pages.iter().flat_map(|page| page.lines()).filter_map(|line| line.strip_prefix("- Verdict: ")).collect();
+    assert_eq!(verdicts.len(), pages.len(), "each page has one verdict");
+    let of = |start: &str| verdicts.iter().filter(|verdict| verdict.starts_with(start)).count();
+    let (change, small) = (of("change to "), of("too small to matter"));
+    assert_eq!(change + small, verdicts.len(), "the FAQ has no words for other verdicts: {verdicts:?}");
+    let faq = fs::read_to_string(committed().join("../faq.md")).expect("the FAQ").replace('\n', " ");
+    let sentence =
+        format!("It says so for {change} of the {} repositories of the [results](results/README.md).", pages.len());
+    let others = format!("The other {small} are too small to matter");
+    assert!(faq.contains(&sentence) && faq.contains(&others), "{sentence} {others}");
+}
+
 /// Whoever adds records has to make the pages anew.
 #[test]
 fn committed_pages_are_those_of_the_committed_records() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
-    page(&folder, &["--check"]).exits(exit::OK);
+    page(&committed(), &["--check"]).exits(exit::OK);
 }
