@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// The command that takes the lines of a console block that begin with `--codec`.
 const TAKES_CODECS: &str = "repackbench bench ripgrep --workload sizes";
@@ -46,6 +46,36 @@ impl Document {
         let mut documents: Vec<Document> = markdown.map(|path| Document::read(&root, &path)).collect();
         documents.sort_by(|one, other| one.name.cmp(&other.name));
         documents
+    }
+
+    /// The documents in a folder and below it.
+    pub(super) fn below(folder: &str) -> Vec<Document> {
+        let root = checkout();
+        let mut folders = vec![root.join(folder)];
+        let mut found = Vec::new();
+        while let Some(folder) = folders.pop() {
+            folders.extend(folders_in(&folder));
+            let files = entries(&folder).into_iter().filter(|path| path.extension().is_some_and(|of| of == "md"));
+            found.extend(files.map(|path| Document::read(&root, &path)));
+        }
+        found
+    }
+
+    /// The places of lines with more characters, except in tables and blocks of code.
+    pub(super) fn lines_wider_than(&self, columns: usize) -> Vec<String> {
+        let is_exempt = |event: &Event<'_>| matches!(event, Event::Start(Tag::CodeBlock(_) | Tag::Table(_)));
+        let parser = Parser::new_ext(&self.text, Options::ENABLE_TABLES).into_offset_iter();
+        let exempt: Vec<_> = parser.filter(|(event, _)| is_exempt(event)).map(|(_, range)| range).collect();
+        let mut at = 0;
+        let mut found = Vec::new();
+        for (number, line) in self.text.split_inclusive('\n').enumerate() {
+            let width = line.trim_end().chars().count();
+            if width > columns && !exempt.iter().any(|range| range.contains(&at)) {
+                found.push(format!("{}:{}: {width}", self.name, number + 1));
+            }
+            at += line.len();
+        }
+        found
     }
 
     /// The document of this name.

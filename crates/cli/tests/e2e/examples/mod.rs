@@ -314,6 +314,20 @@ fn options_in_the_text_exist() {
     assert!(others.is_empty(), "no document names these any more: {others:?}");
 }
 
+/// The longest line of prose.
+const COLUMNS: usize = 120;
+
+/// Tables and blocks of code cannot be wrapped. Generated pages are held to it, too.
+#[test]
+fn prose_is_no_wider_than_120_columns() {
+    let mut documents = Document::all();
+    documents.extend(Document::below("docs/results"));
+    documents.push(Document::named("crates/cli/tests/golden/README.md"));
+    let wide: Vec<String> = documents.iter().flat_map(|document| document.lines_wider_than(COLUMNS)).collect();
+    assert!(documents.len() > 60, "{}", documents.len());
+    assert!(wide.is_empty(), "{} lines: {wide:#?}", wide.len());
+}
+
 #[test]
 fn every_command_has_a_section_of_its_name() {
     let headings = Document::named(COMMANDS).anchors();
