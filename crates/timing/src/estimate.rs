@@ -152,7 +152,8 @@ pub fn estimate(
     refuse_numbers(source, "estimate")?;
     let snapshot = source.snapshot().map_err(WorkloadError::from)?;
     let began = Session::new(clock, progress).now()?;
-    let examined = Examined::new(source, plan.seed, &Steps::new(progress, clock, None))?;
+    let given_end = plan.time.map(|time| began.saturating_add(time));
+    let examined = Examined::new(source, plan.seed, &Steps::new(progress, clock, given_end))?;
     let time = plan.time.unwrap_or_else(|| plan.default_time(source, &examined.chunks()));
     let end = began.saturating_add(time);
     let steps = Steps::new(progress, clock, Some(end));
