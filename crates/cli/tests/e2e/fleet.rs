@@ -359,7 +359,7 @@ fn folder_that_cannot_be_read_is_a_record() {
     }
     git::git(&forge.join("open/1.git"), ["init", "-q", "--bare", "-b", "main"]).exits(exit::OK);
     git::fast_import(&forge.join("open/1.git"), &history(1, 3));
-    fs::set_permissions(forge.join("closed"), fs::Permissions::from_mode(0)).expect("a mode");
+    fs::set_permissions(forge.join("closed"), fs::Permissions::from_mode(0o000)).expect("a mode");
     assert!(fs::read_dir(forge.join("closed")).is_err(), "run as root without setpriv: permissions do not apply");
     for manifest in [forge.clone(), forge.join("*/*.git")] {
         let outcome = program::run(&mut fleet(&scratch, &manifest, "--force")).exits(exit::TRY_AGAIN);
