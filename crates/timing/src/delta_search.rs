@@ -14,9 +14,9 @@ pub fn predicted_time(chunks: &ChunkSizes, window: Option<u32>, threads: usize) 
     Duration::from_secs_f64(predicted_search_seconds(chunks, window) / threads.max(1) as f64)
 }
 
-/// The time of a session in which a search that takes `predicted` leaves enough for what is measured before and after.
+/// The time of a session in which a search that is predicted to take `predicted` fits even if it takes twice as long.
 pub(crate) fn comfortable_time(predicted: Duration) -> Duration {
-    predicted.saturating_mul(SHARE + 1)
+    predicted.saturating_mul(2 * SHARE)
 }
 
 /// Whether a search that takes `predicted` fits a session of `time`.

@@ -59,7 +59,7 @@ use crate::{
     clock::Clock,
     context_memory::{self, ContextMemory},
     delta_search, host_with_software,
-    own_git::OwnGit,
+    own_git::{OwnGit, is_tried_with_graph},
     record_names::{borrows_objects, codec_of, is_partial_clone, readers_of, vcs_of},
     session::Session,
     sizes::examine_each,
@@ -86,7 +86,7 @@ const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.22, replays_end: 0.43 };
 /// says nothing.
 const LEAST_FOR_REPLAYS: f64 = 0.1;
 
-/// The part of an even share of the replays' time that each workload has at least, however long those before it took.
+/// The part of its share of the replays' time that each workload has at least, however long those before it took.
 const LEAST_OF_EVEN: f64 = 0.5;
 
 /// Sessions of this time or more train dictionaries on as many payloads as a conversion, and shorter ones on fewer in
@@ -424,18 +424,25 @@ impl Job<'_> {
     fn shares(&self, replays: &Replays<'_>, end: Duration) -> Result<Vec<WorkloadShare>, BenchError> {
         let session = Session::new(self.clock, self.progress);
         let mut shares: Vec<WorkloadShare> = Vec::new();
-        let workloads = u32::try_from(self.plan.workloads.len()).unwrap_or(u32::MAX).max(1);
-        let least = end.saturating_sub(session.now()?).mul_f64(LEAST_OF_EVEN) / workloads;
-        for (number, spec) in self.plan.workloads.iter().enumerate() {
+        let mut left: f64 = self.plan.workloads.iter().map(weight).sum();
+        let least = end.saturating_sub(session.now()?).mul_f64(LEAST_OF_EVEN / left.max(1.0));
+        for spec in &self.plan.workloads {
             let label = spec.build(&self.plan.range, None).label();
             self.step(&format!("replaying {}", label.name));
             let now = session.now()?;
-            let left = u32::try_from(self.plan.workloads.len() - number).unwrap_or(u32::MAX);
-            let part_end = now.saturating_add((end.saturating_sub(now) / left).max(least));
+            let part = end.saturating_sub(now).mul_f64(1.0 / left.max(1.0)).max(least);
+            let part_end = now.saturating_add(part.mul_f64(weight(spec)));
+            left -= weight(spec);
             shares.push(replays.measure(spec, &self.plan.range, part_end)?);
         }
         Ok(shares)
     }
+}
+
+/// The weight of a workload in the division of the time. A traversal reads a whole tree for the first commit, and git runs
+/// it with and without a commit-graph.
+fn weight(spec: &WorkloadSpec) -> f64 {
+    if is_tried_with_graph(spec) { 2.0 } else { 1.0 }
 }
 
 /// What makes the encoders for the chunks of `repository`.

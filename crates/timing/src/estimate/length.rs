@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn search_has_room_if_it_fits_a_minute() {
         let seconds = |search| default_time(1_000_000, Some(Duration::from_secs(search))).as_secs_f64();
-        assert_eq!([1, 5, 10, 15, 20, 21].map(seconds), [20.0, 20.0, 40.0, 60.0, 60.0, 20.0]);
+        assert_eq!([1, 5, 10, 15, 20, 21].map(seconds), [20.0, 30.0, 60.0, 60.0, 60.0, 20.0]);
         for search in 1..=20 {
             let search = Duration::from_secs(search);
             assert!(delta_search::fits(search, default_time(1_000_000, Some(search))), "{search:?}");

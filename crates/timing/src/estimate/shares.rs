@@ -32,8 +32,9 @@ const GRAPH_PART: f64 = 0.25;
 /// The part of a workload's time for replays under codecs, if they read fewer commits than others.
 const CODECS_PART: f64 = 0.4;
 
-/// The most of it, where even the fewest commits take long.
-const MOST_CODECS_PART: f64 = 0.75;
+/// The most of it, where even the fewest commits take long. The share of decoding over more commits matters more than
+/// what it costs in place.
+const MOST_CODECS_PART: f64 = 0.5;
 
 /// The rounds of replays that the number of commits is chosen for.
 const PLANNED_ROUNDS: usize = 5;
@@ -324,7 +325,7 @@ impl Newest<'_> {
     /// replays. `None` for all.
     fn as_found(&mut self, history: &mut dyn History, available: Duration) -> Result<Option<u64>, BenchError> {
         // The trials, the recording, the replays and the user's own git.
-        let fits = available / (LONG_REPLAYS + 6);
+        let fits = available / (LONG_REPLAYS + 5);
         Ok(self.that_fit(history, fits)?.limit)
     }
 
