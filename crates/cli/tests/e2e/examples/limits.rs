@@ -68,8 +68,10 @@ pub(super) const LEFT_OUT: &[LeftOut] = &[
     LeftOut { command: "repackbench bench jj --client stock", words: " --workload checkout" },
     // Clients are served for a given time. Other tests do that, on a smaller repository.
     LeftOut { command: "repackbench serve", words: " --clients 1,8,32" },
-    LeftOut { command: "repackbench serve", words: " --time 10m" },
-    LeftOut { command: "repackbench serve", words: " --time 50m" },
+    LeftOut { command: "repackbench serve", words: " --clients 1,8" },
+    LeftOut { command: "repackbench serve", words: " --time 7m" },
+    LeftOut { command: "repackbench serve", words: " --time 5m" },
+    LeftOut { command: "repackbench serve", words: " --time 4m" },
     LeftOut { command: "repackbench bench ripgrep --client stock", words: " --time 4m" },
 ];
 
