@@ -42,6 +42,9 @@ const PLANNED_ROUNDS: usize = 5;
 /// The replays of more commits, of which the shorter one counts.
 const LONG_REPLAYS: u32 = 2;
 
+/// The approximate limit of chunks that the recording of more commits holds, of 48 bytes each.
+const MOST_RECORDED: f64 = 250e3;
+
 /// The part of the time for replays under codecs in which their chunks are encoded.
 const ENCODING_PART: f64 = 0.4;
 
@@ -87,8 +90,8 @@ pub(super) struct Replays<'a> {
 /// The recording of a workload's replay.
 struct Recorded {
     workload: Box<dyn Workload>,
-    trace: AccessTrace,
     counts: Counts,
+    decodes: u64,
     /// See [`WorkloadShare::decoded`].
     decoded: Vec<f64>,
 }
@@ -127,27 +130,18 @@ impl Replays<'_> {
         let left = replays_end.saturating_sub(now);
         let under_codecs = few.as_ref().map_or(left, |few| few.time(left));
         let mut read = few.as_ref().map_or_else(|| range.clone(), |few| newest.of(Some(few.commits)));
-        let mut recorded = self.record(spec, &read, history.as_mut())?;
-        let encoding = under_codecs.mul_f64(ENCODING_PART);
-        let rounds = self.rounds(spec, &mut recorded, history.as_mut(), encoding, now.saturating_add(under_codecs))?;
+        let (mut recorded, trace) = self.record(spec, &read, history.as_mut())?;
+        let times = (under_codecs.mul_f64(ENCODING_PART), now.saturating_add(under_codecs));
+        let rounds = self.rounds(spec, (&mut recorded, trace), history.as_mut(), times)?;
         let mut decoding = rounds.share();
         if let Some(few) = few {
-            let left = replays_end.saturating_sub(session.now()?);
-            let many = newest.as_found(history.as_mut(), left)?;
-            if many.is_none_or(|many| many > few.commits) {
-                let by_sample = self.costs.seconds_as_found(&recorded.decoded);
-                read = newest.of(many);
-                recorded = self.record(spec, &read, history.as_mut())?;
-                let seconds = self.seconds(spec, &mut recorded, history.as_mut())?;
-                decoding = decoding.in_longer(seconds, self.costs.seconds_as_found(&recorded.decoded) / by_sample);
-            }
+            let longer = self.longer(&mut newest, &few, (&recorded, decoding), history.as_mut(), replays_end)?;
+            (read, recorded, decoding) = longer.unwrap_or((read, recorded, decoding));
         }
-        let with_graph = match self.tries_graph(spec) {
-            true => {
-                let commits = newest.for_graph(history.as_mut(), all)?;
-                Some(newest.of(commits.or(read.commits)))
-            }
-            false => None,
+        let with_graph = match (self.tries_graph(spec), range.commits.is_none() && read.commits.is_some()) {
+            (false, _) => None,
+            (true, false) => Some(read.clone()),
+            (true, true) => Some(newest.for_graph(history.as_mut(), all, &read)?),
         };
         let own_git = match &self.own_git {
             Some(git) => {
@@ -163,18 +157,42 @@ impl Replays<'_> {
             decoding,
             rounds,
             own_git,
-            decodes: recorded.trace.decodes.len() as u64,
+            decodes: recorded.decodes,
             decoded: recorded.decoded,
         })
     }
 
-    /// Records a replay of `spec` over `range`.
+    /// Replays more commits than `few`, as found alone, until `end`: which ones, their recording, and the share of decoding,
+    /// which follows from the `recorded` few and theirs. `None` if no more fit, or if the few cost nothing to decode.
+    fn longer(
+        &self,
+        newest: &mut Newest<'_>,
+        few: &Few,
+        (recorded, decoding): (&Recorded, DecodeShare),
+        history: &mut dyn History,
+        end: Duration,
+    ) -> Result<Option<(HistoryRange, Recorded, DecodeShare)>, BenchError> {
+        let by_sample = self.costs.seconds_as_found(&recorded.decoded);
+        let left = end.saturating_sub(Session::new(self.clock, self.progress).now()?);
+        let most = decoding.seconds * MOST_RECORDED / recorded.decodes.max(1) as f64;
+        let many = newest.as_found(history, (left, Duration::try_from_secs_f64(most).unwrap_or(left)))?;
+        if many.is_some_and(|many| many <= few.commits) || by_sample <= 0.0 {
+            return Ok(None);
+        }
+        let (spec, read) = (newest.spec, newest.of(many));
+        let (mut recorded, _) = self.record(spec, &read, history)?;
+        let seconds = self.seconds(spec, &mut recorded, history)?;
+        let decoding = decoding.in_longer(seconds, self.costs.seconds_as_found(&recorded.decoded) / by_sample);
+        Ok(Some((read, recorded, decoding)))
+    }
+
+    /// Records a replay of `spec` over `range`, and what it decodes.
     fn record(
         &self,
         spec: &WorkloadSpec,
         range: &HistoryRange,
         history: &mut dyn History,
-    ) -> Result<Recorded, BenchError> {
+    ) -> Result<(Recorded, AccessTrace), BenchError> {
         let mut workload = spec.build(range, None);
         let place = VariantPlace::of(self.source, self.decoders);
         let (trace, counts) = record_accesses(workload.as_mut(), history, &place, Recording::Decodes)?;
@@ -186,20 +204,19 @@ impl Replays<'_> {
                 *sum += decode.stored_len as f64;
             }
         }
-        Ok(Recorded { workload, trace, counts, decoded })
+        Ok((Recorded { workload, counts, decodes: trace.decodes.len() as u64, decoded }, trace))
     }
 
     /// Replays what was `recorded` in rounds until `end`, also under codecs, after encoding for them in the time `encoding`.
     fn rounds(
         &self,
         spec: &WorkloadSpec,
-        recorded: &mut Recorded,
+        (recorded, trace): (&mut Recorded, AccessTrace),
         history: &mut dyn History,
-        encoding: Duration,
-        end: Duration,
+        (encoding, end): (Duration, Duration),
     ) -> Result<Rounds, BenchError> {
         let session = Session::new(self.clock, self.progress);
-        let Recorded { workload, trace, counts, .. } = recorded;
+        let Recorded { workload, counts, .. } = recorded;
         let mut replay = |memo: Option<Box<DecodeMemo>>| -> Result<_, BenchError> {
             history.set_memo(memo);
             let took = self.same(spec, (workload.as_mut(), counts), history)?;
@@ -213,7 +230,7 @@ impl Replays<'_> {
                     "{spec}: no time to replay all codecs, so some have their times from the sample alone"
                 ));
             }
-            self.in_place.stand_ins(memo, trace, &mut self.random.borrow_mut(), (encoding, most))
+            self.in_place.stand_ins(memo, &trace, &mut self.random.borrow_mut(), (encoding, most))
         };
         let is_over = || Ok(session.now()? >= end);
         decode_share::measure(&mut replay, &mut stand_ins, &is_over)
@@ -321,18 +338,28 @@ impl Newest<'_> {
         Ok(newest.limit.map(|commits| Few { commits, rounds }))
     }
 
-    /// The newest commits that replays as found fit `available` for: more than under codecs, since there are fewer
-    /// replays. `None` for all.
-    fn as_found(&mut self, history: &mut dyn History, available: Duration) -> Result<Option<u64>, BenchError> {
+    /// The newest commits that replays as found fit `available` for, each at `most` so long: more than under codecs, since
+    /// there are fewer replays. `None` for all.
+    fn as_found(
+        &mut self,
+        history: &mut dyn History,
+        (available, most): (Duration, Duration),
+    ) -> Result<Option<u64>, BenchError> {
         // The trials, the recording, the replays and the user's own git.
-        let fits = available / (LONG_REPLAYS + 5);
+        let fits = (available / (LONG_REPLAYS + 5)).min(most);
         Ok(self.that_fit(history, fits)?.limit)
     }
 
-    /// The newest commits for which git's runs with and without a commit-graph fit their part of `all` the time; `None`
-    /// for as many as are replayed.
-    fn for_graph(&mut self, history: &mut dyn History, all: Duration) -> Result<Option<u64>, BenchError> {
-        Ok(self.that_fit(history, all.mul_f64(GRAPH_PART) / own_git::GRAPH_RUNS)?.limit)
+    /// Those of the commits in `read` for which git's runs with and without a commit-graph fit their part of `all` the
+    /// time.
+    fn for_graph(
+        &mut self,
+        history: &mut dyn History,
+        all: Duration,
+        read: &HistoryRange,
+    ) -> Result<HistoryRange, BenchError> {
+        let fitting = self.that_fit(history, all.mul_f64(GRAPH_PART) / own_git::GRAPH_RUNS)?.limit;
+        Ok(self.of(fitting.into_iter().chain(read.commits).min()))
     }
 
     fn that_fit(&mut self, history: &mut dyn History, fits: Duration) -> Result<NewestCommits, BenchError> {
