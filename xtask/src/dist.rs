@@ -23,8 +23,8 @@ use crate::{cmake, licences, workspace_root};
 /// The name under which git finds the program.
 const GIT_PROGRAM: &str = "git-repackbench";
 
-/// The libraries that `repackbench exec` preloads into git. It looks for them in `../lib`, before it writes those that it
-/// contains to a folder of the user.
+/// The libraries that `repackbench exec` preloads into git. It looks for them in `../lib`, before it writes those that
+/// it contains to a folder of the user.
 const PRELOADED: [&str; 2] = ["librepackbench_preload.so", "librepackbench_preload_codecs.so"];
 
 /// The Mercurial extension, which looks for the program in `../../../bin`.

@@ -131,8 +131,8 @@ impl Collect {
 
 /// Measures the listed repositories in the folders.
 ///
-/// The fleet runs in a folder of links that are called as the repositories, beside its records. All its paths are relative, so
-/// that no record names a path of this machine.
+/// The fleet runs in a folder of links that are called as the repositories, beside its records. All its paths are
+/// relative, so that no record names a path of this machine.
 fn collect(collect: &Collect) -> Outcome<()> {
     let list = folder().join("repositories.jsonl");
     let text = read_text(&list)?;
@@ -348,8 +348,8 @@ mod tests {
         found
     }
 
-    /// What is listed counts only with a record. The aim is 25 Git repositories of 3 to 500 MB, and one of each kind: one of
-    /// that size, and a repository of translations, are still missing.
+    /// What is listed counts only with a record. The aim is 25 Git repositories of 3 to 500 MB, and one of each kind:
+    /// one of that size, and a repository of translations, are still missing.
     #[test]
     fn records_have_enough_repositories_of_each_kind() {
         let (list, estimated) = (list(), estimated());

@@ -5,8 +5,9 @@
 //! - `checks`: predictions compared with measurements;
 //! - `figures`: every figure of every repository.
 //!
-//! Sizes are multiples of the repository as it is in that state, CPU times multiples of those under the baseline, which is
-//! the first codec of every estimate. A total weighs every byte or second the same, a geometric mean every repository.
+//! Sizes are multiples of the repository as it is in that state, CPU times multiples of those under the baseline, which
+//! is the first codec of every estimate. A total weighs every byte or second the same, a geometric mean every
+//! repository.
 
 mod checks;
 mod classes;

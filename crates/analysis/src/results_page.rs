@@ -1,7 +1,7 @@
 //! The findings of the page of results: public repositories, each and together.
 //!
-//! Repositories that codec specs were chosen on say nothing about how good these specs are elsewhere. They have a row, and are
-//! in no summary. Neither is one and the same repository in two: Git and Mercurial are summarized apart.
+//! Repositories that codec specs were chosen on say nothing about how good these specs are elsewhere. They have a row,
+//! and are in no summary. Neither is one and the same repository in two: Git and Mercurial are summarized apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,8 +57,8 @@ pub struct HeldOut {
     pub codecs: Vec<PageCodec>,
     /// What a new search for deltas saves; `None` if there was none.
     pub search: Option<SearchGain>,
-    /// Each codec other than the baseline with the geometric mean of its sizes as found, in the repositories that `search`
-    /// is about: only there a codec compares with the search.
+    /// Each codec other than the baseline with the geometric mean of its sizes as found, in the repositories that
+    /// `search` is about: only there a codec compares with the search.
     pub served_where_searched: Vec<(String, f64)>,
     /// The number of repositories in which git had to search without file names.
     pub searched_without_names: usize,
@@ -87,7 +87,8 @@ pub struct PageCodec {
     pub is_plain: bool,
 }
 
-/// A codec whose predicted CPU times `bench` checked: geometric means over the workloads of those over the repositories.
+/// A codec whose predicted CPU times `bench` checked: geometric means over the workloads of those over the
+/// repositories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedCodec {
     /// The codec as typed.
@@ -122,8 +123,8 @@ pub struct DecodeShare {
     pub of_git: Option<f64>,
 }
 
-/// The findings about the repositories in `lines`, all of which are `listed`. Of several estimates of one repository, the last
-/// counts.
+/// The findings about the repositories in `lines`, all of which are `listed`. Of several estimates of one repository,
+/// the last counts.
 pub fn results_page(listed: &[ListedRepository], lines: Vec<ResultLine>) -> ResultsPage {
     let apart = measured_apart(&lines);
     let FleetLines { ends, mut estimates, comparisons } = FleetLines::of(lines);

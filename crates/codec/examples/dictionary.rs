@@ -1,6 +1,5 @@
-//! Trains a dictionary on every second file, and encodes and decodes the others with it and without:
-//! `cargo run -p repackbench-codec --example dictionary -- zstd:9 FILE...`, such as the files that `repackbench payloads`
-//! wrote.
+//! Trains a dictionary on every second file, and encodes and decodes the others with it and without: `cargo run -p
+//! repackbench-codec --example dictionary -- zstd:9 FILE...`, such as the files that `repackbench payloads` wrote.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListedRepository {
-    /// Its public name, as in `sharkdp/fd`: words of letters, digits and `.-_` with slashes between. Records have the same.
+    /// Its public name, as in `sharkdp/fd`: words of letters, digits and `.-_` with slashes between. Records have the
+    /// same.
     pub name: String,
     /// Where it is published.
     pub url: String,
@@ -16,13 +17,14 @@ pub struct ListedRepository {
     pub kind: ContentKind,
     /// More about its content, in a few words.
     pub about: String,
-    /// Whether codec specs were chosen on it, so that it says nothing about how good they are elsewhere. Omitted from JSON if
-    /// false.
+    /// Whether codec specs were chosen on it, so that it says nothing about how good they are elsewhere. Omitted from
+    /// JSON if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chosen_on: bool,
 }
 
-/// What a repository mostly holds, as the person says who lists it. Only [`ContentKind::Compressed`] follows from records.
+/// What a repository mostly holds, as the person says who lists it. Only [`ContentKind::Compressed`] follows from
+/// records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContentKind {
@@ -30,8 +32,8 @@ pub enum ContentKind {
     Source,
     /// A book, a manual, lists and the like.
     Documents,
-    /// Files that were compressed before, such as pictures and archives, take most of the bytes: whole files keep 80 % of
-    /// theirs or more.
+    /// Files that were compressed before, such as pictures and archives, take most of the bytes: whole files keep 80 %
+    /// of theirs or more.
     Compressed,
     /// The same text in many languages.
     Translations,

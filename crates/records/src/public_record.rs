@@ -34,8 +34,8 @@ pub fn repository_of(line: &ResultLine) -> Option<&str> {
     }
 }
 
-/// Checks that `line` says on which machine, by which version and on which commit it was measured, and that it names no path
-/// of that machine. Only what `fleet` writes can be published.
+/// Checks that `line` says on which machine, by which version and on which commit it was measured, and that it names no
+/// path of that machine. Only what `fleet` writes can be published.
 ///
 /// # Errors
 /// The first field that is missing or has a path.

@@ -61,8 +61,8 @@ pub(crate) struct Took {
 }
 
 impl DecodeShare {
-    /// The share in a longer replay of `seconds`, whose decoding takes `times` as long by the sample. What decoding takes
-    /// in place is a multiple of that, which hardly depends on the number of commits.
+    /// The share in a longer replay of `seconds`, whose decoding takes `times` as long by the sample. What decoding
+    /// takes in place is a multiple of that, which hardly depends on the number of commits.
     pub(crate) fn in_longer(&self, seconds: f64, times: f64) -> DecodeShare {
         let factor = times * self.seconds / seconds.max(f64::MIN_POSITIVE);
         if !factor.is_finite() {

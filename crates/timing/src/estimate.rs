@@ -285,8 +285,8 @@ impl Job<'_> {
         self.progress.start(name, 1, ProgressUnit::Items);
     }
 
-    /// Predicts for `repository` with the deltas that it has, from `began` to `end`, in these parts. Also counts missing
-    /// objects.
+    /// Predicts for `repository` with the deltas that it has, from `began` to `end`, in these parts. Also counts
+    /// missing objects.
     fn state(
         &self,
         repository: &Repository,
@@ -439,8 +439,8 @@ impl Job<'_> {
     }
 }
 
-/// The weight of a workload in the division of the time. A traversal reads a whole tree for the first commit, and git runs
-/// it with and without a commit-graph.
+/// The weight of a workload in the division of the time. A traversal reads a whole tree for the first commit, and git
+/// runs it with and without a commit-graph.
 fn weight(spec: &WorkloadSpec) -> f64 {
     if is_tried_with_graph(spec) { 2.0 } else { 1.0 }
 }

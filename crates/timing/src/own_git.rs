@@ -27,8 +27,8 @@ const PAIRS: usize = 5;
 /// The number of all these runs, with some room for writing the commit-graph.
 pub(crate) const GRAPH_RUNS: u32 = 2 * PAIRS as u32 + 2;
 
-/// The elapsed time for each commit that writing a commit-graph is predicted to take. git 2.47 took 5 to 9 microseconds on five
-/// repositories of 2,000 to 27,000 commits whose packs were in the page cache.
+/// The elapsed time for each commit that writing a commit-graph is predicted to take. git 2.47 took 5 to 9 microseconds
+/// on five repositories of 2,000 to 27,000 commits whose packs were in the page cache.
 const GRAPH_FOR_A_COMMIT: Duration = Duration::from_micros(50);
 
 /// Whether `spec` is tried with a commit-graph: the workload that git reads most commits for.
@@ -59,7 +59,8 @@ pub(crate) struct OwnGit {
 }
 
 impl OwnGit {
-    /// The git that `program` names, on `repository` of this many `commits`. `None`, with a note, if it does not read it.
+    /// The git that `program` names, on `repository` of this many `commits`. `None`, with a note, if it does not read
+    /// it.
     ///
     /// # Errors
     /// The user stops it.
@@ -98,9 +99,9 @@ impl OwnGit {
         Ok(Some(OwnGit { git, plain, with_graph, commits, has_failed: Cell::new(false), _folder: folder }))
     }
 
-    /// The cost of what a replay of `spec` over `range` does, in which decoding took a share of the time. The trial with a
-    /// commit-graph, over `with_graph`, is left out if it does not end before `end`. `None`, with a note, if git fails or
-    /// has no command for it.
+    /// The cost of what a replay of `spec` over `range` does, in which decoding took a share of the time. The trial
+    /// with a commit-graph, over `with_graph`, is left out if it does not end before `end`. `None`, with a note, if git
+    /// fails or has no command for it.
     ///
     /// # Errors
     /// The user stops it.
@@ -159,8 +160,8 @@ impl OwnGit {
         Ok(workload.jobs(name, &[Caches::Off], range, head.as_deref()).pop())
     }
 
-    /// The CPU time, then the elapsed time, of `job` with a commit-graph as multiples of those without; `None` if `is_over`
-    /// says that the time is up before they are known.
+    /// The CPU time, then the elapsed time, of `job` with a commit-graph as multiples of those without; `None` if
+    /// `is_over` says that the time is up before they are known.
     ///
     /// # Errors
     /// A command fails, or the user stops it.

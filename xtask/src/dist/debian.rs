@@ -8,8 +8,8 @@ use super::{build::Built, empty_sibling, time_of_sources};
 use crate::files::{failed, make_folder, remove_folder};
 use crate::process::{self, Failure, Outcome, succeeds};
 
-/// Packs what is laid out in `out` with the prefix `/usr`, and returns the package beside `out`; `None`, with a note, where
-/// there is no dpkg-deb.
+/// Packs what is laid out in `out` with the prefix `/usr`, and returns the package beside `out`; `None`, with a note,
+/// where there is no dpkg-deb.
 pub(super) fn package(out: &Path, built: &Built) -> Outcome<Option<PathBuf>> {
     if !succeeds(Command::new("dpkg-deb").arg("--version")) {
         eprintln!("note: no dpkg-deb, so no Debian package is made");

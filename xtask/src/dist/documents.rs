@@ -1,5 +1,5 @@
-//! The documents that are installed. Links between them work; links to files of the checkout that are not installed become
-//! plain text.
+//! The documents that are installed. Links between them work; links to files of the checkout that are not installed
+//! become plain text.
 
 use std::collections::BTreeSet;
 use std::fs;

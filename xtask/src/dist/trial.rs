@@ -1,4 +1,5 @@
-//! Tries what was packed as a new user would: in an empty folder, with an empty HOME and nothing else in the environment.
+//! Tries what was packed as a new user would: in an empty folder, with an empty HOME and nothing else in the
+//! environment.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,8 +54,8 @@ pub(super) fn debian(package: &Path) -> Outcome<()> {
     user.leave()
 }
 
-/// Installs the wheels without a network and uses them: the program and the driver for Ray in an environment of their own,
-/// the Mercurial extension as modules.
+/// Installs the wheels without a network and uses them: the program and the driver for Ray in an environment of their
+/// own, the Mercurial extension as modules.
 pub(super) fn wheels(wheels: &Wheels) -> Outcome<()> {
     let user = User::new(&wheels.program)?;
     process::run(user.command(PYTHON).args(["-m", "venv", "venv"]))?;

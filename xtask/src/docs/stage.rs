@@ -73,7 +73,8 @@ pub(crate) fn chapters(root: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The place of a chapter or picture in the book. mdBook makes an index page of README.md, and leaves links to it alone.
+/// The place of a chapter or picture in the book. mdBook makes an index page of README.md, and leaves links to it
+/// alone.
 fn place(chapter: &Path) -> PathBuf {
     let place = chapter.strip_prefix(FOLDER).unwrap_or(chapter);
     if place.ends_with("README.md") { place.with_file_name("index.md") } else { place.to_owned() }

@@ -1,5 +1,5 @@
-//! What the files of records of a fleet have to hold: one final end for each repository, and one estimate for each that was
-//! done.
+//! What the files of records of a fleet have to hold: one final end for each repository, and one estimate for each that
+//! was done.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

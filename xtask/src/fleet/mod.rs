@@ -1,8 +1,8 @@
 //! `cargo xtask fleet [N] [REPO...]`: many repositories, two shards, kills at random moments.
 //!
-//! Makes N varied repositories from the histories of the named ones, runs `repackbench fleet` on them in two shards, kills
-//! each of them again and again with SIGKILL and resumes it, and then checks that every repository has exactly one final
-//! record. It is too slow for the tests, which do the same with 50 small repositories.
+//! Makes N varied repositories from the histories of the named ones, runs `repackbench fleet` on them in two shards,
+//! kills each of them again and again with SIGKILL and resumes it, and then checks that every repository has exactly
+//! one final record. It is too slow for the tests, which do the same with 50 small repositories.
 //!
 //! - `arguments`: what was typed;
 //! - `make`: the repositories;

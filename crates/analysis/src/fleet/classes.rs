@@ -1,7 +1,7 @@
 //! Repositories by size and by kind of content.
 //!
-//! The kind follows from the stored bytes of their objects. No content is looked at: whether files are text shows in how far
-//! whole ones shrink.
+//! The kind follows from the stored bytes of their objects. No content is looked at: whether files are text shows in
+//! how far whole ones shrink.
 
 use repackbench_records::{ChunkForm, ChunkSizes, ClassCodec, FleetClass, ObjectKind, RepositoryClass, SpecText};
 

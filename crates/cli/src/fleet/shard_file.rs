@@ -1,10 +1,10 @@
-//! The file of a shard: a line for each start of the command, and for each repository a line when the work on it begins,
-//! then its records and the line of how the work ended.
+//! The file of a shard: a line for each start of the command, and for each repository a line when the work on it
+//! begins, then its records and the line of how the work ended.
 //!
-//! The records and the end of a repository are written at once. Whatever follows the last line of a start, a beginning or
-//! an end belongs to a repository that was not finished: the command was killed, or the disk is full. Resuming removes
-//! it. A beginning without an end counts as a try, because the repository may be what killed the command: a container
-//! without memory is killed as a whole.
+//! The records and the end of a repository are written at once. Whatever follows the last line of a start, a beginning
+//! or an end belongs to a repository that was not finished: the command was killed, or the disk is full. Resuming
+//! removes it. A beginning without an end counts as a try, because the repository may be what killed the command: a
+//! container without memory is killed as a whole.
 
 use std::{
     collections::HashMap,

@@ -42,8 +42,8 @@ pub(crate) struct PaceArguments {
     /// Time to measure [default: 60s; no limit with --blocks].
     ///
     /// Such as 90s, 10m or 1h; making variants does not count. Workloads take turns. Those that read commits read the
-    /// newest that fit, unless --commits says how many, and what is precise gets no more blocks. The first block of each
-    /// workload always runs.
+    /// newest that fit, unless --commits says how many, and what is precise gets no more blocks. The first block of
+    /// each workload always runs.
     #[arg(long, value_name = "DURATION", conflicts_with = "precise", help_heading = super::HOW_LONG)]
     time: Option<Span>,
 

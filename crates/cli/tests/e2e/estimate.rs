@@ -230,7 +230,8 @@ fn only_traced_workloads_are_predicted() {
     assert!(line.contains("encode cannot be predicted"), "{line}");
 }
 
-/// Trees of one folder whose last entry alone changes begin with the same stored bytes, and are read into the same buffer.
+/// Trees of one folder whose last entry alone changes begin with the same stored bytes, and are read into the same
+/// buffer.
 #[test]
 fn loose_objects_with_the_same_beginning_are_told_apart() {
     let scratch = Scratch::new();

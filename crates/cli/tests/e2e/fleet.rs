@@ -40,8 +40,8 @@ fn fleet(scratch: &Scratch, manifest: &Path, options: &str) -> Command {
     command
 }
 
-/// The ends in a shard by name. Fails the test if a repository has a final end twice, or another number of estimates than ends
-/// that say `done`.
+/// The ends in a shard by name. Fails the test if a repository has a final end twice, or another number of estimates
+/// than ends that say `done`.
 #[track_caller]
 fn ends(shard: &Path) -> BTreeMap<String, Vec<String>> {
     let mut ends: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -114,7 +114,8 @@ fn every_form_of_a_summary_is_written() {
     assert!(serde_json::from_str::<Value>(&read("json")).expect("JSON")["fleet"].is_object());
 }
 
-/// Builds without the feature say so before they read anything; others write a file that begins and ends as Parquet does.
+/// Builds without the feature say so before they read anything; others write a file that begins and ends as Parquet
+/// does.
 #[test]
 fn parquet_is_written_or_refused() {
     let scratch = Scratch::new();
@@ -260,8 +261,8 @@ fn shards_have_every_repository_once() {
     assert_eq!(all, expected);
 }
 
-/// A folder with two good repositories, and `0.git`, whose git hangs in a fleet that gets these options: `--git` and its
-/// program.
+/// A folder with two good repositories, and `0.git`, whose git hangs in a fleet that gets these options: `--git` and
+/// its program.
 fn forge_with_a_hanging_one(scratch: &Scratch) -> (PathBuf, String) {
     let forge = scratch.join("forge");
     for name in ["0.git", "1.git", "2.git"] {

@@ -2,10 +2,10 @@
 //! is the reference.
 //!
 //! A module is named after the command that it tests; folders hold the parts of a command. `hg` has the tests of
-//! Mercurial repositories, `robustness` and `formats` what cuts across commands, `examples` the documents, `usage` the command line
-//! itself, and `support` the helpers. `action` tests the
-//! script of the GitHub action. The repositories come from the scripts in `fixtures/` at the root of the
-//! checkout. Damaged ones are made from those here, byte by byte.
+//! Mercurial repositories, `robustness` and `formats` what cuts across commands, `examples` the documents, `usage` the
+//! command line itself, and `support` the helpers. `action` tests the script of the GitHub action. The repositories
+//! come from the scripts in `fixtures/` at the root of the checkout. Damaged ones are made from those here, byte by
+//! byte.
 
 #![forbid(unsafe_code)]
 

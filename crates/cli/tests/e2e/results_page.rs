@@ -124,8 +124,8 @@ fn committed_estimates() -> (Vec<serde_json::Value>, Vec<serde_json::Value>) {
     (read(committed().join("repositories.jsonl"), "{"), estimates)
 }
 
-/// A kind that follows from measured bytes is not a matter of opinion: files take more than half of the bytes, and whole
-/// ones keep 80 % of theirs.
+/// A kind that follows from measured bytes is not a matter of opinion: files take more than half of the bytes, and
+/// whole ones keep 80 % of theirs.
 #[test]
 fn only_repositories_with_compressed_files_are_listed_as_such() {
     let (listed, estimates) = committed_estimates();

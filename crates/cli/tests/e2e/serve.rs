@@ -186,7 +186,8 @@ fn git_serves_several_clients_the_same_requests_in_every_arm() {
     }
 }
 
-/// A bitmap of git's `multi-pack-index write` knows no names. Without them, a search for deltas compares unrelated files.
+/// A bitmap of git's `multi-pack-index write` knows no names. Without them, a search for deltas compares unrelated
+/// files.
 #[test]
 fn search_for_deltas_through_bitmaps_knows_names() {
     let scratch = Scratch::new();

@@ -121,7 +121,8 @@ impl Population {
 
     /// A sample, by the chunks' numbers in the order of the store. A stratum gets chunks in proportion to its stored
     /// bytes, and fewer of long chunks, which take more time for the same information. `time` is that of the whole
-    /// session. The first chunks, of about `decoded_bytes` payload bytes but enough for [`FEWEST_DECODED`], may be decoded.
+    /// session. The first chunks, of about `decoded_bytes` payload bytes but enough for [`FEWEST_DECODED`], may be
+    /// decoded.
     pub(super) fn sample(&mut self, random: &mut SmallRng, time: Duration, decoded_bytes: f64) -> HashMap<u64, Drawn> {
         let most_bytes = (BYTES_FOR_A_SECOND * time.as_secs_f64()).clamp(FEWEST_BYTES, MOST_BYTES);
         self.strata.iter_mut().for_each(|stratum| stratum.drawn.shuffle(random));

@@ -61,8 +61,8 @@ impl Job<'_> {
         })
     }
 
-    /// Also searches as `harder` does, if that fits after `first`. Returns the search whose result is predicted for, and
-    /// what is known of the other.
+    /// Also searches as `harder` does, if that fits after `first`. Returns the search whose result is predicted for,
+    /// and what is known of the other.
     fn search_harder(
         &self,
         source: &Repository,
@@ -91,8 +91,8 @@ impl Job<'_> {
         })
     }
 
-    /// Searches for deltas, which is predicted to take `predicted`, in a copy of `source`. Returns what an estimate says
-    /// where there is no result.
+    /// Searches for deltas, which is predicted to take `predicted`, in a copy of `source`. Returns what an estimate
+    /// says where there is no result.
     fn search(
         &self,
         source: &Repository,

@@ -162,8 +162,9 @@ impl Replays<'_> {
         })
     }
 
-    /// Replays more commits than `few`, as found alone, until `end`: which ones, their recording, and the share of decoding,
-    /// which follows from the `recorded` few and theirs. `None` if no more fit, or if the few cost nothing to decode.
+    /// Replays more commits than `few`, as found alone, until `end`: which ones, their recording, and the share of
+    /// decoding, which follows from the `recorded` few and theirs. `None` if no more fit, or if the few cost nothing to
+    /// decode.
     fn longer(
         &self,
         newest: &mut Newest<'_>,
@@ -207,7 +208,8 @@ impl Replays<'_> {
         Ok((Recorded { workload, counts, decodes: trace.decodes.len() as u64, decoded }, trace))
     }
 
-    /// Replays what was `recorded` in rounds until `end`, also under codecs, after encoding for them in the time `encoding`.
+    /// Replays what was `recorded` in rounds until `end`, also under codecs, after encoding for them in the time
+    /// `encoding`.
     fn rounds(
         &self,
         spec: &WorkloadSpec,
@@ -338,8 +340,8 @@ impl Newest<'_> {
         Ok(newest.limit.map(|commits| Few { commits, rounds }))
     }
 
-    /// The newest commits that replays as found fit `available` for, each at `most` so long: more than under codecs, since
-    /// there are fewer replays. `None` for all.
+    /// The newest commits that replays as found fit `available` for, each at `most` so long: more than under codecs,
+    /// since there are fewer replays. `None` for all.
     fn as_found(
         &mut self,
         history: &mut dyn History,

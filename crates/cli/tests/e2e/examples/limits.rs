@@ -89,8 +89,8 @@ pub(super) const ONLY_UNDERSTOOD: &[OnlyUnderstood] = &[
         command: "repackbench trace . --workload traverse --memory 25%,50% --check-memory /var/tmp",
         because: "memory cgroup",
     },
-    // The examples of docs/experiments.md run each of these experiments. Here a file is in the place of the folder, or a
-    // repository is missing.
+    // The examples of docs/experiments.md run each of these experiments. Here a file is in the place of the folder, or
+    // a repository is missing.
     OnlyUnderstood { command: "repackbench experiment zlib-vs-lz4-revlog small large --output lz4", because: OCCUPIED },
     OnlyUnderstood { command: "repackbench experiment all ripgrep hgrepo --output results", because: OCCUPIED },
     OnlyUnderstood { command: "repackbench experiment all gitrepo hgrepo --output results", because: OCCUPIED },

@@ -55,7 +55,8 @@ const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 const GLOSSARY: &str = "docs/glossary.md";
 
-/// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the project.
+/// Options of other programs in code spans of the documents: git, hg, cargo, the driver on Ray and the chores of the
+/// project.
 const OPTIONS_OF_OTHERS: [&str; 26] = [
     "--alone",
     "--batch",

@@ -78,8 +78,8 @@ fn wrapped(first: &str, others: &str, markdown: &str) -> String {
     text
 }
 
-/// The parts that stay on one line: words, code and links. A percent sign stays with its number, and what begins a list or a
-/// heading at the start of a line with the word before it.
+/// The parts that stay on one line: words, code and links. A percent sign stays with its number, and what begins a list
+/// or a heading at the start of a line with the word before it.
 fn words(markdown: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();

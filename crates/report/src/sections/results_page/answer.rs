@@ -1,5 +1,5 @@
-//! The first screen: the answer to the question of the title, with its limits. Every figure is computed from the records of
-//! held-out repositories.
+//! The first screen: the answer to the question of the title, with its limits. Every figure is computed from the
+//! records of held-out repositories.
 
 use std::collections::BTreeSet;
 

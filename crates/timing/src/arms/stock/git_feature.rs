@@ -7,8 +7,8 @@ use std::fmt;
 pub enum GitFeature {
     /// A commit-graph: git traverses commits without reading their objects.
     CommitGraph,
-    /// A multi-pack-index with bitmaps: git finds reachable objects without a traversal. They have name hashes, which git
-    /// needs where it searches for deltas.
+    /// A multi-pack-index with bitmaps: git finds reachable objects without a traversal. They have name hashes, which
+    /// git needs where it searches for deltas.
     Bitmaps,
     /// `core.deltaBaseCacheLimit`, in MiB.
     DeltaCache(u32),
