@@ -231,4 +231,11 @@ pub struct WorkloadPrediction {
     /// The same for elapsed time, with all files in the page cache. Empty, and omitted from JSON, in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elapsed_ratios: Vec<Predicted>,
+    /// The CPU times as multiples of that under the codec of the repository. Errors that both times share are not in
+    /// these intervals. Empty, and omitted from JSON, if the baseline is that codec, and in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ratios_to_own: Vec<Predicted>,
+    /// The same for elapsed time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elapsed_ratios_to_own: Vec<Predicted>,
 }

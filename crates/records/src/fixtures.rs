@@ -55,6 +55,8 @@ pub fn delta_state(bytes: u64, codecs: &[EstimatedCodec<'_>]) -> DeltaState {
         own_graph_elapsed_ratio: None,
         decodes: 1,
         elapsed_ratios: Vec::new(),
+        ratios_to_own: Vec::new(),
+        elapsed_ratios_to_own: Vec::new(),
         ratios: codecs.iter().map(|(.., cpu)| Predicted::exact(*cpu)).collect(),
     };
     DeltaState {

@@ -35,6 +35,8 @@ pub enum ContentKind {
     /// Files that were compressed before, such as pictures and archives, take most of the bytes: whole files keep 80 %
     /// of theirs or more.
     Compressed,
+    /// Pictures that are text, such as icons in SVG.
+    Drawings,
     /// The same text in many languages.
     Translations,
     /// Many packages in one repository.
@@ -45,10 +47,11 @@ pub enum ContentKind {
 
 impl ContentKind {
     /// All kinds, in the order of tables.
-    pub const ALL: [ContentKind; 6] = [
+    pub const ALL: [ContentKind; 7] = [
         ContentKind::Source,
         ContentKind::Documents,
         ContentKind::Compressed,
+        ContentKind::Drawings,
         ContentKind::Translations,
         ContentKind::Monorepo,
         ContentKind::ConvertedMercurial,

@@ -250,7 +250,7 @@ impl Rounds {
         let share = self.saved(|took| took.cpu);
         share.error <= LEAST_ERROR
             && (0..codecs)
-                .all(|codec| self.cost(codec, |took| took.cpu).is_none_or(|cost| share.value * cost.error <= ENOUGH))
+                .all(|codec| self.cost(codec, 0, |took| took.cpu).is_none_or(|cost| share.value * cost.error <= ENOUGH))
     }
 
     /// The share of decoding.
@@ -281,20 +281,19 @@ impl Rounds {
         })
     }
 
-    /// What decoding costs under a codec as a multiple of what it costs under the first one; `None` if one of them was
-    /// not replayed, or if the cost is lost in the noise of a round.
-    pub(crate) fn cost(&self, codec: usize, time: fn(&Took) -> f64) -> Option<RoundMean> {
+    /// What decoding costs under a codec as a multiple of what it costs under `baseline`, another; `None` if one of
+    /// them was not replayed, or if the cost is lost in the noise of a round.
+    pub(crate) fn cost(&self, codec: usize, baseline: usize, time: fn(&Took) -> f64) -> Option<RoundMean> {
         self.mean(|round| {
             let cost = |codec| Some(self.whole(round, codec, time)? - time(&round.remembered));
-            ratio_of_costs(cost(codec)?, cost(0)?)
+            ratio_of_costs(cost(codec)?, cost(baseline)?)
         })
     }
 
-    /// What decoding costs under the first codec as a multiple of what it costs as found; `None` as for
-    /// [`cost`](Self::cost).
-    pub(crate) fn baseline(&self, time: fn(&Took) -> f64) -> Option<RoundMean> {
+    /// What decoding costs under a codec as a multiple of what it costs as found; `None` as for [`cost`](Self::cost).
+    pub(crate) fn cost_to_found(&self, codec: usize, time: fn(&Took) -> f64) -> Option<RoundMean> {
         self.mean(|round| {
-            let cost = self.whole(round, 0, time)? - time(&round.remembered);
+            let cost = self.whole(round, codec, time)? - time(&round.remembered);
             ratio_of_costs(cost, self.decoding(round, time))
         })
     }
@@ -395,8 +394,10 @@ mod tests {
         let made = || Some(CodecStandIns { stand_ins: no_chunks(), part });
         let mut made = |_: &DecodeMemo, _| Ok(vec![made(), None, made()]);
         let rounds = measure(&mut replay, &mut made, &|| Ok(true)).unwrap();
-        assert_eq!(rounds.baseline(|took| took.cpu).map(|cost| cost.value), Some(1.0));
-        (0..4).map(|codec| rounds.cost(codec, |took| took.cpu).map(|cost| cost.value)).collect()
+        assert_eq!(rounds.cost_to_found(0, |took| took.cpu).map(|cost| cost.value), Some(1.0));
+        let to_half = rounds.cost(0, 2, |took| took.cpu).map(|cost| cost.value);
+        assert_eq!(to_half, Some(2.0), "any of them may be the baseline");
+        (0..4).map(|codec| rounds.cost(codec, 0, |took| took.cpu).map(|cost| cost.value)).collect()
     }
 
     /// What a reader remembers of payloads of these lengths, of which one that is longer than half of `limit` is too
@@ -433,7 +434,7 @@ mod tests {
         let no_chunks = || StandIns::of_packs(ChunkDecoder::new(ZlibReader::Stock), StandInChunks::default());
         let made = || Some(CodecStandIns { stand_ins: no_chunks(), part: 1.0 });
         let rounds = measure(&mut replay, &mut |_, _| Ok(vec![made(), made()]), &|| Ok(true)).unwrap();
-        (rounds.share(), rounds.baseline(|took| took.cpu).map(|cost| cost.value))
+        (rounds.share(), rounds.cost_to_found(0, |took| took.cpu).map(|cost| cost.value))
     }
 
     #[test]

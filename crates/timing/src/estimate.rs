@@ -344,6 +344,8 @@ impl Job<'_> {
         // Variants have dictionaries of their own.
         let other_bytes = size.total_bytes.saturating_sub(sum.stored_bytes).saturating_sub(size.dictionary_bytes);
         let whole = Whole { other_bytes, payload_bytes: sum.payload_bytes };
+        let own = codec_of(repository)
+            .and_then(|codec| specs.iter().position(|spec| is_written_by(&codec, &spec.canonical())));
         let sampled = specs.iter().zip(&encoded).zip(memory).enumerate();
         let predictions = sampled.map(|(at, ((spec, encoded), memory))| {
             spec_prediction(repository, spec, encoded, &whole, (costs.seconds(&population, at), memory))
@@ -357,7 +359,10 @@ impl Job<'_> {
             sampled_chunks: encoded.iter().map(|encoded| encoded.chunks).max().unwrap_or(0),
             objects: Some(size.objects.clone()),
             specs: predictions.collect::<Result<_, _>>()?,
-            workloads: shares.into_iter().map(|share| workload_prediction(share, &costs, &standing_for)).collect(),
+            workloads: shares
+                .into_iter()
+                .map(|share| workload_prediction(share, &costs, (&standing_for, own)))
+                .collect(),
         };
         Ok((state, replays.missing.get()))
     }

@@ -59,12 +59,16 @@ fn gain<'a>(
     (at, reference): (usize, usize),
     spec: &'a SpecPrediction,
 ) -> CodecGain<'a> {
-    let mean = |ratios: fn(&WorkloadPrediction) -> &[Predicted]| {
+    type Ratios = fn(&WorkloadPrediction) -> &[Predicted];
+    let mean = |ratios: Ratios, to_own: Ratios| {
         let telling = state.workloads.iter().filter(|workload| is_telling(workload));
-        let of = |workload: &WorkloadPrediction| {
-            let ratio = BoundedRatio::from(ratios(workload).get(at)?);
-            // All ratios are to the first.
-            Some(if reference == 0 { ratio } else { ratio.beside(ratios(workload).get(reference)?.into()) })
+        let of = |workload: &WorkloadPrediction| match (reference, to_own(workload)) {
+            (0, _) => Some(BoundedRatio::from(ratios(workload).get(at)?)),
+            // Older records have ratios to the first codec alone, and so has the result of a search.
+            (_, []) => {
+                Some(BoundedRatio::from(ratios(workload).get(at)?).beside(ratios(workload).get(reference)?.into()))
+            }
+            (_, to_own) => Some(BoundedRatio::from(to_own.get(at)?)),
         };
         BoundedRatio::mean(&telling.filter_map(of).collect::<Vec<_>>())
     };
@@ -73,8 +77,8 @@ fn gain<'a>(
         readers: Some(spec.readers),
         client: None,
         size: bounded(&spec.total_bytes, bytes),
-        cpu: mean(|workload| &workload.ratios),
-        elapsed: mean(|workload| &workload.elapsed_ratios),
+        cpu: mean(|workload| &workload.ratios, |workload| &workload.ratios_to_own),
+        elapsed: mean(|workload| &workload.elapsed_ratios, |workload| &workload.elapsed_ratios_to_own),
         writing_seconds: state.encoding_seconds(spec).map(|encoding| encoding + spec.training_seconds),
         writing_memory: spec.encode_memory_bytes,
     }
@@ -184,6 +188,29 @@ mod tests {
             let found = advice.best.map(|best| best.spec.typed.as_str());
             assert_eq!(found, best, "{codec}");
         }
+    }
+
+    #[test]
+    fn times_beside_the_codec_that_is_there_are_those_of_the_prediction() {
+        let codecs = [
+            ("zlib:6", Readers::Stock, 1.3, 1.0),
+            ("zstd:3", Readers::Stock, 1.0, 0.5),
+            ("lz4", Readers::Exec, 1.0, 0.3),
+        ];
+        let mut estimate = repository_estimate("repo", "", 10_000_000, &codecs);
+        estimate.repository.codec = Some("zstd".to_owned());
+        let cpu = |estimate: &RepositoryEstimate| advise_on_estimate(estimate).advice.best.unwrap().cpu.unwrap();
+        let divided = cpu(&estimate);
+        assert!((divided.ratio - 0.6).abs() < 1e-9, "{divided:?}");
+        let to_own = |value: f64| Predicted {
+            value,
+            interval: Some(RatioInterval { low: value - 0.01, high: value + 0.01, coverage: 0.95 }),
+        };
+        for workload in &mut estimate.as_found.workloads {
+            workload.ratios_to_own = vec![to_own(2.0), Predicted::exact(1.0), to_own(0.58)];
+        }
+        let direct = cpu(&estimate);
+        assert!((direct.ratio - 0.58).abs() < 1e-9 && direct.high - direct.low < 0.021, "{direct:?}");
     }
 
     #[test]

@@ -60,8 +60,9 @@ pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     let saves_more =
         rows().filter_map(|row| row.variant.spec.as_ref()).any(|spec| spec.canonical.contains("ids=number"));
     lines.extend(decoding(replayed, own_git().map(|own| own.decode_share), saves_more));
-    // A conversion also decodes and verifies, so its time is not that of encoding.
-    lines.extend(price(&found.advice, repository.vcs, None));
+    // A conversion also decodes and verifies.
+    let encoding = found.baseline.conversion.map(|cost| ("at most", cost.cpu_ns as f64 / 1e9));
+    lines.extend(price(&found.advice, repository.vcs, encoding));
     lines.extend(writing(&found.advice));
     lines.push(verdict(&found.advice, context, "these runs do not decide"));
     lines.push(method(&found.advice, comparisons));
@@ -78,15 +79,11 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
     let pack = pack(repository, chunks.entries, bytes_found);
     match found.searched {
         Some(searched) => {
-            let program = if is_git {
-                place_of_search(repository).to_owned() + "`git repack -adF`"
-            } else {
-                "hg's new search".to_owned()
-            };
+            let program = if is_git { search(repository, None) } else { "hg's new search".to_owned() };
             let bytes = (bytes_found, searched.size.total_bytes);
             let cost = searched.conversion.unwrap_or_default();
             let took = cost.search_ns.map(|took| took as f64 / 1e9);
-            let words = searched_words(repository, bytes, took, cost.search_peak_bytes, found.searched_cpu);
+            let words = searched_words(bytes, took, cost.search_peak_bytes, found.searched_cpu);
             Some(AdviceLine::new("Deltas", format!("{pack}{program} makes {words}.")))
         }
         None if repository.vcs == Some(Vcs::Mercurial) => {
@@ -94,9 +91,8 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
         }
         None if repository.vcs == Some(Vcs::Git) && chunks.entries > 0 => {
             let takes = seconds(predicted_search_seconds(&chunks, None));
-            let place = place_of_search(repository);
-            let text =
-                format!("{pack}{place}`git repack -adF` takes about {takes} of CPU time; `bench --rechosen` tries it.");
+            let search = search(repository, None);
+            let text = format!("{pack}{search} takes about {takes} of CPU time; `bench --rechosen` tries it.");
             Some(AdviceLine::new("Deltas", text))
         }
         None => None,
@@ -113,22 +109,23 @@ pub(super) fn pack(repository: &RepositoryState, chunks: u64, bytes: u64) -> Str
     format!("{}, {} MB{borrowed}; ", counted(chunks, one, many), megabytes(bytes))
 }
 
-/// What a sentence about `git repack` begins with: where that does what was measured. In a partial clone git packs
-/// without file names, and finds far fewer deltas. Where objects are borrowed, it would copy them. Under another codec
-/// git needs help.
-pub(super) fn place_of_search(repository: &RepositoryState) -> &'static str {
-    match repository {
-        RepositoryState { codec: Some(_), vcs: Some(Vcs::Git), .. } => "under `exec`, ",
-        RepositoryState { is_partial_clone: true, .. } => "in a full clone, ",
-        RepositoryState { borrows_objects: true, .. } => "where all of them are, ",
+/// `` `git repack -adF` in a full clone``: the command that searches for deltas, and where it does what was measured. In
+/// a partial clone git packs without file names, and finds far fewer deltas. Where objects are borrowed, it would copy
+/// them. Under another codec git needs help.
+pub(super) fn search(repository: &RepositoryState, window: Option<u32>) -> String {
+    let window = window.map(|window| format!(" --window={window}")).unwrap_or_default();
+    let place = match repository {
+        RepositoryState { codec: Some(_), vcs: Some(Vcs::Git), .. } => " under `exec`",
+        RepositoryState { is_partial_clone: true, .. } => " in a full clone",
+        RepositoryState { borrows_objects: true, .. } => " in a clone that borrows nothing",
         _ => "",
-    }
+    };
+    format!("`git repack -adF{window}`{place}")
 }
 
 /// `124 MB of it in 16.0 s with 663 MB of memory (31 % less): do this first`, of the seconds and bytes that a search
 /// took, and how much CPU time its result takes to read. Deltas that are found anew may have longer chains.
 pub(super) fn searched_words(
-    repository: &RepositoryState,
     (found, searched): (u64, u64),
     took: Option<f64>,
     peak: Option<u64>,
@@ -141,11 +138,7 @@ pub(super) fn searched_words(
     let is_worth_it = ratio <= 1.0 - SIZE_THRESHOLD && found >= REPOSITORY_THRESHOLD && !is_slow;
     let reading = reading.filter(BoundedRatio::differs);
     let reading = reading.map(|time| format!("; it takes {} CPU time to read", change_words(time.ratio)));
-    let advice = match is_worth_it {
-        true if repository.is_partial_clone => ": do this first, there",
-        true => ": do this first",
-        false => "",
-    };
+    let advice = if is_worth_it { ": do this first" } else { "" };
     let change = if ratio < 2.0 { change_words(ratio) } else { format!("{ratio:.1} times as much") };
     format!("{} MB of it{took}{memory} ({change}{}){advice}", megabytes(searched), reading.unwrap_or_default())
 }
@@ -278,14 +271,14 @@ fn range(shares: impl Iterator<Item = f64> + Clone) -> Option<String> {
 }
 
 /// Who cannot read the best codec, and what a clone costs for other clients, with the CPU seconds that encoding
-/// everything takes, if they are known. git does not keep deltas that it cannot copy.
-pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>, encoding: Option<f64>) -> Option<AdviceLine> {
+/// everything takes, `about` or `at most`, if they are known. git does not keep deltas that it cannot copy.
+pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>, encoding: Option<(&str, f64)>) -> Option<AdviceLine> {
     let is_hg = vcs == Some(Vcs::Mercurial);
     let (program, search) = if is_hg { ("hg", "") } else { ("git", "a new search for deltas, and ") };
     let text = match advice.best?.readers? {
         Readers::Stock => format!("none; stock {program} reads it."),
         _ => {
-            let took = encoding.map(|took| format!(", for a clone about {} of CPU time", seconds(took)));
+            let took = encoding.map(|(about, took)| format!(": {about} {} of CPU time for a clone", seconds(took)));
             let took = took.unwrap_or_default();
             format!(
                 "{program} reads it only under `exec`; a clone or fetch by others needs {search}all that it sends encoded again{took}."
@@ -425,7 +418,7 @@ mod tests {
                 "No new format: libdeflate:9, decoded by it too: 1.0 % smaller, 11 % less CPU time in replays; with a commit-graph, git's traverse takes 55 % less CPU time.",
                 "Best codec: zstd:9: 15.0 % smaller, 33 % less CPU time in replays.",
                 "Decoding: 50 % of replays' CPU time: the limit; about 20 % of your git's.",
-                "Price: git reads it only under `exec`; a clone or fetch by others needs a new search for deltas, and all that it sends encoded again.",
+                "Price: git reads it only under `exec`; a clone or fetch by others needs a new search for deltas, and all that it sends encoded again: at most 1.00 s of CPU time for a clone.",
                 "Writing: 2.00 s of CPU time, 3.50 MB a thread; `convert --codec zlib:6` leads back.",
                 "Verdict: change to zstd:9: it saves at least 5 % of size or 10 % of CPU time.",
                 "Measured: 10 blocks, CPU time within 4.8 %; `bench --precise --codec zstd:9` confirms it.",

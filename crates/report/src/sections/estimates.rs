@@ -186,6 +186,7 @@ pub(super) fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
     let replayed = workloads().map(|workload| workload.decode_share.value);
     lines.extend(advice::decoding(replayed, workloads().filter_map(|workload| workload.own_share), false));
     let encoding = found.state.specs.first().and_then(|baseline| found.state.encoding_seconds(baseline));
+    let encoding = encoding.map(|took| ("about", took));
     lines.extend(advice::price(&found.advice, estimate.repository.vcs, encoding));
     lines.extend(advice::writing(&found.advice));
     lines.push(advice::verdict(&found.advice, context, "a longer --time may decide"));
@@ -197,13 +198,13 @@ pub(super) fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
 fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
     let found = &estimate.as_found;
     let pack = advice::pack(&estimate.repository, found.chunks, found.total_bytes);
-    let clone = pack.clone() + advice::place_of_search(&estimate.repository);
+    let search = |window| advice::search(&estimate.repository, window);
     let text = match &estimate.rechosen {
         Rechosen::Searched { seconds: took, window, peak_resident_bytes, other, state, .. } => {
             let bytes = (found.total_bytes, bytes_now(estimate, state) as u64);
-            let words = advice::searched_words(&estimate.repository, bytes, Some(*took), *peak_resident_bytes, None);
+            let words = advice::searched_words(bytes, Some(*took), *peak_resident_bytes, None);
             let other = other.as_ref().map(other_search).unwrap_or_default();
-            format!("{clone}{} makes {words}{other}.", command(*window))
+            format!("{pack}{} makes {words}{other}.", search(*window))
         }
         Rechosen::TooLong { predicted_seconds, stopped_after_seconds, window } => {
             let takes = match stopped_after_seconds {
@@ -211,10 +212,9 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
                 _ => format!("about {}", seconds(*predicted_seconds)),
             };
             let longest = stopped_after_seconds.unwrap_or_default().max(*predicted_seconds);
-            // A search may take a third of the session.
-            let minutes = (3.0 * longest / 60.0).ceil() as u64 + 1;
+            let time = time_with_room(longest);
             let advice = if has_few_deltas(found) { ": do this first, as few objects are deltas" } else { "" };
-            format!("{clone}{} takes {takes}{advice}; `--time {minutes}m` has room for it.", command(*window))
+            format!("{pack}{} takes {takes}{advice}; `--time {time}` has room for it.", search(*window))
         }
         Rechosen::Left { why } => format!("{pack}no new search for deltas: {}.", plain_text(why)),
     };
@@ -238,10 +238,12 @@ fn other_search(other: &OtherSearch) -> String {
     }
 }
 
-/// The command that searches for deltas.
-fn command(window: Option<u32>) -> String {
-    let window = window.map(|window| format!(" --window={window}"));
-    format!("`git repack -adF{}`", window.unwrap_or_default())
+/// `20s`, `6m`: the time of a session that has room for a search of `seconds`, of which it may take a third.
+fn time_with_room(seconds: f64) -> String {
+    match 3.0 * seconds {
+        session @ ..=50.0 => format!("{}s", 10 * (session / 10.0).ceil().max(1.0) as u64 + 10),
+        session => format!("{}m", (session / 60.0).ceil() as u64 + 1),
+    }
 }
 
 fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> AdviceLine {
@@ -303,6 +305,8 @@ mod tests {
             own_graph_elapsed_ratio: None,
             decodes: 7000,
             elapsed_ratios: Vec::new(),
+            ratios_to_own: Vec::new(),
+            elapsed_ratios_to_own: Vec::new(),
             ratios: vec![Predicted::exact(1.0), Predicted::exact(0.8), Predicted::exact(0.6)],
         };
         DeltaState {
@@ -353,7 +357,7 @@ mod tests {
             "No new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time in replays.",
             "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time in replays.",
             "Decoding: 50 % of replays' CPU time: the limit; about 25 % of your git's.",
-            "Price: git reads it only under `exec`; a clone or fetch by others needs a new search for deltas, and all that it sends encoded again, for a clone about 400 ms of CPU time.",
+            "Price: git reads it only under `exec`; a clone or fetch by others needs a new search for deltas, and all that it sends encoded again: about 400 ms of CPU time for a clone.",
             "Writing: 400 ms of CPU time, 1.20 MB a thread; `convert --codec zlib:6` leads back.",
             "Verdict: change to zstd:9: it saves at least 5 % of size or 10 % of CPU time.",
             "Predicted: in 12.0 s, size within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
@@ -469,7 +473,8 @@ mod tests {
         let mut estimate = too_long();
         estimate.repository.borrows_objects = true;
         let text = plain(&estimates(&[estimate]));
-        let expected = "MB, borrowed ones included; where all of them are, `git repack -adF` takes about 90.0 s";
+        let expected =
+            "MB, borrowed ones included; `git repack -adF` in a clone that borrows nothing takes about 90.0 s";
         assert!(text.contains(expected), "{text}");
     }
 
@@ -478,6 +483,6 @@ mod tests {
         let mut estimate = too_long();
         estimate.repository.is_partial_clone = true;
         let text = plain(&estimates(&[estimate]));
-        assert!(text.contains("MB; in a full clone, `git repack -adF` takes about 90.0 s"), "{text}");
+        assert!(text.contains("MB; `git repack -adF` in a full clone takes about 90.0 s"), "{text}");
     }
 }

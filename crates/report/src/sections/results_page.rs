@@ -160,6 +160,7 @@ fn kind_name(kind: ContentKind) -> &'static str {
         ContentKind::Source => "source code",
         ContentKind::Documents => "documents",
         ContentKind::Compressed => "compressed files",
+        ContentKind::Drawings => "drawings",
         ContentKind::Translations => "translations",
         ContentKind::Monorepo => "monorepo",
         ContentKind::ConvertedMercurial => "converted Mercurial",

@@ -7,14 +7,18 @@ use repackbench_records::{Predicted, RatioInterval, WorkloadPrediction};
 use super::{decoding::DecodeCosts, shares::WorkloadShare};
 use crate::decode_share::{LEAST_ERROR, RoundMean, Took};
 
-/// The prediction for one workload. `standing_for` has the number of the codec that is replayed for each codec.
+/// The prediction for one workload. `standing_for` has the number of the codec that is replayed for each codec, and
+/// `own` is that of the repository, if it is one of them.
 pub(super) fn workload_prediction(
     share: WorkloadShare,
     costs: &DecodeCosts,
-    standing_for: &[Option<usize>],
+    (standing_for, own): (&[Option<usize>], Option<usize>),
 ) -> WorkloadPrediction {
-    let of = Ratios { workload: &share, costs, standing_for };
-    let (ratios, elapsed_ratios) = (of.all(|took| took.cpu), of.all(|took| took.elapsed));
+    let of = |baseline| Ratios { workload: &share, costs, standing_for, baseline };
+    let (ratios, elapsed_ratios) = (of(0).all(|took| took.cpu), of(0).all(|took| took.elapsed));
+    let own = own.filter(|own| *own > 0).map(of);
+    let to_own = |time| own.as_ref().map(|of| of.all(time)).unwrap_or_default();
+    let (ratios_to_own, elapsed_ratios_to_own) = (to_own(|took| took.cpu), to_own(|took| took.elapsed));
     let decoding = share.decoding;
     let decode_share = within((decoding.share, 2.0 * decoding.error), 1.0);
     WorkloadPrediction {
@@ -29,6 +33,8 @@ pub(super) fn workload_prediction(
         decodes: share.decodes,
         ratios,
         elapsed_ratios,
+        ratios_to_own,
+        elapsed_ratios_to_own,
     }
 }
 
@@ -37,6 +43,8 @@ struct Ratios<'a> {
     workload: &'a WorkloadShare,
     costs: &'a DecodeCosts,
     standing_for: &'a [Option<usize>],
+    /// The codec whose times the others are multiples of.
+    baseline: usize,
 }
 
 impl Ratios<'_> {
@@ -45,10 +53,11 @@ impl Ratios<'_> {
     }
 
     fn ratio(&self, codec: usize, time: fn(&Took) -> f64) -> Predicted {
-        if codec == 0 {
+        if codec == self.baseline {
             return Predicted::exact(1.0);
         }
-        let replayed = self.standing_for.get(codec).copied().flatten();
+        let stands = |codec| self.standing_for.get(codec).copied().flatten();
+        let replayed = stands(codec).filter(|_| stands(self.baseline) == Some(self.baseline));
         replayed.and_then(|of| self.carried(codec, of, time)).unwrap_or_else(|| self.sampled(codec, time))
     }
 
@@ -56,13 +65,14 @@ impl Ratios<'_> {
     /// time is that of replays as found, which may be of more commits.
     fn carried(&self, codec: usize, replayed: usize, time: fn(&Took) -> f64) -> Option<Predicted> {
         let rounds = &self.workload.rounds;
-        let (cost, baseline) = (rounds.cost(replayed, time)?, rounds.baseline(time)?);
+        let (cost, baseline) =
+            (rounds.cost(replayed, self.baseline, time)?, rounds.cost_to_found(self.baseline, time)?);
         let (baseline, baseline_error) = (baseline.value, half_width(&baseline));
         let (mut cost, mut cost_error) = (cost.value, half_width(&cost));
         // Stand-ins for a part of the chunks are another sample, whose error shrinks as fewer chunks are missing.
-        let missing = 1.0 - rounds.part(replayed).min(rounds.part(0));
-        if replayed != 0 && missing > 0.0 {
-            cost_error = cost_error.hypot(missing.sqrt() * half_of(&self.relative(replayed, 0)));
+        let missing = 1.0 - rounds.part(replayed).min(rounds.part(self.baseline));
+        if replayed != self.baseline && missing > 0.0 {
+            cost_error = cost_error.hypot(missing.sqrt() * half_of(&self.relative(replayed, self.baseline)));
         }
         if replayed != codec {
             let relative = self.relative(codec, replayed);
@@ -84,7 +94,7 @@ impl Ratios<'_> {
     /// The ratio by the sample alone.
     fn sampled(&self, codec: usize, time: fn(&Took) -> f64) -> Predicted {
         let (share, error) = self.share(time);
-        self.cost_ratio((codec, 0), share, error)
+        self.cost_ratio((codec, self.baseline), share, error)
     }
 
     /// The share of decoding in a time as found, with its standard error.
