@@ -149,7 +149,7 @@ impl CodecGain<'_> {
     }
 
     /// Bytes times time: what the best codec has least of.
-    fn product(&self) -> f64 {
+    pub fn product(&self) -> f64 {
         self.size.ratio * self.time().map_or(1.0, |time| time.ratio)
     }
 
@@ -218,7 +218,7 @@ pub struct LeftOut<'a> {
 /// What follows from the gains of some codecs.
 #[derive(Debug, Clone, Copy)]
 pub struct Advice<'a> {
-    /// The best codec that stock programs read, if it saves something.
+    /// The best codec that stock programs read, if it saves something: that of `best` if stock programs read it.
     pub stock: Option<CodecGain<'a>>,
     /// Whether there is a codec that stock programs read at all, beside what is compared with.
     pub has_stock: bool,
@@ -261,6 +261,7 @@ impl<'a> Advice<'a> {
             Some((class, _)) => class,
         };
         let best = best.map(|(_, gain)| *gain);
+        let stock = best.filter(|best| best.readers == Some(Readers::Stock)).or(stock);
         let saving = || gains.iter().filter(|gain| gain.saves_enough());
         let is_unread = |gain: &&CodecGain<'_>| gain.readers == Some(Readers::Repackbench) && !gain.costs_too_much();
         let left_out = LeftOut {

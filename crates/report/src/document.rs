@@ -368,7 +368,8 @@ impl Table {
             }
         }
         let part = |part: std::ops::Range<usize>| self.keep_columns(|index| index < fixed || part.contains(&index));
-        if parts.is_empty() { vec![self.clone()] } else { parts.into_iter().map(part).collect() }
+        // What is returned has nothing left to split.
+        if parts.is_empty() { vec![self.keep_columns(|_| true)] } else { parts.into_iter().map(part).collect() }
     }
 
     /// The characters that a column needs, with the gap to the next one. The last column below a common name is wide

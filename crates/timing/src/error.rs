@@ -53,7 +53,9 @@ pub enum BenchError {
     #[error(transparent)]
     Stock(StockError),
     /// Earlier records do not belong to the session that is resumed.
-    #[error("the session cannot resume from its record {record}: {what}: expected {expected}, found {found}")]
+    #[error(
+        "the session cannot resume from its record {record}: {what}: expected {expected}, found {found}; without other options, --resume goes on with those of the session"
+    )]
     Resume {
         /// Its number in the session, counted from 1.
         record: u64,

@@ -15,7 +15,9 @@ pub struct BenchAdvice<'a> {
     /// The baseline with deltas that were searched for anew, if it was measured. Then codecs are compared with it,
     /// otherwise with the repository as found if it has a codec of its own, or with the baseline.
     pub searched: Option<&'a VariantComparison>,
-    /// The geometric mean of its CPU times in the workloads that read, as a multiple of those before the search.
+    /// The variant that codecs are compared with, if it has the repository's own codec and that is not the baseline's.
+    pub own: Option<&'a VariantComparison>,
+    /// The geometric mean of the CPU times after the search in the workloads that read, as a multiple of those before it.
     pub searched_cpu: Option<BoundedRatio>,
     /// What to do.
     pub advice: Advice<'a>,
@@ -57,7 +59,14 @@ pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<Ben
     let searched_cpu = searched.and_then(|searched| gain(searched, baseline, None, comparisons)?.cpu);
     let searched = searched.and_then(|searched| searched.rows.iter().copied().flatten().next());
     let bytes = searched.unwrap_or(baseline).size.total_bytes;
-    has_candidates.then(|| BenchAdvice { baseline, searched, searched_cpu, advice: Advice::of(&gains, bytes, own) })
+    let own_row = reference.filter(|_| own.is_some()).and_then(|of| of.rows.iter().copied().flatten().next());
+    has_candidates.then(|| BenchAdvice {
+        baseline,
+        searched,
+        own: own_row,
+        searched_cpu,
+        advice: Advice::of(&gains, bytes, own),
+    })
 }
 
 /// Whether the variant differs from the baseline at most in its codec and in having these deltas.
@@ -227,6 +236,8 @@ mod tests {
         assert_eq!(verdict(&measured), CodecVerdict::Change);
         measured.repository.codec = Some("zstd".to_owned());
         assert_eq!(verdict(&measured), CodecVerdict::Stay);
+        let own = advise_on_bench(&[&measured]).unwrap().own.unwrap();
+        assert_eq!(own.variant.role, Role::AsFound);
     }
 
     #[test]

@@ -146,7 +146,15 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
         let size = measure(&repository, &name_of(path))?;
         let searched = match &repository {
             Repository::Git(repository) => arguments.rechosen(repository, &size, results.sizes.is_empty())?,
-            Repository::Hg(_) => None,
+            Repository::Hg(_) => {
+                if results.sizes.is_empty() && !arguments.as_found {
+                    arguments.note(format!(
+                        "{}: hg searches for deltas again for each codec: bench --rechosen shows what that saves",
+                        size.label
+                    ));
+                }
+                None
+            }
         };
         for size in std::iter::once(size).chain(searched) {
             let line = size_line(size);

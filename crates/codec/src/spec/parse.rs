@@ -124,7 +124,7 @@ impl SpecPart {
             Some((name, level)) => (name, Some(level)),
             None => (codec, None),
         };
-        if cfg!(not(feature = "zlib-ng")) && name == "zlib-ng" {
+        if cfg!(not(feature = "zlib-ng")) && matches!(name, "zlib-ng" | "zlib_ng" | "zlibng") {
             return Err(SpecErrorKind::NotBuiltIn { codec: "zlib-ng", feature: "zlib-ng" });
         }
         if let Some((name, spec)) = super::named_specs().iter().find(|(named, _)| *named == name) {

@@ -19,6 +19,11 @@ impl Area {
         Area { x: x - radius, y: y - radius, width: 2.0 * radius, height: 2.0 * radius }
     }
 
+    /// What an upright or level line covers.
+    pub(super) fn of_line([x1, y1, x2, y2]: [f64; 4]) -> Self {
+        Area { x: x1.min(x2), y: y1.min(y2), width: (x2 - x1).abs(), height: (y2 - y1).abs() }
+    }
+
     /// Whether the two overlap.
     pub(super) fn overlaps(&self, other: &Area) -> bool {
         self.x < other.x + other.width
@@ -85,8 +90,8 @@ impl Room {
     }
 
     /// Marks the upright or level line between two places as one to avoid.
-    pub(super) fn avoid_line(&mut self, [x1, y1, x2, y2]: [f64; 4]) {
-        self.lines.push(Area { x: x1.min(x2), y: y1.min(y2), width: (x2 - x1).abs(), height: (y2 - y1).abs() });
+    pub(super) fn avoid_line(&mut self, line: [f64; 4]) {
+        self.lines.push(Area::of_line(line));
     }
 
     /// Marks the square about a point as taken.
@@ -106,6 +111,7 @@ impl Room {
         let is_off_lines = |place: &LabelPlace| !self.lines.iter().any(|line| line.overlaps(&place.area));
         let found = free().find(is_off_lines).or_else(|| free().next())?;
         self.taken.push(found.area);
+        self.taken.extend(found.leader.into_iter().flat_map(along));
         Some(found)
     }
 
@@ -124,12 +130,18 @@ impl Room {
 
     /// Whether the line crosses a name, or a point other than its start.
     fn is_crossed(&self, [x1, y1, x2, y2]: [f64; 4]) -> bool {
-        (2..20).any(|step| {
-            let part = f64::from(step) / 20.0;
-            let at = Area::about([x1 + part * (x2 - x1), y1 + part * (y2 - y1)], 0.5);
+        along([x1, y1, x2, y2]).any(|at| {
             self.taken.iter().any(|taken| taken.overlaps(&at) && !taken.overlaps(&Area::about([x1, y1], 0.5)))
         })
     }
+}
+
+/// Small areas along a line, except at its start.
+fn along([x1, y1, x2, y2]: [f64; 4]) -> impl Iterator<Item = Area> {
+    (2..20).map(move |step| {
+        let part = f64::from(step) / 20.0;
+        Area::about([x1 + part * (x2 - x1), y1 + part * (y2 - y1)], 0.5)
+    })
 }
 
 /// Places around a point, the best first: right of it, left, above, below, then between these.

@@ -133,11 +133,12 @@ impl Scatter {
             let heading = fit(heading, TEXT * 1.1, plane.area.width);
             drawing.text([plane.area.x, plane.area.y - 8.0], Anchor::Start, "strong", &heading);
             plane.draw_axes(&mut drawing, index % grid.columns == 0, !has_panel_below);
-            if index == 0 {
-                let [x, y, ..] = plane.better();
+            let has_corner = index == 0 && panel.leaves_corner(&plane);
+            if has_corner {
+                let Area { x, y, .. } = plane.better();
                 drawing.text([x, y + 13.0], Anchor::Start, "muted strong halo", "↙ better");
             }
-            panel.draw(&mut drawing, &plane, index == 0);
+            panel.draw(&mut drawing, &plane, has_corner);
         }
         let bottom = (0..self.panels.len()).map(|index| grid.area(index)).map(|area| area.y + area.height);
         let bottom = bottom.fold(top, f64::max);
@@ -187,6 +188,15 @@ fn title(less: &str, what: &str, baseline: &str, room: f64) -> String {
 }
 
 impl ScatterPanel {
+    /// Whether nothing is drawn on the better corner. The axes say the same there.
+    fn leaves_corner(&self, plane: &Plane) -> bool {
+        let corner = plane.better();
+        let points = self.points.iter().map(|point| Area::about(plane.at(point), RADIUS + 1.0));
+        let intervals = self.points.iter().filter_map(|point| plane.interval_area(point));
+        let lines = plane.front_lines(&front(&self.points)).into_iter().chain(plane.references()).map(Area::of_line);
+        !points.chain(intervals).chain(lines).any(|area| area.overlaps(&corner))
+    }
+
     /// Draws the best trade-offs, and the points with their names.
     fn draw(&self, drawing: &mut Drawing, plane: &Plane, has_corner: bool) {
         let front = front(&self.points);
@@ -226,8 +236,7 @@ impl ScatterPanel {
         plane.front_lines(front).into_iter().for_each(|line| room.avoid_line(line));
         plane.references().into_iter().for_each(|line| room.avoid_line(line));
         if has_corner {
-            let [x, y, width, height] = plane.better();
-            room.take(Area { x, y, width, height });
+            room.take(plane.better());
         }
         let mut points: Vec<&Point> = self.points.iter().collect();
         points.sort_by_key(|point| (!point.is_baseline, !is_front(point)));
@@ -238,7 +247,7 @@ impl ScatterPanel {
                 // Bold letters are wider.
                 let size = if is_needed { TEXT * 1.06 } else { TEXT };
                 let text = fit(&point.name, size, plane.longest);
-                let reach = if is_needed { f64::INFINITY } else { 30.0 };
+                let reach = if is_needed { f64::INFINITY } else { 70.0 };
                 let place = room.place(plane.at(point), [text_width(&text, size) + 2.0, 14.0], RADIUS, reach);
                 (point, place.map(|place| (place, text)))
             })
@@ -254,8 +263,8 @@ impl Plane {
     }
 
     /// The area of the text on the better corner.
-    fn better(&self) -> [f64; 4] {
-        [self.area.x + 6.0, self.area.y + self.area.height - 22.0, 66.0, 18.0]
+    fn better(&self) -> Area {
+        Area { x: self.area.x + 6.0, y: self.area.y + self.area.height - 22.0, width: 66.0, height: 18.0 }
     }
 
     /// Draws grid, axes and cross hairs at the baseline; the values only at the outer panels.
@@ -407,6 +416,17 @@ mod tests {
             drawing.finish(height).svg("x", Width::Wide, "t", "d").matches("\"line thin\"").count()
         };
         assert_eq!(lines([0.0001, 1000.0]), lines([0.89, 0.91]) + 2, "two arrows of two lines for two strokes");
+    }
+
+    #[test]
+    fn better_corner_is_named_only_where_nothing_is() {
+        let has_name = |corner: Vec<Point>| {
+            let points = corner.into_iter().chain([point("zlib:6", 1.0, 1.0), point("lz4", 1.4, 0.5)]).collect();
+            let (drawing, height) = of_panels(vec![points]).draw(Width::Wide);
+            drawing.finish(height).svg("x", Width::Wide, "t", "d").contains("better<")
+        };
+        assert!(has_name(vec![point("xz:6", 0.8, 0.9)]));
+        assert!(!has_name(vec![point("zstd:9", 0.8, 0.5)]), "it is in the corner");
     }
 
     fn labels(points: &[&Point]) -> Vec<String> {

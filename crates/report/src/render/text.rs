@@ -222,7 +222,7 @@ fn coloured(text: &str, masked: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::SectionKind;
+    use crate::document::{ColumnSplit, SectionKind};
 
     fn two_columns(verdict: &str) -> Table {
         let mut table = Table::new([Column::words("variant"), Column::words("verdict")]);
@@ -263,6 +263,17 @@ mod tests {
         assert!(table_text(&table, Style::PLAIN).contains("on and on"));
         let paragraph = Style { width: Some(50), ..Style::PLAIN }.paragraph(&"word ".repeat(30));
         assert!(paragraph.lines().count() > 2 && paragraph.lines().all(|line| line.len() <= 50), "{paragraph}");
+    }
+
+    #[test]
+    fn tables_without_a_column_to_split_off_are_whole() {
+        let mut table = two_columns("same");
+        table.split = Some(ColumnSplit { fixed: 2, together: 2 });
+        let narrow = Style { width: Some(8), ..Style::PLAIN };
+        for style in [Style { width: Some(80), ..Style::PLAIN }, Style { width: Some(60), ..Style::PLAIN }] {
+            assert_eq!(table_text(&table, style), table_text(&two_columns("same"), Style::PLAIN));
+        }
+        assert!(table_text(&table, narrow).contains("zstd:5"));
     }
 
     #[test]

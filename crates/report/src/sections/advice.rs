@@ -7,7 +7,7 @@ use repackbench_analysis::{
     Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, REPOSITORY_THRESHOLD, SIZE_THRESHOLD, TIME_THRESHOLD,
     advise_on_bench, predicted_search_seconds,
 };
-use repackbench_records::{Client, Predicted, Readers, RepositoryState, Vcs, WorkloadComparison};
+use repackbench_records::{Client, Predicted, Readers, RepositoryState, VariantComparison, Vcs, WorkloadComparison};
 
 use super::effects::{SizeDifference, change_words, plain_spaces};
 use crate::{
@@ -55,7 +55,7 @@ pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
         elapsed: own_git().find_map(|own| own.graph_elapsed_ratio),
     };
     lines.extend(gains(&found.advice, context, graph));
-    let replayed = baselines().filter_map(|baseline| baseline.decode_share);
+    let replayed = comparisons.iter().filter_map(|comparison| decode_share(comparison, &found));
     let rows = || comparisons.iter().flat_map(|comparison| &comparison.rows);
     let saves_more =
         rows().filter_map(|row| row.variant.spec.as_ref()).any(|spec| spec.canonical.contains("ids=number"));
@@ -65,8 +65,18 @@ pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     lines.extend(price(&found.advice, repository.vcs, encoding));
     lines.extend(writing(&found.advice));
     lines.push(verdict(&found.advice, context, "these runs do not decide"));
-    lines.push(method(&found.advice, comparisons));
+    lines.push(method(&found, comparisons));
     lines
+}
+
+/// The share of decoding in a workload under the baseline, or under what codecs are compared with: what does not decode
+/// takes the same time under both.
+fn decode_share(comparison: &WorkloadComparison, found: &BenchAdvice<'_>) -> Option<f64> {
+    let share = comparison.baseline()?.decode_share?;
+    let Some(own) = found.own else { return Some(share) };
+    let is_own = |row: &&VariantComparison| row.variant == own.variant;
+    let ratio = comparison.rows.iter().find(is_own)?.ratio?.ratio;
+    Some((1.0 - (1.0 - share) / ratio).clamp(0.0, 1.0))
 }
 
 /// What a new search for deltas makes of the repository.
@@ -74,7 +84,8 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
     let is_git = repository.vcs != Some(Vcs::Mercurial);
     let chunks = found.baseline.size.objects.sum();
     // What a search saves is not what another codec does. Older records have only the bytes of the baseline.
-    let bytes_found = repository.bytes.filter(|_| repository.codec.is_none());
+    let is_comparable = repository.codec.is_none() || found.searched.is_none();
+    let bytes_found = repository.bytes.filter(|_| is_comparable);
     let bytes_found = bytes_found.unwrap_or(found.baseline.size.total_bytes);
     let pack = pack(repository, chunks.entries, bytes_found);
     match found.searched {
@@ -322,6 +333,7 @@ pub(super) fn verdict(advice: &Advice<'_>, context: Context<'_>, undecided: &str
     let thresholds = format!("{} of size or {} of {time}", percent(SIZE_THRESHOLD, 0), percent(TIME_THRESHOLD, 0));
     let program = context.program();
     let left_out = advice.left_out;
+    let is_change = advice.verdict == CodecVerdict::Change;
     let read_by = left_out.unread.map(|_| format!(" that {program} reads")).unwrap_or_default();
     let at_no_cost = if left_out.costly.is_some() { " at no greater cost" } else { "" };
     let text = match (advice.verdict, advice.best) {
@@ -340,14 +352,19 @@ pub(super) fn verdict(advice: &Advice<'_>, context: Context<'_>, undecided: &str
         _ => format!("stay: no codec of about this size{read_by} is certain to save anything{at_no_cost}."),
     };
     let names_others = matches!(advice.verdict, CodecVerdict::TooSmall | CodecVerdict::Stay);
-    let named = [(left_out.unread, "Only repackbench reads"), (left_out.costly, "Not advised:")];
-    let named = named.into_iter().filter(|_| names_others);
-    let named = named.filter_map(|(gain, why)| Some(format!(" {why} {}.", context.effect(&gain?, ""))));
+    // Beside a change, only what saves more is worth naming.
+    let saves_more = |of: &CodecGain<'_>| advice.best.is_none_or(|best| of.product() < best.product());
+    let unread = left_out.unread.filter(|gain| names_others || is_change && saves_more(gain));
+    let costly = left_out.costly.filter(|_| names_others);
+    let named = [(unread, "Only repackbench reads"), (costly, "Not advised:")];
+    let named = named.into_iter().filter_map(|(gain, why)| Some(format!(" {why} {}.", context.effect(&gain?, ""))));
     AdviceLine::new("Verdict", text + &named.collect::<String>())
 }
 
-/// How it was measured, and what confirms it.
-fn method(advice: &Advice<'_>, comparisons: &[&WorkloadComparison]) -> AdviceLine {
+/// How it was measured, and what confirms it, with deltas that were searched for if the answer is about those.
+fn method(found: &BenchAdvice<'_>, comparisons: &[&WorkloadComparison]) -> AdviceLine {
+    let advice = &found.advice;
+    let rechosen = if found.searched.is_some() { " --rechosen" } else { "" };
     let pairs = || comparisons.iter().flat_map(|comparison| &comparison.rows).filter_map(|row| Some(row.ratio?.pairs));
     let blocks = match (pairs().min(), pairs().max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most} blocks"),
@@ -360,7 +377,7 @@ fn method(advice: &Advice<'_>, comparisons: &[&WorkloadComparison]) -> AdviceLin
         let is_stock = comparisons.iter().any(|comparison| comparison.workload.client().is_some());
         let client = if is_stock { " --client stock" } else { "" };
         let zlib = best.client.and_then(Client::other_zlib).map(|zlib| format!(" --zlib {zlib}")).unwrap_or_default();
-        format!("; `bench --precise{client}{zlib} --codec {}` confirms it", plain_text(&best.spec.typed))
+        format!("; `bench --precise{client}{zlib}{rechosen} --codec {}` confirms it", plain_text(&best.spec.typed))
     });
     let error = time_error(advice);
     let text = format!("{blocks}{error}{}{}.", missing.unwrap_or_default(), confirm.unwrap_or_default());
@@ -421,9 +438,38 @@ mod tests {
                 "Price: git reads it only under `exec`; a clone or fetch by others needs a new search for deltas, and all that it sends encoded again: at most 1.00 s of CPU time for a clone.",
                 "Writing: 2.00 s of CPU time, 3.50 MB a thread; `convert --codec zlib:6` leads back.",
                 "Verdict: change to zstd:9: it saves at least 5 % of size or 10 % of CPU time.",
-                "Measured: 10 blocks, CPU time within 4.8 %; `bench --precise --codec zstd:9` confirms it.",
+                "Measured: 10 blocks, CPU time within 4.8 %; `bench --precise --rechosen --codec zstd:9` confirms it.",
             ]
         );
+    }
+
+    #[test]
+    fn shares_and_bytes_are_those_of_the_codec_that_is_there() {
+        let candidate = |spec: &str, ratio: f64, bytes| {
+            let mut row = row(Role::Candidate, spec, 100, Some(estimate(ratio, ratio - 0.01, ratio + 0.01)), bytes);
+            row.variant.readers = Some(Readers::Stock);
+            row
+        };
+        let mut found = candidate("zlib:6", 0.8, 9_700_000);
+        (found.variant.role, found.variant.spec) = (Role::AsFound, None);
+        let rows = vec![
+            row(Role::Baseline, "zlib:6", 100, None, 10_000_000),
+            candidate("zstd:19", 0.6, 9_000_000),
+            candidate("zstd:9", 0.79, 9_500_000),
+            found,
+        ];
+        let mut workload = comparison("traverse", rows, Some(estimate(1.0, 0.995, 1.005)));
+        workload.rows[0].decode_share = Some(0.6);
+        (workload.repository.vcs, workload.repository.bytes) = (Some(Vcs::Mercurial), Some(9_700_000));
+        workload.repository.codec = Some("zstd".to_owned());
+        let lines = measured(&workload.repository.clone(), &[&workload]);
+        let said: Vec<String> = lines.iter().map(AdviceLine::to_string).collect();
+        let has = |part: &str| assert!(said.iter().any(|said| said.contains(part)), "{part}: {said:#?}");
+        has(" chunks, 9.70 MB; ");
+        // What does not decode takes 0.4 of the time under zlib:6, and as long under the other.
+        has("Decoding: 50 % of replays' CPU time");
+        has("Best codec: zstd:19: ");
+        assert!(!said.iter().any(|said| said.starts_with("No new format")), "the best needs none: {said:#?}");
     }
 
     #[test]

@@ -21,17 +21,17 @@ pub fn estimates(estimates: &[RepositoryEstimate]) -> Vec<Article> {
 
 fn articles(estimate: &RepositoryEstimate) -> Vec<Article> {
     let found = &estimate.as_found;
-    let mut articles = vec![article(estimate, found, "as found")];
+    let mut articles = vec![article(estimate, found, ("as found", "as found"))];
     if let Rechosen::Searched { state, .. } = &estimate.rechosen {
-        articles.push(article(estimate, state, "with deltas that git searched for anew"));
+        articles.push(article(estimate, state, ("rechosen", "with deltas that git searched for anew")));
     }
     let answer = Article { heading: "Answer".to_owned(), ..Article::of([advice::notes(&answer(estimate))]) };
     articles.push(Article { is_answer: true, ..named(estimate, "Answer", answer) });
     articles
 }
 
-/// The prediction for one state of the deltas.
-fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> Article {
+/// The prediction for one state of the deltas, whose name is short in the table and long in its heading.
+fn article(estimate: &RepositoryEstimate, state: &DeltaState, (short, deltas): (&str, &str)) -> Article {
     let name = plain_text(&estimate.repository.name);
     let size = megabytes(state.total_bytes);
     let chunks = match estimate.repository.vcs {
@@ -49,7 +49,7 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, deltas: &str) -> A
     notes.push(
         "Speed and memory (of contexts and dictionaries, to encode and decode) are those of one thread.".to_owned(),
     );
-    let blocks = vec![Block::Table(table(state)), Block::Notes(notes)];
+    let blocks = vec![Block::Table(table(state, short)), Block::Notes(notes)];
     named(estimate, deltas, Article { heading, ..Article::of(blocks) })
 }
 
@@ -118,16 +118,16 @@ fn time_columns(state: &DeltaState) -> Vec<TimeColumn<'_>> {
     columns
 }
 
-/// A row for the repository as it stands, then one for each codec: its size as a multiple of that, and its times in
+/// A row for the repository in the state of this name, then one for each codec: its size as a multiple of that, and its times in
 /// each workload as multiples of the baseline's.
-fn table(state: &DeltaState) -> Table {
+fn table(state: &DeltaState, name: &str) -> Table {
     let columns = [Column::words("codec"), Column::numbers("MB"), Column::words("size")];
     let times = time_columns(state);
     let last = ["enc MB/s", "dec MB/s", "mem MB"].map(Column::numbers);
     let names = times.iter().map(|time| Column::words(time.name.clone()));
     let mut table = Table::new(columns.into_iter().chain(names).chain(last));
     table.split = Some(ColumnSplit { fixed: 3, together: 1 });
-    let head = ["as it is".to_owned(), megabytes(state.total_bytes), three_decimals(1.0)];
+    let head = [name.to_owned(), megabytes(state.total_bytes), three_decimals(1.0)];
     let rest = std::iter::repeat_n("-".to_owned(), times.len() + 3);
     table.row(head.into_iter().chain(rest).map(Cell::from));
     for (at, spec) in state.specs.iter().enumerate() {

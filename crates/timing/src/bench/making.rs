@@ -10,6 +10,9 @@ use repackbench_writer::{Progress, ProgressUnit, SessionStatus};
 
 use crate::clock::Clock;
 
+/// The part of a variant that says something about the rest.
+const LEAST_DONE: f64 = 0.02;
+
 /// Turns the steps of each variant into the place and the time left of a session. A variant is taken to be as much
 /// work as each other.
 pub(super) struct MakingProgress<'a> {
@@ -26,7 +29,8 @@ pub(super) struct MakingProgress<'a> {
 struct MakingState {
     /// The current variant, counted from 1, and its name.
     variant: (u32, String),
-    /// When the current variant was begun; `None` while it may come from the cache.
+    /// When the current variant was begun, or the step of it that counts bytes: a search for deltas before that takes
+    /// place once, and says nothing about other variants. `None` while it may come from the cache.
     began: Option<Duration>,
     /// The step of the current variant.
     step: String,
@@ -84,17 +88,20 @@ impl MakingState {
         self.is_open = false;
     }
 
-    /// How long the rest of `variants` takes, by the variants and bytes that are done; `None` before the first bytes.
+    /// How long the rest of `variants` takes, by the variants and bytes that are done; `None` after too few.
     fn left(&self, now: Duration, variants: u32) -> Option<Duration> {
         let of_current = match self.bytes {
             Some((total, done)) if total > 0 => (done as f64 / total as f64).min(1.0),
             _ => 0.0,
         };
         let done = f64::from(self.made) + of_current;
+        if done < LEAST_DONE {
+            return None;
+        }
         let spent = self.spent.saturating_add(self.began.map_or(Duration::ZERO, |began| now.saturating_sub(began)));
         let left = f64::from(variants.saturating_sub(self.variant.0)) + 1.0 - of_current;
         let left = Duration::try_from_secs_f64(spent.as_secs_f64() * left / done);
-        left.ok().filter(|_| done > 0.0 && !self.is_open)
+        left.ok().filter(|_| !self.is_open)
     }
 }
 
@@ -107,6 +114,7 @@ impl Progress for MakingProgress<'_> {
         state.is_open = state.bytes.is_some_and(|(total, done)| done >= total) && unit == ProgressUnit::Items;
         if unit == ProgressUnit::Bytes {
             state.bytes = Some((total, 0));
+            state.began = self.clock.read_wall().ok();
         }
         self.show(&state);
     }
@@ -142,6 +150,8 @@ mod tests {
         state.began = Some(seconds(10));
         state.bytes = Some((1000, 0));
         assert_eq!(state.left(seconds(12), 3), None, "nothing is done");
+        state.bytes = Some((1000, 10));
+        assert_eq!(state.left(seconds(12), 3), None, "too little is done");
         state.bytes = Some((1000, 500));
         assert_eq!(state.left(seconds(14), 3), Some(seconds(20)), "half of one in 4 s: 2.5 are left");
         state.end_variant(Some(seconds(18)));
