@@ -6,7 +6,8 @@
 //!   part.
 //! - `against_stock` compares the whole program with stock git and conversion with the work of its codecs, in one run
 //!   on one machine, and prints a table with the targets. `against_stock_hg` does the same with stock hg.
-//! - `numbers_floor` measures what numbers in the place of ids could save at most: `docs/numbers.md` has its results.
+//! - `numbers_floor` measures what numbers in the place of ids could save at most: `docs/numbers-measurements.md` has
+//!   its results.
 //! - `numbers_size` measures what they save: every tree, commit and tag is written with numbers, and read again.
 //! - `instructions` counts instructions under valgrind and fails if there are more than in the committed baseline.
 //!
