@@ -5,6 +5,7 @@ mod estimate;
 
 use repackbench_records::{ChunkSizes, Client, Predicted, Readers, SpecText};
 
+pub(crate) use self::bench::reference_of;
 pub use self::{
     bench::{BenchAdvice, advise_on_bench},
     estimate::{EstimateAdvice, advise_on_estimate, bytes_now},

@@ -3,11 +3,13 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
-    BlockId, ComparedTime, DisturbanceShares, ElapsedComparison, Host, Machine, RatioEstimate, Record, Role, SessionId,
-    SpecText, TracedReads, Variant, VariantComparison, VariantIdentity, WorkloadComparison, WorkloadLabel,
+    BlockId, ComparedTime, DisturbanceShares, ElapsedComparison, Host, Machine, RatioEstimate, Record, ReferenceRatios,
+    Role, SessionId, SpecText, TracedReads, Variant, VariantComparison, VariantIdentity, WorkloadComparison,
+    WorkloadLabel,
 };
 
 use crate::{
+    advice::reference_of,
     exactness::is_recorded_guess,
     hierarchical::{CopyRatio, hierarchical},
     requests,
@@ -130,7 +132,7 @@ impl<'a> SessionBaselines<'a> {
     }
 }
 
-fn is_baseline(role: Role) -> bool {
+pub(crate) fn is_baseline(role: Role) -> bool {
     matches!(role, Role::Baseline | Role::BaselineAgain)
 }
 
@@ -296,6 +298,40 @@ impl Baseline {
     }
 }
 
+/// The runs of the variant that an answer compares codecs with, which is not the baseline.
+struct Reference {
+    row: u32,
+    compared: BlockRuns,
+    /// `None` where that is the compared time.
+    elapsed: Option<BlockRuns>,
+}
+
+impl Reference {
+    /// That of a workload's `rows` in a repository of `codec`, if there is one.
+    fn of(rows: &[Vec<&Record>], codec: Option<&str>, is_cpu: bool) -> Option<Self> {
+        let variants: Vec<&Variant> = rows.iter().filter_map(|runs| Some(&runs.first()?.variant)).collect();
+        let variant = reference_of(&variants, codec)?;
+        let runs = rows.iter().find(|runs| runs.first().is_some_and(|run| std::ptr::eq(&run.variant, variant)))?;
+        let times = |nanoseconds| block_runs(runs.iter().copied(), nanoseconds);
+        Some(Reference { row: variant.row, compared: times(compared_ns), elapsed: is_cpu.then(|| times(elapsed_ns)) })
+    }
+
+    /// The times of a variant's runs as multiples of these.
+    fn ratios_of(&self, variant: &Variant, runs: &[&Record]) -> Option<ReferenceRatios> {
+        if variant.row == self.row {
+            return None;
+        }
+        let estimate = |of: &BlockRuns, nanoseconds| {
+            Pairs::of(&block_runs(runs.iter().copied(), nanoseconds), |block| of.get(block)?.log).estimate()
+        };
+        Some(ReferenceRatios {
+            row: self.row,
+            ratio: estimate(&self.compared, compared_ns)?,
+            elapsed: self.elapsed.as_ref().and_then(|of| estimate(of, elapsed_ns)),
+        })
+    }
+}
+
 /// The log-ratio of one block.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
@@ -363,10 +399,12 @@ fn compare_workload(records: &[&Record]) -> Option<WorkloadComparison> {
     let elapsed = is_cpu.then(|| Baseline::of(records, elapsed_ns));
     let elapsed_noise = elapsed.as_ref().and_then(|elapsed| elapsed.noise().estimate());
     let elapsed_floor = elapsed_noise.and_then(|noise| noise.interval).as_ref().map(log_floor);
+    let reference = Reference::of(&rows, first.repository.codec.as_deref(), is_cpu);
     let compare = |runs: &Vec<&Record>| {
         let mut row = compare_variant(runs, &baseline, floor)?;
         if row.ratio.is_some() {
             row.elapsed = elapsed.as_ref().and_then(|elapsed| compare_elapsed(runs, elapsed, elapsed_floor));
+            row.to_reference = reference.as_ref().and_then(|reference| reference.ratios_of(&row.variant, runs));
         }
         Some(row)
     };
@@ -413,6 +451,7 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
         adjusted_p: ratio.and(pairs).and_then(|pairs| Some(pairs.probability(log_floor?))),
         verdict: None,
         elapsed: None,
+        to_reference: None,
         delta_cache: last.delta_cache,
         checks: last.checks,
         peak_resident_median: peaks.get(peaks.len() / 2).copied(),

@@ -45,6 +45,11 @@ impl Outcome<'_> {
     }
 }
 
+/// See [`Outcome::is_headline`].
+pub(crate) fn is_headline(variant: &Variant) -> bool {
+    variant.role == Role::Candidate && variant.checksum && variant.delta_cache.is_none()
+}
+
 /// The variants of comparisons of one repository, in the order of their rows. Variants are distinguished by label and
 /// by whether they have checksums.
 pub fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcome<'a>> {
@@ -60,9 +65,7 @@ pub fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcome<'a>> 
                     variant: &row.variant,
                     size: baseline_bytes.map(|of| row.size.total_bytes as f64 / of as f64),
                     rows: vec![None; comparisons.len()],
-                    is_headline: row.variant.role == Role::Candidate
-                        && row.variant.checksum
-                        && row.variant.delta_cache.is_none(),
+                    is_headline: is_headline(&row.variant),
                 });
                 outcomes.len() - 1
             });

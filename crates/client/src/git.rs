@@ -23,7 +23,7 @@ use crate::{
 
 /// Variables that an outer git may have set for its hook or alias, and that would lead a command for another repository
 /// to the wrong place. Settings from `git -c` stay, as for every program that git starts.
-const OUTER: [&str; 10] = [
+const OUTER: [&str; 11] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_GRAFT_FILE",
@@ -32,6 +32,7 @@ const OUTER: [&str; 10] = [
     "GIT_NAMESPACE",
     "GIT_OBJECT_DIRECTORY",
     "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 ];

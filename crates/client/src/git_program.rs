@@ -104,7 +104,9 @@ pub(crate) fn check_owner(git: &Path, folder: &Path) -> Result<(), ClientError> 
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CEILING_DIRECTORIES"] {
         command.env_remove(name);
     }
-    command.env("LC_ALL", "C").arg("-C").arg(&folder).args(["rev-parse", "--git-dir"]);
+    // git looks at safe.bareRepository first, and would not say what it thinks of the owner.
+    command.env("LC_ALL", "C").args(["-c", "safe.bareRepository=all"]);
+    command.arg("-C").arg(&folder).args(["rev-parse", "--git-dir"]);
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| ClientError::refused(format!("{}: {error}", name_of(git))))?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Place, ReaderError, Result};
+use crate::{Place, ReaderError, Result, memory};
 
 /// The folders that make up one repository.
 #[derive(Debug, Clone, Copy)]
@@ -81,10 +81,14 @@ impl<'p> Bounds<'p> {
 /// its place might never end.
 ///
 /// # Errors
-/// [`ReaderError::Io`] if it cannot be read, [`ReaderError::Corrupt`] if it is not a regular file.
+/// [`ReaderError::Io`] if it cannot be read, [`ReaderError::Corrupt`] if it is not a regular file, and an error if it is
+/// larger than the memory that may be used.
 pub fn read_regular_file(path: &Path) -> Result<Option<Vec<u8>>> {
     let content = match fs::metadata(path) {
-        Ok(found) if found.is_file() => fs::read(path),
+        Ok(found) if found.is_file() => {
+            memory::check(found.len()).map_err(|excess| ReaderError::too_large(path, Place::Whole, "a file", excess))?;
+            fs::read(path)
+        }
         Ok(found) => return Err(ReaderError::corrupt(path, Place::Whole, "a file", name_of(found.file_type()))),
         Err(error) => Err(error),
     };

@@ -107,6 +107,10 @@ pub struct VariantComparison {
     /// Elapsed time against the baseline's; `None` where that is the compared time, and where [`ratio`](Self::ratio) is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed: Option<ElapsedComparison>,
+    /// Its times against those of the variant that an answer compares codecs with. `None`, and omitted from JSON, where
+    /// that is the baseline or itself, and where no block gives a ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_reference: Option<ReferenceRatios>,
     /// Hits and misses of the cache of delta bases in the last run; they are the same in each.
     pub delta_cache: Option<DeltaCacheUse>,
     /// What reading checked, and which features sped it up.
@@ -134,6 +138,17 @@ pub struct VariantComparison {
     /// What the conversion cost; `None` for the repository as found, and if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversion: Option<ConversionCost>,
+}
+
+/// The times of a variant as multiples of another's in the same block.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReferenceRatios {
+    /// The [row](crate::Variant::row) of the other.
+    pub row: u32,
+    /// The compared time.
+    pub ratio: RatioEstimate,
+    /// Elapsed time, where that is not the compared one.
+    pub elapsed: Option<RatioEstimate>,
 }
 
 /// The elapsed time of a variant whose CPU time is compared. It is judged by the same rules, against the noise of elapsed

@@ -140,6 +140,7 @@ pub fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, by
         ratio,
         adjusted_p: ratio.map(|_| 0.01),
         elapsed: None,
+        to_reference: None,
         verdict: ratio.and_then(|ratio| ratio.interval).map(|interval| match (interval.low, interval.high) {
             (_, ..0.99) => Verdict::Faster,
             (1.01.., _) => Verdict::Slower,

@@ -66,7 +66,8 @@ pub use budget::{EqualBudget, Quantity};
 pub use chains::{ChainReads, ChainRecord};
 pub use client::{Client, ClientKind};
 pub use comparison::{
-    DisturbanceShares, ElapsedComparison, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison,
+    DisturbanceShares, ElapsedComparison, RatioEstimate, RatioInterval, ReferenceRatios, VariantComparison, Verdict,
+    WorkloadComparison,
 };
 pub use device_check::{ColdCopyReads, DeviceCalibration, DeviceCheck};
 pub use estimate::{

@@ -1,7 +1,8 @@
 //! Files and folders that would be left over if the process ended now.
 //!
 //! A long call of a codec cannot be interrupted. When the user stops the program in one, another thread ends the
-//! process, and removes beforehand what is registered here.
+//! process, and removes beforehand what is registered here. It does not begin while a job gives its output the final
+//! names ([`Commit`]): it would remove files from under the job, or those that have their names already.
 
 use std::{
     collections::BTreeMap,
@@ -10,11 +11,71 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use crate::WriterError;
+
 /// How to remove each path. A work folder may hold an earlier output, which has to be restored.
 static REGISTERED: Mutex<BTreeMap<PathBuf, Removal>> = Mutex::new(BTreeMap::new());
 
 /// What its owner could not remove.
 static NOT_REMOVED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Which of the two goes on: the commits of jobs, or the removal before the process ends.
+static ENDING: Mutex<Ending> = Mutex::new(Ending { commits: 0, has_begun: false });
+
+#[derive(Debug)]
+struct Ending {
+    /// The commits that are in progress.
+    commits: u32,
+    /// Whether the process ends, so that no other commit may begin.
+    has_begun: bool,
+}
+
+impl Ending {
+    /// Begins a commit. Returns whether it may.
+    fn begin_commit(&mut self) -> bool {
+        self.commits = self.commits.saturating_add(u32::from(!self.has_begun));
+        !self.has_begun
+    }
+
+    fn end_commit(&mut self) {
+        self.commits = self.commits.saturating_sub(1);
+    }
+
+    /// Begins the end of the process, unless a commit is in progress. Returns whether it has begun.
+    fn begin(&mut self) -> bool {
+        self.has_begun = self.has_begun || self.commits == 0;
+        self.has_begun
+    }
+}
+
+fn ending() -> MutexGuard<'static, Ending> {
+    ENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// While it lives, a job gives its output the final names, and the process does not end but by a kill.
+#[derive(Debug)]
+pub struct Commit(());
+
+impl Commit {
+    /// Begins one, unless the process is ending.
+    ///
+    /// # Errors
+    /// [`WriterError::Interrupted`].
+    pub fn begin() -> Result<Self, WriterError> {
+        if ending().begin_commit() { Ok(Commit(())) } else { Err(WriterError::Interrupted) }
+    }
+}
+
+impl Drop for Commit {
+    fn drop(&mut self) {
+        ending().end_commit();
+    }
+}
+
+/// Whether the process may end now. If so, no commit begins any more; [`remove_registered`] can follow.
+pub fn may_end() -> bool {
+    ending().begin()
+}
 
 /// How often a removal is tried: other threads may still create files in a folder.
 const ATTEMPTS: usize = 5;
@@ -59,7 +120,8 @@ pub fn take_not_removed() -> Vec<PathBuf> {
     std::mem::take(&mut *NOT_REMOVED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Removes everything that is registered, for the end of the process. Returns what could not be removed.
+/// Removes everything that is registered, for the end of the process, once it [may end](may_end). Returns what could not
+/// be removed.
 pub fn remove_registered() -> Vec<PathBuf> {
     remove_in(Path::new(""))
 }
@@ -92,6 +154,18 @@ fn remove(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn process_does_not_end_during_a_commit() {
+        let mut ending = Ending { commits: 0, has_begun: false };
+        assert!(ending.begin_commit() && ending.begin_commit(), "one within another");
+        ending.end_commit();
+        assert!(!ending.begin());
+        ending.end_commit();
+        assert!(ending.begin() && ending.begin());
+        assert!(!ending.begin_commit(), "it has begun");
+        assert_eq!(ending.commits, 0);
+    }
 
     #[test]
     fn files_and_folders_are_removed_while_registered() {

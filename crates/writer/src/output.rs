@@ -20,6 +20,7 @@ use repackbench_reader::{
 
 use crate::{
     Result, WriterError,
+    leftovers::Commit,
     work_folder::{WorkFolder, remove_leftovers},
 };
 
@@ -116,7 +117,11 @@ impl OutputPath {
     }
 
     /// Gives the folder its final name.
+    ///
+    /// # Errors
+    /// The name is taken or cannot be given; [`WriterError::Interrupted`] if the process is ending.
     pub fn publish(self) -> Result<PathBuf> {
+        let _commit = Commit::begin()?;
         let OutputPath { work, building, target, replaces } = self;
         let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| WriterError::io("rename", from, e));
         let mut aside = None;

@@ -222,16 +222,16 @@ fn names_in(path: &Path) -> io::Result<Vec<OsString>> {
 fn restore_replaced(parent: &Path, path: &Path) -> io::Result<bool> {
     let is_there = |path: &Path| path.symlink_metadata().is_ok();
     let replaced = path.join(REPLACED);
-    // Without `new`, the replacement was complete.
-    if !is_there(&replaced) || !is_there(&path.join(NEW)) {
+    if !is_there(&replaced) {
         return Ok(true);
     }
     let target = fs::read_link(path.join(TARGET))?;
     let Some(name) = target.file_name() else { return Ok(false) };
     let target = parent.join(name);
-    // Someone has created another one meanwhile; the earlier output still belongs to the user.
     if is_there(&target) {
-        return Ok(false);
+        // Without `new`, the replacement was complete. Otherwise someone has created another one meanwhile, and the
+        // earlier output still belongs to the user.
+        return Ok(!is_there(&path.join(NEW)));
     }
     fs::rename(replaced, target)?;
     Ok(true)
@@ -320,6 +320,14 @@ mod tests {
         fs::create_dir(&target).unwrap();
         assert_eq!(remove_leftovers(parent.path()).removed, 0);
         assert_eq!(fs::read_to_string(left.join(REPLACED).join("HEAD")).unwrap(), "the only one");
+
+        // The folder was removed in part, and neither output has the name.
+        fs::remove_dir_all(&target).unwrap();
+        let half = replacing();
+        fs::remove_dir_all(half.new_folder()).unwrap();
+        half.leave();
+        assert_eq!(remove_leftovers(parent.path()).removed, 1);
+        assert_eq!(fs::read_to_string(target.join("HEAD")).unwrap(), "the only one");
 
         // The run was killed after the new output had got its name.
         fs::remove_dir_all(&target).unwrap();

@@ -1,5 +1,5 @@
 //! `cargo xtask faults`: converts repositories, in place and into a new folder, under all stores, while strace kills the
-//! program or makes its system calls fail.
+//! program, interrupts it, or makes its system calls fail.
 //!
 //! A first run under strace counts the calls of each kind. Every other run starts from a fresh copy, and has one fault at
 //! one of those calls, spread evenly over the run. After each fault stock git or hg checks the repository, and a run

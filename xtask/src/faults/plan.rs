@@ -14,8 +14,14 @@ pub(super) struct Fault {
 const CHANGES: &str =
     "/^(write|pwrite64|rename.*|link.*|symlink.*|unlink.*|mkdir.*|rmdir|f?chmod.*|utimensat|copy_file_range|sendfile)$";
 
-pub(super) const FAULTS: [Fault; 5] = [
+pub(super) const FAULTS: [Fault; 6] = [
     Fault { name: "kill", calls: CHANGES, effect: "signal=KILL" },
+    // Ctrl-C, and then a call that takes longer than the program waits for its job.
+    Fault {
+        name: "interrupt",
+        calls: "/^(write|pwrite64|fsync|rename.*|link.*|symlink.*|unlink.*|mkdir.*)$",
+        effect: "signal=INT:delay_exit=900000",
+    },
     Fault {
         name: "full-disk",
         calls: "/^(write|pwrite64|rename.*|link.*|symlink.*|mkdir.*|copy_file_range)$",
@@ -31,9 +37,14 @@ pub(super) const FAULTS: [Fault; 5] = [
 ];
 
 impl Fault {
-    /// Whether it ends the program.
+    /// Whether it ends the program at once.
     pub(super) fn is_kill(&self) -> bool {
-        self.effect.starts_with("signal=")
+        self.effect == "signal=KILL"
+    }
+
+    /// Whether it asks the program to end.
+    pub(super) fn is_interrupt(&self) -> bool {
+        self.effect.starts_with("signal=INT")
     }
 }
 

@@ -13,6 +13,9 @@ use crate::process::{self, Failure, Outcome};
 /// The exit codes that the program promises on errors.
 const FAILURES: [i32; 3] = [1, 65, 75];
 
+/// The exit code after Ctrl-C.
+const INTERRUPTED: i32 = 130;
+
 /// How a run with a fault ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
@@ -149,6 +152,7 @@ pub(super) fn run_with(conversion: Conversion<'_>, fault: &Fault, call: &Call) -
         (Some(0), _) => Ok(End::Finished),
         // strace ends as its program did.
         (None, Some(9)) if fault.is_kill() => Ok(End::Killed),
+        (Some(INTERRUPTED), _) if fault.is_interrupt() => Ok(End::Failed),
         (Some(code), _) if FAILURES.contains(&code) && is_one_error(&message) => Ok(End::Failed),
         _ => Err(Failure(format!("{shown}: {}: {message}", output.status))),
     }

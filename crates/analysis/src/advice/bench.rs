@@ -5,7 +5,7 @@ use repackbench_records::{
 };
 
 use super::{Advice, BoundedRatio, CodecGain, is_written_by};
-use crate::{Outcome, is_reading, outcomes};
+use crate::{Outcome, compare::is_baseline, is_reading, outcome::is_headline, outcomes};
 
 /// What follows from the workloads of one repository.
 #[derive(Debug, Clone, Copy)]
@@ -27,27 +27,13 @@ pub struct BenchAdvice<'a> {
 pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<BenchAdvice<'a>> {
     let baseline = comparisons.iter().find_map(|comparison| comparison.baseline())?;
     let outcomes = outcomes(comparisons);
-    let candidates = || outcomes.iter().filter(|outcome| outcome.is_headline);
-    let is_searched_baseline = |outcome: &&Outcome<'_>| {
-        is_plain(outcome.variant, DeltaOrigin::Recomputed) && outcome.variant.spec == baseline.variant.spec
-    };
-    let searched = candidates().find(is_searched_baseline);
+    let variants: Vec<&Variant> = outcomes.iter().map(|outcome| outcome.variant).collect();
+    let outcome_of = |variant: &Variant| outcomes.iter().find(|outcome| std::ptr::eq(outcome.variant, variant));
+    let searched = searched_baseline(&variants).and_then(outcome_of);
     let deltas = if searched.is_some() { DeltaOrigin::Recomputed } else { DeltaOrigin::Kept };
-    let plain = || candidates().filter(|outcome| is_plain(outcome.variant, deltas));
-    // What another codec gains is counted from what there is.
-    let is_found = |outcome: &&Outcome<'_>| outcome.variant.role == Role::AsFound && outcome.variant.decoder.is_none();
     let codec = comparisons.iter().find_map(|comparison| comparison.repository.codec.as_deref());
-    let reference = match (codec, searched) {
-        (None, searched) => searched,
-        (Some(codec), Some(searched)) => {
-            let is_written = |outcome: &&Outcome<'_>| {
-                outcome.variant.spec.as_ref().is_some_and(|spec| is_written_by(codec, &spec.canonical))
-            };
-            plain().find(is_written).or(Some(searched))
-        }
-        (Some(_), None) => outcomes.iter().find(is_found),
-    };
-    let others = plain().filter(|outcome| {
+    let reference = reference_of(&variants, codec).and_then(outcome_of);
+    let others = outcomes.iter().filter(|outcome| is_plain(outcome.variant, deltas)).filter(|outcome| {
         let is_other = |of: Option<&Outcome<'_>>| of.is_none_or(|of| of.variant != outcome.variant);
         is_other(searched) && is_other(reference)
     });
@@ -69,9 +55,32 @@ pub fn advise_on_bench<'a>(comparisons: &[&'a WorkloadComparison]) -> Option<Ben
     })
 }
 
+/// The variant of `variants`, those of one repository or workload, that codecs are compared with if that is not the
+/// baseline: what another codec gains is counted from what there is, in a repository of `codec`, and from new deltas
+/// where there are some.
+pub(crate) fn reference_of<'a>(variants: &[&'a Variant], codec: Option<&str>) -> Option<&'a Variant> {
+    let searched = searched_baseline(variants);
+    let Some(codec) = codec else { return searched };
+    let is_written = |variant: &&Variant| {
+        is_plain(variant, DeltaOrigin::Recomputed)
+            && variant.spec.as_ref().is_some_and(|spec| is_written_by(codec, &spec.canonical))
+    };
+    let is_found = |variant: &&Variant| variant.role == Role::AsFound && variant.decoder.is_none();
+    let find = |is_it: &dyn Fn(&&Variant) -> bool| variants.iter().copied().find(is_it);
+    if searched.is_some() { find(&is_written).or(searched) } else { find(&is_found) }
+}
+
+/// The baseline with deltas that were searched for anew.
+fn searched_baseline<'a>(variants: &[&'a Variant]) -> Option<&'a Variant> {
+    let baseline = variants.iter().find(|variant| is_baseline(variant.role))?;
+    let is_searched =
+        |variant: &&Variant| is_plain(variant, DeltaOrigin::Recomputed) && variant.spec == baseline.spec;
+    variants.iter().copied().find(is_searched)
+}
+
 /// Whether the variant differs from the baseline at most in its codec and in having these deltas.
 fn is_plain(variant: &Variant, deltas: DeltaOrigin) -> bool {
-    variant.role == Role::Candidate
+    is_headline(variant)
         && variant.deltas == deltas
         && variant.delta_window.is_none()
         && variant.layout.is_none()
@@ -84,19 +93,23 @@ fn is_plain(variant: &Variant, deltas: DeltaOrigin) -> bool {
 fn gain<'a>(
     outcome: &Outcome<'a>,
     baseline: &VariantComparison,
-    reference: Option<&Outcome<'_>>,
+    reference: Option<&Outcome<'a>>,
     comparisons: &[&WorkloadComparison],
 ) -> Option<CodecGain<'a>> {
     let first = outcome.rows.iter().copied().flatten().next()?;
     let before = reference.and_then(|of| of.rows.iter().copied().flatten().next()).unwrap_or(baseline);
     // Means over different workloads cannot be compared, so each has to have a ratio.
-    let times = |ratio_of: fn(&WorkloadComparison, &VariantComparison) -> Option<BoundedRatio>| {
+    let times = |ratio_of: fn(&WorkloadComparison, &VariantComparison, bool) -> Option<BoundedRatio>| {
         let of_workload = |(at, comparison): (usize, &&WorkloadComparison)| {
-            let row = |outcome: &Outcome<'_>| ratio_of(comparison, outcome.rows.get(at).copied().flatten()?);
-            Some(match reference {
-                Some(reference) => row(outcome)?.beside(row(reference)?),
-                None => row(outcome)?,
-            })
+            let row = |outcome: &Outcome<'a>| outcome.rows.get(at).copied().flatten();
+            let (own, Some(reference)) = (row(outcome)?, reference) else {
+                return ratio_of(comparison, row(outcome)?, false);
+            };
+            let other = row(reference)?;
+            match own.to_reference {
+                Some(direct) if direct.row == other.variant.row => ratio_of(comparison, own, true),
+                _ => Some(ratio_of(comparison, own, false)?.beside(ratio_of(comparison, other, false)?)),
+            }
         };
         let reading = comparisons.iter().enumerate().filter(|(_, comparison)| is_reading(comparison));
         BoundedRatio::mean(&reading.map(of_workload).collect::<Option<Vec<_>>>()?)
@@ -117,19 +130,43 @@ fn gain<'a>(
     })
 }
 
-/// The ratio of CPU times, with an interval that the noise floor widens. `None` where elapsed time is compared.
-fn cpu(comparison: &WorkloadComparison, row: &VariantComparison) -> Option<BoundedRatio> {
-    let ratio = row.ratio.filter(|_| comparison.compared_time != ComparedTime::Wall)?;
-    Some(bounded(&ratio, comparison.noise_floor, row.verdict))
+/// The ratio of CPU times to the baseline, or to the reference, with an interval that the noise floor widens. `None`
+/// where elapsed time is compared.
+fn cpu(comparison: &WorkloadComparison, row: &VariantComparison, to_reference: bool) -> Option<BoundedRatio> {
+    let compared = comparison.compared_time != ComparedTime::Wall;
+    compared.then(|| of_compared_time(comparison, row, to_reference)).flatten()
 }
 
 /// The same for elapsed time.
-fn elapsed(comparison: &WorkloadComparison, row: &VariantComparison) -> Option<BoundedRatio> {
+fn elapsed(comparison: &WorkloadComparison, row: &VariantComparison, to_reference: bool) -> Option<BoundedRatio> {
     if comparison.compared_time == ComparedTime::Wall {
-        return Some(bounded(&row.ratio?, comparison.noise_floor, row.verdict));
+        return of_compared_time(comparison, row, to_reference);
     }
     let noise = comparison.elapsed_noise.and_then(|noise| noise.interval);
-    row.elapsed.map(|elapsed| bounded(&elapsed.ratio, noise.as_ref().map(crate::noise_floor), elapsed.verdict))
+    let floor = noise.as_ref().map(crate::noise_floor);
+    let elapsed = row.elapsed?;
+    Some(match row.to_reference.filter(|_| to_reference) {
+        Some(direct) => direct_ratio(&direct.elapsed?, floor, elapsed.verdict),
+        None => bounded(&elapsed.ratio, floor, elapsed.verdict),
+    })
+}
+
+fn of_compared_time(
+    comparison: &WorkloadComparison,
+    row: &VariantComparison,
+    to_reference: bool,
+) -> Option<BoundedRatio> {
+    Some(match row.to_reference.filter(|_| to_reference) {
+        Some(direct) => direct_ratio(&direct.ratio, comparison.noise_floor, row.verdict),
+        None => bounded(&row.ratio?, comparison.noise_floor, row.verdict),
+    })
+}
+
+/// A ratio to the reference, which has no verdict of its own: it may be anything where the one to the baseline has none
+/// either.
+fn direct_ratio(estimate: &RatioEstimate, floor: Option<f64>, of_baseline: Option<Verdict>) -> BoundedRatio {
+    // Not inconclusive: the interval alone decides.
+    bounded(estimate, floor, of_baseline.map(|_| Verdict::Same))
 }
 
 /// A ratio without a verdict may be anything, and one that is not decided may be 1.
@@ -147,7 +184,7 @@ fn bounded(estimate: &RatioEstimate, floor: Option<f64>, verdict: Option<Verdict
 #[cfg(test)]
 mod tests {
     use repackbench_records::{
-        Readers,
+        Readers, ReferenceRatios,
         fixtures::{comparison, estimate, row},
     };
 
@@ -186,6 +223,26 @@ mod tests {
         assert!((cpu.ratio - 0.75).abs() < 1e-9 && cpu.low < 0.74 && cpu.high > 0.76, "{cpu:?}");
         assert_eq!(found.advice.stock.unwrap().spec.typed, "libdeflate:6");
         assert_eq!(found.advice.verdict, CodecVerdict::Change);
+    }
+
+    #[test]
+    fn ratios_to_what_codecs_are_compared_with_are_those_of_the_same_blocks() {
+        let anew = DeltaOrigin::Recomputed;
+        let mut zstd = candidate("zstd:9", 0.60, 540, anew, Readers::Exec);
+        zstd.variant.row = 2;
+        let mut searched = candidate("zlib:6", 0.80, 600, anew, Readers::Stock);
+        searched.variant.row = 1;
+        let mut cpu = |to_reference| {
+            zstd.to_reference = to_reference;
+            let workload = workload(vec![searched.clone(), zstd.clone()]);
+            advise_on_bench(&[&workload]).unwrap().advice.best.unwrap().cpu.unwrap()
+        };
+        let divided = cpu(None);
+        let of = |row| Some(ReferenceRatios { row, ratio: estimate(0.74, 0.738, 0.742), elapsed: None });
+        let direct = cpu(of(1));
+        assert!((direct.ratio - 0.74).abs() < 1e-9 && (divided.ratio - 0.75).abs() < 1e-9, "{direct:?}, {divided:?}");
+        assert!(direct.high - direct.low < 0.7 * (divided.high - divided.low), "{direct:?}, {divided:?}");
+        assert_eq!(cpu(of(3)), divided, "it is the ratio to another variant");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Comparisons of made-up records.
 
-use repackbench_records::{Disturbance, RunPlace, Verdict, fixtures::record};
+use repackbench_records::{DeltaOrigin, Disturbance, RunPlace, Verdict, fixtures::record};
 
 use super::*;
 
@@ -186,6 +186,27 @@ fn verdicts_are_corrected_for_number_of_ratios() {
     let [traverse, checkout] = compare_records(&both).try_into().unwrap();
     assert_eq!(verdicts(&traverse), [Some(Verdict::Faster), Some(Verdict::Same), Some(Verdict::Slower)]);
     assert_eq!((verdicts(&checkout), checkout.cells), (vec![Some(Verdict::Faster)], 4));
+}
+
+#[test]
+fn variants_are_also_compared_with_the_searched_baseline() {
+    let mut records = steady("traverse", 9, 1.0, &[0.8, 0.4]);
+    let spec = records[0].variant.spec.clone();
+    for record in &mut records {
+        match record.variant.role {
+            Role::Candidate => record.variant.deltas = DeltaOrigin::Recomputed,
+            _ => continue,
+        }
+        if record.variant.row == 1 {
+            record.variant.spec.clone_from(&spec);
+        }
+    }
+    let [comparison] = compare_records(&records).try_into().unwrap();
+    let [baseline, searched, codec] = &comparison.rows[..] else { panic!("{:?}", comparison.rows) };
+    assert_eq!([baseline, searched].map(|row| row.to_reference), [None, None]);
+    let direct = codec.to_reference.unwrap();
+    assert_eq!((direct.row, direct.ratio.pairs), (1, 9));
+    near(direct.ratio.ratio, 0.5);
 }
 
 #[test]

@@ -98,9 +98,10 @@ pub(crate) struct ConvertArguments {
 
     /// Convert the repository itself, under a codec that stock git or hg reads.
     ///
-    /// Every object is hashed before the first file is replaced. Files are replaced by renames, so git and hg can read
-    /// the repository meanwhile. git can also commit and fetch; hg waits to write. The same command finishes a run that
-    /// was killed. Packs with a .keep file and the objects of alternates stay as they are.
+    /// Every object in the new files is hashed before the first old one is replaced. Files are replaced by renames, so
+    /// git can read the repository meanwhile, commit and fetch. hg can read it, but may have to be run again; to write,
+    /// it waits. The same command finishes a run that was killed. Packs with a .keep file and the objects of alternates
+    /// stay as they are.
     #[arg(long, conflicts_with_all = ["output", "force", "rechosen"], help_heading = OUTPUT)]
     in_place: bool,
 

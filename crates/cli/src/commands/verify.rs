@@ -166,7 +166,9 @@ fn compare_hg(
 ) -> Result<Agreement, Failure> {
     let verified = hg::verify::compare(first, second, threads, &mut |difference| differences.add(difference))?;
     let (compared, unhashed) = (verified.revisions, verified.unhashed);
-    let mut sentence = format!("{compared} revisions and everything beside the revlogs are the same");
+    let mut sentence = format!(
+        "{compared} revisions are the same, and so are requirements, names, phases, bookmarks, local tags and markers"
+    );
     if unhashed > 0 {
         sentence.push_str(&format!(
             "; {unhashed} of them do not hash to their node, by design, and were compared byte by byte"

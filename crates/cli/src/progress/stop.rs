@@ -2,7 +2,8 @@
 //!
 //! The first signal asks the job to end in an orderly way, so that its results are shown. A call of a codec or a replay
 //! may take long and cannot be interrupted: if the job has not ended within [`PATIENCE`], this thread shows the results
-//! so far, removes what would be left over, and ends the process. The second signal ends the process at once.
+//! so far, removes what would be left over, and ends the process; only a job that is giving its output the final names
+//! is waited for. The second signal ends the process at once, as a kill does.
 
 use std::{
     path::Path,
@@ -27,6 +28,9 @@ use crate::failure::{INTERRUPTED, print_note, say};
 
 /// How long a job may take to end in an orderly way.
 const PATIENCE: Duration = Duration::from_millis(600);
+
+/// How often to look whether a job has given its output the final names, which is not interrupted.
+const COMMIT_CHECK: Duration = Duration::from_millis(20);
 
 /// Shows what was measured until the process has to end.
 type LastWords = Box<dyn FnOnce() + Send>;
@@ -154,6 +158,10 @@ impl Stopper {
         self.announce(&state);
         let waited = self.job_ended.wait_timeout_while(state, PATIENCE, |state| state.jobs > 0);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        while state.jobs > 0 && !leftovers::may_end() {
+            let waited = self.job_ended.wait_timeout(state, COMMIT_CHECK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
         // The lock is kept: a job that ends now waits here for the end of the process.
         if state.jobs > 0 {
             end(&mut state);

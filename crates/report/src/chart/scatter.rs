@@ -158,7 +158,7 @@ impl Scatter {
         let ends: Vec<f64> = self.points().filter_map(|point| point.interval).flatten().collect();
         let x = Scale::log(sizes, [area.x, area.x + area.width]);
         let y = Scale::log(times, [area.y + area.height, area.y]).holding(&ends, 0.25);
-        let longest: f64 = if grid.width == Width::Wide { 230.0 } else { 105.0 };
+        let longest: f64 = if grid.width == Width::Wide { 230.0 } else { 125.0 };
         Plane { x, y, area, longest: longest.min(area.width * 0.8) }
     }
 

@@ -59,6 +59,7 @@ fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
         adjusted_p: None,
         verdict: None,
         elapsed: None,
+        to_reference: None,
         delta_cache: None,
         checks: None,
         peak_resident_median: None,

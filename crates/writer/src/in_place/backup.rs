@@ -15,9 +15,11 @@
 use std::{
     fs::{self, OpenOptions},
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
+
+use nix::unistd::geteuid;
 
 use super::durable::{create_folder, names_in, rename, sync};
 use crate::{Result, WriterError};
@@ -44,18 +46,23 @@ impl Backup {
     /// The folder that a killed run left in `parent`.
     pub(super) fn left(parent: &Path) -> Result<Option<Self>> {
         let folders = numbered(parent)?.into_iter().map(|(_, folder)| folder);
-        Ok(folders.rev().find(|folder| folder.join(INCOMPLETE).exists()).map(|folder| Backup { folder }))
+        // What is not a folder of this user was not made by a run of theirs.
+        let is_own = |folder: &PathBuf| {
+            folder.symlink_metadata().is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw())
+        };
+        let left = folders.rev().find(|folder| is_own(folder) && folder.join(INCOMPLETE).exists());
+        Ok(left.map(|folder| Backup { folder }))
     }
 
-    /// Creates a folder in `parent`, with this text as its mark and this script. It is prepared in the folder `scratch`,
+    /// Creates a folder in `parent`, with a mark and this script. It is prepared in the folder `scratch`,
     /// so that it never exists without them. The script finds everything from its own place, so that the repository can
     /// be moved.
-    pub(super) fn create(parent: &Path, scratch: &Path, mark: &str, script: &str) -> Result<Self> {
+    pub(super) fn create(parent: &Path, scratch: &Path, script: &str) -> Result<Self> {
         let last = numbered(parent)?.last().map_or(0, |(number, _)| *number);
         let folder = parent.join(format!("{PREFIX}{}", last.saturating_add(1)));
         let prepared = Backup { folder: scratch.join("backup") };
         create_folder(&prepared.folder)?;
-        prepared.write(INCOMPLETE, mark.as_bytes(), 0o644)?;
+        prepared.write(INCOMPLETE, b"", 0o644)?;
         prepared.write(WAY_BACK, script.as_bytes(), 0o755)?;
         sync(&prepared.folder)?;
         rename(&prepared.folder, &folder)?;
@@ -65,12 +72,6 @@ impl Backup {
 
     pub(super) fn folder(&self) -> &Path {
         &self.folder
-    }
-
-    /// The text of its mark.
-    pub(super) fn mark(&self) -> Result<String> {
-        let path = self.folder.join(INCOMPLETE);
-        fs::read_to_string(&path).map_err(|e| WriterError::io("read", path, e))
     }
 
     /// Writes the file `name` and syncs it. It appears with all of its content: the next run restores what it finds here.
@@ -93,7 +94,8 @@ impl Backup {
             writeln!(file, "{line}")?;
             file.sync_all()
         };
-        write().map_err(|e: io::Error| WriterError::io("write", &path, e))
+        write().map_err(|e: io::Error| WriterError::io("write", &path, e))?;
+        sync(&self.folder)
     }
 
     /// The lines of the file `name`; none if there is no such file.

@@ -1,12 +1,16 @@
 //! Steps that survive a crash: each is synced to disk before the next one depends on it.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io::{self, Read as _, Write as _},
-    os::unix::fs::PermissionsExt as _,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
+use nix::unistd::geteuid;
+use repackbench_reader::ReaderError;
+
+use super::locked;
 use crate::{Result, WriterError};
 
 /// The bytes that are compared at a time.
@@ -59,6 +63,40 @@ pub(super) fn replace(path: &Path, content: &[u8], scratch: &Path) -> Result<()>
     write().map_err(|e| WriterError::io("write", &new, e))?;
     rename(&new, path)?;
     path.parent().map_or(Ok(()), sync)
+}
+
+/// Copies the file `from` to `to`, which appears with all of its content.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
+    let mut part = to.to_owned().into_os_string();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    fs::copy(from, &part).map_err(|e| WriterError::io("copy", from, e))?;
+    sync(&part)?;
+    rename(&part, to)
+}
+
+/// Locks the folder `path` against other runs of this program on the same host, while the result lives. `None` on a file
+/// system without such locks.
+///
+/// # Errors
+/// [`ReaderError::Locked`](repackbench_reader::ReaderError::Locked).
+pub(super) fn lock_folder(path: &Path) -> Result<Option<File>> {
+    let folder = File::open(path).map_err(|e| WriterError::io("open", path, e))?;
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(TryLockError::WouldBlock) => Err(locked(path.to_owned())),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+/// Refuses to work for another user than the owner of `path`, `what`: the new files would be this user's, and its owner
+/// could not write to them, or not even read them.
+pub(super) fn check_owner(path: &Path, what: &str) -> Result<()> {
+    let owner = fs::metadata(path).map_err(|e| ReaderError::io("inspect", path, e))?.uid();
+    if owner == geteuid().as_raw() {
+        return Ok(());
+    }
+    Err(ReaderError::unsupported(path, format!("converting in place {what} of another user")).into())
 }
 
 /// The length of a file; 0 if it does not exist.

@@ -22,7 +22,10 @@ use super::{
     InPlaceJob, Replaced,
     backup::Backup,
     bitmap, check_readable,
-    durable::{create_folder, is_same_file, names_in, remove_if_there, rename, rename_if_there, replace, sync},
+    durable::{
+        check_owner, copy, create_folder, is_same_file, lock_folder, names_in, remove_if_there, rename, rename_if_there,
+        replace, sync,
+    },
     git_locks::GitLocks,
     space,
 };
@@ -34,6 +37,7 @@ use crate::{
         convert_loose,
         pack::{PackJob, convert_pack},
     },
+    leftovers::Commit,
     new_file::write_read_only,
     output::sync_tree,
     remove_leftovers,
@@ -58,7 +62,9 @@ pub(super) fn convert(source: &GitRepository, spec: &CodecSpec, job: InPlaceJob<
     check_readable(spec, spec.is_read_by_git(), "git", |codec| codec.read_by_git)?;
     refuse(source)?;
     let objects = own_objects(source)?;
+    check_owner(&objects, "objects")?;
     let common_dir = canonical(source.common_dir())?;
+    let _only = lock_folder(&common_dir)?;
     let parent = if is_same_device(&common_dir, &objects)? { common_dir.clone() } else { objects.clone() };
     remove_leftovers(&parent);
     let work =
@@ -69,6 +75,7 @@ pub(super) fn convert(source: &GitRepository, spec: &CodecSpec, job: InPlaceJob<
     let _locks = GitLocks::take(&common_dir, &objects, &scratch)?;
     let backup = Backup::left(&parent)?;
     if let Some(backup) = &backup {
+        let _commit = Commit::begin()?;
         finish_moves(backup, &objects)?;
     }
     // What was listed without the locks may be gone.
@@ -83,6 +90,8 @@ pub(super) fn convert(source: &GitRepository, spec: &CodecSpec, job: InPlaceJob<
         replaced: Replaced::default(),
     };
     replacement.build(spec, job.control).map_err(|error| because_of_change(&source, error))?;
+    // From here on, a stop by the user waits until all files have their places.
+    let _commit = Commit::begin()?;
     let backup = replacement.swap(backup, job.control)?;
     let mut replaced = replacement.replaced;
     match backup {
@@ -148,13 +157,20 @@ fn finish_moves(backup: &Backup, objects: &Path) -> Result<()> {
             move_beside_index(&packs.join(name), &kept)?;
         }
     }
-    for name in backup.lines(NEW_PACKS)? {
+    // A stranger's repository may have such a folder, too, with names that lead elsewhere.
+    for name in backup.lines(NEW_PACKS)?.into_iter().filter(|name| is_pack_name(name)) {
         let index = packs.join(format!("{name}.idx"));
         if !index.exists() {
             BESIDE_INDEX.iter().try_for_each(|of| remove_if_there(&index.with_extension(of)))?;
         }
     }
     Ok(())
+}
+
+/// Whether `name` is that of a pack, without extension: `pack-` and a hash.
+fn is_pack_name(name: &str) -> bool {
+    let hash = name.strip_prefix("pack-");
+    hash.is_some_and(|hash| matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Moves the files of a pack whose index is already in the folder `kept`.
@@ -325,12 +341,13 @@ impl Replacement<'_> {
             Some(backup) => backup,
             None => {
                 let objects = if self.parent == self.objects { "" } else { "/objects" };
-                Backup::create(&self.parent, &self.scratch, "", &way_back(objects))?
+                Backup::create(&self.parent, &self.scratch, &way_back(objects))?
             }
         };
         for name in ["pack", "loose"] {
             create_folder(&backup.folder().join(name))?;
         }
+        sync(backup.folder())?;
         self.swap_packs(&backup)?;
         self.swap_loose(&loose, &backup)?;
         Ok(Some(backup))
@@ -439,6 +456,9 @@ impl Replacement<'_> {
             }
         }
         for folder in folders.into_iter().flatten() {
+            if let Some(fan_out) = folder.file_name() {
+                sync(&backup.folder().join("loose").join(fan_out))?;
+            }
             unless_gone(&folder, sync(&folder))?;
         }
         Ok(())
@@ -465,7 +485,8 @@ fn put_in(new: &Path, old: &NewPack, folder: &Path, backup: &Backup) -> Result<(
     let times = fs::metadata(&old.files.pack).unwrap_or_else(|_| old.old.clone());
     for extension in BESIDE_INDEX.iter().chain(&["idx"]) {
         let file = new.with_extension(extension);
-        if file.exists() {
+        // An index without its pack would take the place of a whole pack.
+        if matches!(*extension, "pack" | "idx") || file.exists() {
             take_times_and_mode(&file, &times)?;
             rename(&file, &target.with_extension(extension))?;
         }
@@ -507,8 +528,8 @@ fn keep_copy(old: &Path, kept: &Path) -> Result<()> {
     match fs::hard_link(old, kept) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        // A file system without links.
-        Err(_) => fs::copy(old, kept).map(drop).map_err(|e| WriterError::io("copy", old, e)),
+        // A file system without links, or a file of another user.
+        Err(_) => copy(old, kept),
     }
 }
 
@@ -561,13 +582,18 @@ if [ -e incomplete ]; then
 fi
 for lock in "$backup/../gc.pid" "$objects/maintenance.lock" "$objects/pack/multi-pack-index.lock"; do
     if [ -e "$lock" ] || [ -L "$lock" ]; then
+        # git ignores the file of a gc of this host that has ended.
+        if [ "$lock" = "$backup/../gc.pid" ] && read -r pid host < "$lock" && [ "$host" = "$(uname -n)" ] &&
+            ! kill -0 "$pid" 2> /dev/null; then
+            continue
+        fi
         echo "another program holds a lock: $lock" >&2
         exit 1
     fi
 done
 # Packs that were both put in and moved away are restored, and stay.
 if [ ! -e restored ]; then ls pack > restored.new; mv restored.new restored; fi
-rm -f "$objects/pack/multi-pack-index"
+rm -rf "$objects/pack/multi-pack-index" "$objects/pack/multi-pack-index.d"
 for file in pack/pack-*; do
     case $file in *.idx | 'pack/pack-*') ;; *) mv -f "$file" "$objects/pack/" ;; esac
 done

@@ -4,14 +4,8 @@
 //! first gets the requirements of both stores: hg reads each chunk by its first byte, so it reads the old store under
 //! them too.
 
-use std::{
-    collections::BTreeSet,
-    fs, io,
-    os::unix::fs::{MetadataExt as _, symlink},
-    path::Path,
-};
+use std::{collections::BTreeSet, fs, io, os::unix::fs::symlink, path::Path};
 
-use nix::unistd::geteuid;
 use repackbench_codec::{CodecSpec, ObjectKind};
 use repackbench_reader::{ReaderError, hg::HgRepository};
 
@@ -19,7 +13,7 @@ use super::{
     InPlaceJob, Replaced,
     backup::Backup,
     check_readable,
-    durable::{is_same_file, length, remove_if_there, rename, replace, sync},
+    durable::{check_owner, is_same_file, length, lock_folder, remove_if_there, rename, replace, sync},
     hg_locks::HgLocks,
     space,
 };
@@ -28,6 +22,7 @@ use crate::{
     check::check_revisions,
     convert::check_kinds_of,
     hg::{convert_store, requirement_lines},
+    leftovers::Commit,
     output::sync_tree,
     remove_leftovers,
 };
@@ -36,6 +31,8 @@ const STORE: &str = "store";
 const REQUIRES: &str = "requires";
 /// The requirements of the new store, as `.hg/requires` will be.
 const NEW_REQUIRES: &str = "requires.new";
+/// The file by which the new store is known until everything is done.
+const NEW_MARK: &str = "repackbench-new";
 
 /// Converts the repository whose `.hg` is `hg_dir` in place.
 pub(super) fn convert(hg_dir: &Path, spec: &CodecSpec, job: InPlaceJob<'_>) -> Result<Replaced> {
@@ -50,11 +47,8 @@ pub(super) fn convert(hg_dir: &Path, spec: &CodecSpec, job: InPlaceJob<'_>) -> R
     if store.is_symlink() {
         return Err(ReaderError::unsupported(&store, "converting in place a store that is a symbolic link").into());
     }
-    let owner = fs::metadata(&store).map_err(|e| ReaderError::io("inspect", &store, e))?.uid();
-    if owner != geteuid().as_raw() {
-        // The new store would be this user's, and its owner could not write to it.
-        return Err(ReaderError::unsupported(&store, "converting in place a store of another user").into());
-    }
+    check_owner(&store, "a store")?;
+    let _only = lock_folder(&hg_dir)?;
     let locks = HgLocks::take(&hg_dir)?;
     remove_leftovers(&hg_dir);
     let work =
@@ -63,11 +57,16 @@ pub(super) fn convert(hg_dir: &Path, spec: &CodecSpec, job: InPlaceJob<'_>) -> R
     let scratch = new.parent().unwrap_or(&new).to_owned();
     let place = Place { hg_dir: &hg_dir, scratch: &scratch };
     let finished = match Backup::left(&hg_dir)? {
-        Some(backup) => place.settle(backup)?,
+        Some(backup) => {
+            let _commit = Commit::begin()?;
+            place.settle(backup)?
+        }
         None => None,
     };
     let source = HgRepository::open_locked(&hg_dir)?;
     let (mut replaced, is_changed) = build(&source, spec, &new, job.control)?;
+    // From here on, a stop by the user waits until the new store has its place.
+    let _commit = Commit::begin()?;
     if job.control.progress.is_cancelled() {
         return Err(WriterError::Interrupted);
     }
@@ -128,24 +127,20 @@ struct Place<'a> {
 impl Place<'_> {
     /// Settles the conversion that a killed run left: finishes it after the exchange, discards it before.
     fn settle(&self, backup: Backup) -> Result<Option<Backup>> {
-        let old = backup.folder().join(STORE);
-        if identity(&old)?.is_some_and(|found| backup.mark().is_ok_and(|mark| mark == found)) {
+        let kept = backup.folder().join(STORE);
+        // The new store has its mark until everything after the exchange is done, so one without it is the old one.
+        if exists(&kept)? && !exists(&kept.join(NEW_MARK))? {
             self.finish(&backup)?;
             return Ok(Some(backup));
         }
-        let requires = backup.folder().join(REQUIRES);
-        if requires.exists() {
-            self.set_requirements(&read_if_there(&requires)?)?;
-        }
+        self.change_requirements(&backup, [NEW_REQUIRES, REQUIRES])?;
         backup.discard(self.scratch)?;
         Ok(None)
     }
 
     /// Puts the store that was built in `new` in the place of the old one.
     fn swap(&self, source: &HgRepository, spec: &CodecSpec, new: &Path, locks: &HgLocks) -> Result<Backup> {
-        let store = self.hg_dir.join(STORE);
-        let mark = identity(&store)?.unwrap_or_default();
-        let backup = Backup::create(self.hg_dir, self.scratch, &mark, WAY_BACK)?;
+        let backup = Backup::create(self.hg_dir, self.scratch, WAY_BACK)?;
         match self.swap_into(&backup, source, spec, new, locks) {
             Ok(()) => Ok(backup),
             Err(error) => {
@@ -172,12 +167,15 @@ impl Place<'_> {
         backup.write(NEW_REQUIRES, &requirements(&old.work_tree, &after.work_tree, &current), 0o644)?;
         let both = old.work_tree.union(&after.work_tree).cloned().collect();
         backup.write(REQUIRES, &current, 0o644)?;
+        sync(backup.folder())?;
         self.set_requirements(&requirements(&old.work_tree, &both, &current))?;
         let prepared = new.join(".hg").join(STORE);
         backup.write(NEW_CHANGELOG, &read_if_there(&prepared.join(NEW_CHANGELOG))?, 0o644)?;
         // At no time is the store without a lock.
         let lock = prepared.join("lock");
         symlink(locks.text(), &lock).map_err(|e| WriterError::io("create", &lock, e))?;
+        let mark = prepared.join(NEW_MARK);
+        fs::write(&mark, "").map_err(|e| WriterError::io("write", &mark, e))?;
         let kept = backup.folder().join(STORE);
         rename(&prepared, &kept)?;
         sync(&kept)?;
@@ -198,11 +196,27 @@ impl Place<'_> {
 
     /// Does what comes after the exchange.
     fn finish(&self, backup: &Backup) -> Result<()> {
-        let new = read_if_there(&backup.folder().join(NEW_REQUIRES))?;
-        if !new.is_empty() {
-            self.set_requirements(&new)?;
+        self.change_requirements(backup, [REQUIRES, NEW_REQUIRES])?;
+        remove_if_there(&backup.folder().join(STORE).join("lock"))?;
+        remove_if_there(&self.hg_dir.join(STORE).join(NEW_MARK))
+    }
+
+    /// Changes the requirements from one of two files in the backup to the other. hg may have added or removed others
+    /// since, as with the first large file.
+    fn change_requirements(&self, backup: &Backup, [from, to]: [&str; 2]) -> Result<()> {
+        let paths = [from, to].map(|name| backup.folder().join(name));
+        if !exists(&paths[0])? || !exists(&paths[1])? {
+            // The run was killed before it changed them.
+            return Ok(());
         }
-        remove_if_there(&backup.folder().join(STORE).join("lock"))
+        let lines = |content: &[u8]| -> BTreeSet<String> {
+            content.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(line_of).collect()
+        };
+        let [from, to] = [lines(&read_if_there(&paths[0])?), lines(&read_if_there(&paths[1])?)];
+        let current = lines(&read_if_there(&self.hg_dir.join(REQUIRES))?);
+        let mut wanted: BTreeSet<String> = current.difference(&(&from - &to)).cloned().collect();
+        wanted.extend(to.difference(&from).cloned());
+        if wanted == current { Ok(()) } else { self.set_requirements(&requirement_lines(&wanted)) }
     }
 
     /// Writes `.hg/requires`, unless it is so already.
@@ -229,12 +243,17 @@ fn requirements(old: &BTreeSet<String>, new: &BTreeSet<String>, current: &[u8]) 
     if old == new { current.to_vec() } else { requirement_lines(new) }
 }
 
-/// What a folder is known by after a rename; `None` if it does not exist.
-fn identity(folder: &Path) -> Result<Option<String>> {
-    match fs::symlink_metadata(folder) {
-        Ok(found) => Ok(Some(format!("{}:{}\n", found.dev(), found.ino()))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(WriterError::io("inspect", folder, error)),
+/// A line of requirements, which are ASCII.
+fn line_of(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).into_owned()
+}
+
+/// Whether there is a file or folder at `path`. A doubt is an error: a store must not be taken for another one.
+fn exists(path: &Path) -> Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+        Err(error) => Err(WriterError::io("inspect", path, error)),
     }
 }
 
@@ -275,7 +294,18 @@ if [ -e "$backup/store" ]; then
     fi
     mv "$backup/store" "$hg/store"
 fi
-cp "$backup/requires" "$hg/requires"
+# hg may have added other requirements since.
+if ! cmp -s "$backup/requires" "$backup/requires.new"; then
+    grep -vxF -f "$backup/requires" "$backup/requires.new" > "$backup/requires.added" || :
+    if [ -s "$backup/requires.added" ]; then
+        grep -vxF -f "$backup/requires.added" "$hg/requires" > "$backup/requires.kept" || :
+    else
+        cp "$hg/requires" "$backup/requires.kept"
+    fi
+    grep -vxF -f "$backup/requires.new" "$backup/requires" >> "$backup/requires.kept" || :
+    sort -u "$backup/requires.kept" > "$backup/requires.back"
+    cp "$backup/requires.back" "$hg/requires"
+fi
 : > "$backup/done"
 for file in phaseroots obsstore bookmarks; do
     if [ -e "$backup/converted/$file" ] && ! cmp -s "$backup/converted/$file" "$hg/store/$file"; then

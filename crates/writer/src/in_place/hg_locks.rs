@@ -13,7 +13,7 @@ use std::{
 
 use nix::sys::utsname::uname;
 
-use super::{link_lock::LinkLock, locked};
+use super::{durable::remove_if_there, link_lock::LinkLock, locked};
 use crate::{Result, WriterError};
 
 /// How often a lock is tried that another process removes at the same time.
@@ -84,8 +84,14 @@ fn remove_if_dead(path: &Path, own: &Path) -> Result<()> {
     }
     let mut breaking = path.to_owned().into_os_string();
     breaking.push(".break");
-    let Some(_breaking) = LinkLock::take(Path::new(&breaking), own)? else {
-        return Err(locked(breaking.into()));
+    let breaking = Path::new(&breaking);
+    let Some(_breaking) = LinkLock::take(breaking, own)? else {
+        // As hg does, which takes it like any other lock.
+        return match read(breaking)? {
+            Some(held) if is_dead(&held, own) => remove_if_there(breaking),
+            Some(_) => Err(locked(breaking.to_owned())),
+            None => Ok(()),
+        };
     };
     // Another process may have replaced it meanwhile.
     if read(path)?.as_ref() == Some(&held) {
@@ -147,6 +153,12 @@ mod tests {
             assert_eq!(lock.symlink_metadata().is_err(), is_taken, "{text}");
             let _ = fs::remove_file(&lock);
         }
+        // A run that was killed while it removed the lock of another one.
+        for name in ["wlock", "wlock.break"] {
+            symlink(format!("{own}:{pid}"), folder.path().join(name)).unwrap();
+        }
+        drop(HgLocks::take(folder.path()).unwrap());
         assert_eq!(fs::read_dir(folder.path().join("store")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no lock is left");
     }
 }

@@ -127,6 +127,44 @@ fn going_back_obeys_locks_of_git() {
     assert!(outcome.stderr.contains("gc.pid"), "{}", outcome.stderr);
 }
 
+/// A stranger's repository may look as if a run had been killed in it.
+#[test]
+fn forged_backups_lead_nowhere_else() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("history", &scratch).repo();
+    let before = facts(&repo);
+    let backup = git::path(&repo, "repackbench-backup-1");
+    fs::create_dir(&backup).expect("a folder");
+    let precious = scratch.join("precious.pack");
+    fs::write(&precious, "precious").expect("a file");
+    let stem = precious.with_extension("");
+    fs::write(backup.join("new-packs"), format!("{}\n../../../precious\n", stem.display())).expect("a file");
+    fs::write(backup.join("incomplete"), "").expect("a file");
+    in_place(&repo, "zlib:9", &["--quiet"]).exits(exit::OK);
+    assert!(precious.exists());
+    assert_eq!(facts(&repo), before);
+}
+
+#[test]
+fn gc_that_has_ended_does_not_hinder_going_back() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("history", &scratch).repo();
+    let before = facts(&repo);
+    in_place(&repo, "zlib:9", &[]).exits(exit::OK);
+    let host = program::run(Command::new("uname").arg("-n")).exits(exit::OK).text();
+    let mut ended = Command::new("true").spawn().expect("a program");
+    let dead = format!("{} {}", ended.id(), host.trim_end());
+    ended.wait().expect("its end");
+    fs::write(git::path(&repo, "gc.pid"), dead).expect("a lock");
+    // As of an incremental index that was written since.
+    let layers = git::path(&repo, "objects/pack/multi-pack-index.d");
+    fs::create_dir(&layers).expect("a folder");
+    fs::write(layers.join("multi-pack-index-chain"), "").expect("a file");
+    let backup = backups(&repo).swap_remove(0);
+    program::run(Command::new("sh").arg(backup.join("go-back"))).exits(exit::OK);
+    assert_eq!(facts(&repo), before);
+}
+
 /// A repository with two packs, loose objects, bitmaps and a multi-pack-index.
 fn indexed(scratch: &Scratch) -> PathBuf {
     let repo = Fixture::copy("history", scratch).repo();

@@ -168,6 +168,21 @@ fn commands_that_start_git_check_ownership() {
     on(&["size", text(&repo)]).exits(exit::OK);
 }
 
+/// git looks at this setting before it looks at the owner.
+#[test]
+fn ownership_is_checked_where_bare_repositories_are_named() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("history", &scratch).repo();
+    let config = scratch.join("gitconfig");
+    fs::write(&config, "[safe]\n\tbareRepository = explicit\n").expect("a file");
+    let mut command = cached(&scratch);
+    command.env("REPACKBENCH_PRELOAD", preload::stand_in());
+    command.env("GIT_CONFIG_GLOBAL", &config).env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+    command.args(["exec", text(&repo), "--", "git", "log"]);
+    let refused = program::run(&mut command).exits(exit::FAILURE);
+    assert!(refused.error_line().contains("another user owns it"), "{}", refused.stderr);
+}
+
 /// The content of a file outside of the repository.
 const SECRET: &str = "0123456789 the user's own";
 

@@ -13,6 +13,9 @@ use crate::{
     },
 };
 
+/// The requirement of a repository that holds only some of its files.
+const NARROW: &str = "narrowhg-experimental";
+
 /// The revision that names another: the number of its revlog, and its own.
 type NamedBy = (usize, usize);
 
@@ -23,12 +26,19 @@ pub(super) struct References {
     named: BTreeMap<Vec<u8>, HashMap<ObjectId, NamedBy>>,
     /// Whether manifests name others. Where they do not, their lines need not be read.
     has_directories: bool,
+    /// Whether directories may have no manifests, since the repository holds only some of its files.
+    is_narrow: bool,
 }
 
 impl References {
     /// None yet, for a repository with or without manifests of directories.
     pub(super) fn of(repository: &HgRepository) -> Self {
-        References { has_directories: repository.requirements().contains("treemanifest"), ..References::default() }
+        let requirements = repository.requirements();
+        References {
+            has_directories: requirements.contains("treemanifest"),
+            is_narrow: requirements.contains(NARROW),
+            ..References::default()
+        }
     }
 
     /// Adds what `text` names, the revision `by` of `files`.
@@ -62,27 +72,37 @@ impl References {
                 self.insert(directory.clone(), node, by);
             }
         }
+        self.is_narrow |= other.is_narrow;
     }
 
-    /// Looks for every named manifest in its revlog.
+    /// Looks for every named manifest in its revlog, which may be missing as a whole.
     ///
     /// # Errors
     /// A revlog cannot be opened, or lacks a manifest: the error is that of the first revision that names one.
     pub(super) fn check(&self, repository: &HgRepository) -> Result<()> {
-        let manifests = repository.revlogs().iter().filter(|files| files.kind == ObjectKind::Manifest);
-        let mut missing: Option<(NamedBy, ObjectId, &RevlogFiles)> = None;
-        for files in manifests {
-            let Some(named) = self.named.get(&files.path) else { continue };
-            let stored = NodeMap::new(&Revlog::open(files)?);
-            let lacking = named.iter().filter(|(node, _)| stored.get(node).is_none());
-            let first = lacking.map(|(node, by)| (*by, *node)).min();
+        let mut manifests: BTreeMap<&[u8], &RevlogFiles> = BTreeMap::new();
+        let of_kind = repository.revlogs().iter().filter(|files| files.kind == ObjectKind::Manifest);
+        manifests.extend(of_kind.map(|files| (files.path.as_slice(), files)));
+        let mut missing: Option<(NamedBy, ObjectId, &[u8])> = None;
+        for (directory, named) in &self.named {
+            let stored = match manifests.get(directory.as_slice()) {
+                Some(files) => Some(NodeMap::new(&Revlog::open(files)?)),
+                None if self.is_narrow && !directory.is_empty() => continue,
+                None => None,
+            };
+            let is_stored = |node: &ObjectId| stored.as_ref().is_some_and(|stored| stored.get(node).is_some());
+            let first = named.iter().filter(|(node, _)| !is_stored(node)).map(|(node, by)| (*by, *node)).min();
             if let Some((by, node)) = first.filter(|(by, _)| missing.is_none_or(|(earlier, ..)| *by < earlier)) {
-                missing = Some((by, node, files));
+                missing = Some((by, node, directory));
             }
         }
-        let Some(((number, revision), node, files)) = missing else { return Ok(()) };
+        let Some(((number, revision), node, directory)) = missing else { return Ok(()) };
         let Some(naming) = repository.revlogs().get(number) else { return Ok(()) };
-        let found = format!("{node}, which the {} lacks", files.name());
+        let found = match (manifests.get(directory), directory) {
+            (Some(files), _) => format!("{node}, which the {} lacks", files.name()),
+            (None, []) => format!("{node}, but there is no manifest"),
+            (None, of) => format!("{node}, but '{}' has no manifest", of.escape_ascii()),
+        };
         Err(Revlog::open(naming)?.corrupt(revision, "the node of a stored manifest", found))
     }
 }

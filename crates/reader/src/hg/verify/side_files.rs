@@ -23,7 +23,8 @@ use crate::{
 };
 
 /// Files below `.hg` that belong to the history.
-const COMPARED_FILES: [&str; 5] = ["bookmarks", "localtags", "store/bookmarks", "store/obsstore", "store/narrowspec"];
+const COMPARED_FILES: [&str; 6] =
+    ["bookmarks", "localtags", "sparse", "store/bookmarks", "store/obsstore", "store/narrowspec"];
 
 /// The prefix of requirements that only concern a work tree. No variant has them.
 const WORK_TREE_PREFIX: &str = "dirstate-";

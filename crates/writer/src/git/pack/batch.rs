@@ -29,7 +29,7 @@ impl Batch {
     /// The approximate number of bytes that wait for their turn once the batch is converted.
     pub(super) fn cost(&self) -> u64 {
         match self {
-            Batch::InMemory { cost, .. } => *cost + BATCH_STORED_BYTES,
+            Batch::InMemory { cost, .. } => cost.saturating_add(BATCH_STORED_BYTES),
             Batch::Streamed(_) => 0,
         }
     }
@@ -54,7 +54,7 @@ pub(super) fn cut_into_batches(
     let mut batches = Vec::new();
     let mut has_ref_deltas = false;
     let mut start = 0;
-    let (mut stored, mut payload) = (0, 0);
+    let (mut stored, mut payload) = (0, 0_u64);
     for place in 0..table.len() {
         let position = order.position(place);
         let Some((offset, end)) = table.extent(position) else { break };
@@ -69,7 +69,7 @@ pub(super) fn cut_into_batches(
             continue;
         }
         stored += end - offset;
-        payload += header.payload_len;
+        payload = payload.saturating_add(header.payload_len);
         if stored >= BATCH_STORED_BYTES || payload >= BATCH_PAYLOAD_BYTES || place + 1 - start >= BATCH_ENTRIES {
             batches.push(Batch::InMemory { places: start..place + 1, cost: payload });
             (start, stored, payload) = (place + 1, 0, 0);

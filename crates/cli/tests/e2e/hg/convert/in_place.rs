@@ -32,7 +32,8 @@ fn assert_tidy(repo: &Path) {
     for folder in [repo.join(".hg"), repo.join(".hg/store")] {
         for entry in fs::read_dir(&folder).expect("a folder") {
             let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
-            assert!(!name.starts_with(".repackbench") && !name.ends_with("lock"), "{} has {name}", folder.display());
+            let is_left = name.starts_with(".repackbench") || name.ends_with("lock") || name == "repackbench-new";
+            assert!(!is_left, "{} has {name}", folder.display());
         }
     }
 }
@@ -122,6 +123,25 @@ fn going_back_again_does_nothing() {
     assert!(first.contains("restored;") && again.contains("restored already;"), "{first}{again}");
     assert_eq!(facts(&repo), before);
     snapshot::assert_same(&files, &stored(&repo));
+}
+
+/// hg adds some with the first commit of a large file, for example.
+#[test]
+fn requirements_that_came_since_stay() {
+    let scratch = Scratch::new();
+    let repo = Fixture::hg_copy("no-share-safe", &scratch).repo();
+    let before = hg::requirements(&repo);
+    assert!(before.iter().any(|name| name == "revlog-compression-zstd"), "{before:?}");
+    in_place(&repo, "zlib:9", &[]).exits(exit::OK);
+    let requires = repo.join(".hg/requires");
+    let text = fs::read_to_string(&requires).expect("requirements");
+    fs::write(&requires, text + "came-since\n").expect("requirements");
+    go_back(&repo).exits(exit::OK);
+    let mut expected = before;
+    expected.push("came-since".to_owned());
+    expected.sort();
+    let text = fs::read_to_string(&requires).expect("requirements");
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]

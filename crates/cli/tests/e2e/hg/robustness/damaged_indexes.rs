@@ -153,6 +153,9 @@ fn lost_manifests_are_missed() {
         fs::write(&index, "").expect("an empty index");
         let words = [naming, "revision", "expected the node of a stored manifest", "lacks"];
         are_refused(&[check], &repo, emptied, &words);
+        fs::remove_file(&index).expect("the index");
+        let words = [naming, "revision", "expected the node of a stored manifest", "no manifest"];
+        are_refused(&[check], &repo, emptied, &words);
     }
 }
 
