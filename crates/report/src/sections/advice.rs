@@ -7,7 +7,9 @@ use repackbench_analysis::{
     Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, REPOSITORY_THRESHOLD, SIZE_THRESHOLD, TIME_THRESHOLD,
     advise_on_bench, predicted_search_seconds,
 };
-use repackbench_records::{Client, Predicted, Readers, RepositoryState, VariantComparison, Vcs, WorkloadComparison};
+use repackbench_records::{
+    Client, Predicted, Readers, RepositoryState, Role, VariantComparison, Vcs, WorkloadComparison,
+};
 
 use super::effects::{SizeDifference, change_words, plain_spaces};
 use crate::{
@@ -69,11 +71,11 @@ pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     lines
 }
 
-/// The share of decoding in a workload under the baseline, or under what codecs are compared with: what does not decode
-/// takes the same time under both.
+/// The share of decoding in a workload under the baseline, or in the repository as found if codecs are compared with
+/// that: what does not decode takes the same time under both.
 fn decode_share(comparison: &WorkloadComparison, found: &BenchAdvice<'_>) -> Option<f64> {
     let share = comparison.baseline()?.decode_share?;
-    let Some(own) = found.own else { return Some(share) };
+    let Some(own) = found.own.filter(|own| own.variant.role == Role::AsFound) else { return Some(share) };
     let is_own = |row: &&VariantComparison| row.variant == own.variant;
     let ratio = comparison.rows.iter().find(is_own)?.ratio?.ratio;
     Some((1.0 - (1.0 - share) / ratio).clamp(0.0, 1.0))
@@ -387,7 +389,7 @@ fn method(found: &BenchAdvice<'_>, comparisons: &[&WorkloadComparison]) -> Advic
 #[cfg(test)]
 mod tests {
     use repackbench_records::{
-        ChunkForm, ChunkSizes, ClientKind, ConversionCost, DeltaOrigin, ObjectKind, OwnGitCost, RatioInterval, Role,
+        ChunkForm, ChunkSizes, ClientKind, ConversionCost, DeltaOrigin, ObjectKind, OwnGitCost, RatioInterval,
         SpecText, WorkloadLabel, fixtures::comparison,
     };
 
