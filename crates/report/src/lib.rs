@@ -29,6 +29,9 @@ pub use render::{
     csv::csv,
     html::html_report,
     json::json,
-    markdown::{articles_markdown, markdown, results_page::results_file},
+    markdown::{
+        articles_markdown, markdown,
+        results_page::{RESULTS_MADE, results_file},
+    },
     text::{Style, articles_text, table_text, text},
 };

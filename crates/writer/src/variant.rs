@@ -141,11 +141,11 @@ fn key(source: &Repository, spec: &str, encoder: &str) -> Result<VariantKey> {
     }
 }
 
-/// Names and versions of the libraries that encode. Another release of a library, or of this program, may compress
-/// differently.
+/// Names and versions of the libraries that encode, and a hash of this program's own sources. Another release of a
+/// library, or another build of this program, may compress differently.
 fn encoder() -> String {
     let libraries = catalogue().into_iter().map(|codec| format!("{} {}", codec.implementation, codec.version));
-    libraries.collect::<Vec<_>>().join(", ")
+    libraries.chain([format!("sources {}", env!("REPACKBENCH_SOURCES"))]).collect::<Vec<_>>().join(", ")
 }
 
 fn search_of((conversion, _): (Conversion, PathBuf)) -> Option<SearchCost> {

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
-    io::{self, BufReader},
+    io::{self, BufReader, Read as _},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -13,7 +13,7 @@ use repackbench_analysis::results_page;
 use repackbench_records::{
     ListedRepository, ResultLine, check_public, read_list, read_numbered_results, repository_of,
 };
-use repackbench_report::{results_file, sections};
+use repackbench_report::{RESULTS_MADE, results_file, sections};
 use walkdir::WalkDir;
 
 use crate::{
@@ -121,7 +121,8 @@ fn stale_pages(folder: &Path, files: &BTreeMap<PathBuf, String>) -> Result<Vec<P
     let mut stale = Vec::new();
     for entry in WalkDir::new(folder).sort_by_file_name() {
         match entry {
-            Ok(entry) if entry.file_type().is_file() && !files.contains_key(entry.path()) => {
+            // Other files are somebody's.
+            Ok(entry) if entry.file_type().is_file() && !files.contains_key(entry.path()) && is_made(entry.path()) => {
                 stale.push(entry.into_path());
             }
             Ok(_) => {}
@@ -130,6 +131,12 @@ fn stale_pages(folder: &Path, files: &BTreeMap<PathBuf, String>) -> Result<Vec<P
         }
     }
     Ok(stale)
+}
+
+/// Whether the file at `path` says that it was made here.
+fn is_made(path: &Path) -> bool {
+    let mut start = vec![0; RESULTS_MADE.len()];
+    File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok()) && start == RESULTS_MADE.as_bytes()
 }
 
 fn check(files: &BTreeMap<PathBuf, String>, stale: &[PathBuf]) -> Result<ExitCode, Failure> {

@@ -28,7 +28,7 @@ use crate::{
     failure::Failure,
     options::{
         CodecsArguments, DeviceArguments, EXPERT, Effort, LayoutAxes, OUTPUT, RangeArguments, RecordArguments, WHAT,
-        located,
+        located, refuse_existing,
     },
     output::{
         command_line, create, print_article,
@@ -182,6 +182,9 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
     print_orders_without_effect(&source, &plan.layouts, arguments.effort.quiet());
     let mut output = ResultOutput::create(&arguments.output, arguments.records.json.as_ref())?;
     let mut json = RecordFile::open(&arguments.records)?;
+    if let Some(path) = arguments.pages.as_deref().filter(|_| !arguments.records.force) {
+        refuse_existing(path, "it is no result of an earlier command; name another file")?;
+    }
     let mut pages = arguments.pages.as_deref().map(create).transpose()?;
     if let Some(pages) = &mut pages {
         pages.write_all(PAGE_MAP_HEADER.as_bytes())?;

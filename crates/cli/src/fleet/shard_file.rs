@@ -9,7 +9,7 @@
 use std::{
     collections::HashMap,
     fs::{File, OpenOptions, TryLockError},
-    io::{self, BufRead, BufReader, Seek, SeekFrom, Write},
+    io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom, Write},
     path::Path,
 };
 
@@ -181,6 +181,9 @@ impl ShardFile {
     }
 }
 
+/// What each shard begins with.
+const START: &[u8] = br#"{"record":"fleet-run""#;
+
 /// Why a shard cannot be resumed.
 #[derive(Debug, PartialEq)]
 enum Unreadable {
@@ -214,10 +217,10 @@ fn read(file: &File, run: &FleetRun) -> Result<Finished, Unreadable> {
     let (mut finished, mut place, mut number) = (Finished::default(), 0, 0_u64);
     // A damaged line is one that was being written, unless a try or an end follows.
     let mut damaged = None;
-    let mut has_start = false;
+    let (mut has_start, mut is_start) = (false, false);
     loop {
         line.clear();
-        let len = input.read_until(b'\n', &mut line).map_err(cannot)? as u64;
+        let len = input.by_ref().take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut line).map_err(cannot)? as u64;
         if len == 0 {
             break;
         }
@@ -240,6 +243,7 @@ fn read(file: &File, run: &FleetRun) -> Result<Finished, Unreadable> {
             Some(Ok(_)) => continue,
             Some(Err(_)) | None => {
                 damaged.get_or_insert(number);
+                is_start = is_start || number == 1 && is_part_of_a_start(&line);
                 continue;
             }
         }
@@ -249,11 +253,17 @@ fn read(file: &File, run: &FleetRun) -> Result<Finished, Unreadable> {
         finished.kept = place;
     }
     // A single line may be a start that was being written.
-    if !has_start && number > u64::from(damaged == Some(1)) {
+    if !has_start && number > u64::from(is_start) {
         return Err(Unreadable::Foreign);
     }
     finished.dropped = place - finished.kept;
     Ok(finished)
+}
+
+/// Whether `line` is what a killed fleet has of its first line: not its end, and the beginning of no other file.
+fn is_part_of_a_start(line: &[u8]) -> bool {
+    let len = line.len().min(START.len());
+    !line.ends_with(b"\n") && line.get(..len) == START.get(..len)
 }
 
 /// Whether both runs do the same to the same part of a fleet.
@@ -336,6 +346,18 @@ mod tests {
         }
         fs::write(&path, &whole).unwrap();
         assert_eq!(resume(&path, "estimate").unwrap().ends["b"], again);
+    }
+
+    #[test]
+    fn files_of_others_are_not_emptied() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("list.txt");
+        for foreign in ["/srv/git/a.git\n", "/srv/git/a.git", "{\"name\":\"a\"}", "{\"record\":\"fleet-run\"\n", "\0\x7f"] {
+            fs::write(&path, foreign).unwrap();
+            let why = resume(&path, "estimate").unwrap_err();
+            assert!(why.contains("no shard of a fleet"), "{foreign:?}: {why}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), foreign);
+        }
     }
 
     /// The shard after these events of the repository `a`.

@@ -3,14 +3,14 @@
 
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
 use repackbench_client::{ChildError, WORKER_COMMAND, run_child};
 use repackbench_records::{FleetEnd, RepositoryEstimate, ResultLine, read_results};
-use repackbench_writer::Progress;
+use repackbench_writer::{Progress, cache::Cache};
 
 use super::{manifest::FleetMember, shard::is_in_sample};
 use crate::failure::{BAD_INPUT, Failure, INTERRUPTED};
@@ -64,7 +64,7 @@ impl Work {
             return Ok((Vec::new(), FleetEnd::TryAgain { message }));
         }
         let options = [&self.estimate[..], &codec_words(&self.codecs)].concat();
-        let estimated = match self.lines_of("estimate", &options, member, progress)? {
+        let estimated = match self.lines_of(("estimate", None), &options, member, progress)? {
             Ok(lines) => lines.into_iter().find_map(|line| match line {
                 ResultLine::Estimate(estimate) => Some(*estimate),
                 _ => None,
@@ -97,7 +97,12 @@ impl Work {
         let codecs: Vec<String> =
             if self.bench_codecs.is_empty() { specs.filter(is_checked).collect() } else { self.bench_codecs.clone() };
         let options = [&self.bench[..], &codec_words(&codecs)].concat();
-        let lines = match self.lines_of("bench", &options, member, progress)? {
+        // Variants of a whole forge would fill the disk.
+        let scratch = match Cache::open(None).and_then(|cache| cache.scratch()) {
+            Ok(scratch) => scratch,
+            Err(error) => return Ok((Vec::new(), Some(error.to_string()))),
+        };
+        let lines = match self.lines_of(("bench", Some(scratch.path())), &options, member, progress)? {
             Ok(lines) => lines,
             Err(FleetEnd::Failed { message } | FleetEnd::TryAgain { message }) => {
                 return Ok((Vec::new(), Some(message)));
@@ -115,15 +120,19 @@ impl Work {
         Ok((named.collect(), None))
     }
 
-    /// The records that this program writes about `member`, or how it ended without.
+    /// The records that this program writes about `member`, by the command of this name with its variants in this folder
+    /// if one is given, or how it ended without.
     fn lines_of(
         &self,
-        name: &str,
+        (name, cache): (&str, Option<&Path>),
         options: &[String],
         member: &FleetMember,
         progress: &dyn Progress,
     ) -> Result<Result<Vec<ResultLine>, FleetEnd>, Stopped> {
         let mut command = Command::new(&self.program);
+        if let Some(cache) = cache {
+            command.env("XDG_CACHE_HOME", cache);
+        }
         command.arg(WORKER_COMMAND);
         if let Some(bytes) = self.memory {
             command.arg("--memory").arg(bytes.to_string());

@@ -42,7 +42,7 @@ pub(crate) use self::{
     pace::{MinRunTimeArgument, PaceArguments, Percent, SeedArgument, Span, TimeLimit},
     programs::{ProgramArguments, WindowArgument, meter},
     range::{RangeArguments, changeset_of},
-    records::{RecordArguments, RecordWriter, create_json, refuse_existing},
+    records::{RecordArguments, RecordWriter, create_json, locked, refuse_existing},
     repository_path::{enclosing_repository, is_repository, located},
     session::SessionArguments,
     spec::SpecArguments,

@@ -1,8 +1,8 @@
 //! The file of records that a command writes.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Seek, SeekFrom, Write},
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, BufWriter, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
@@ -11,8 +11,8 @@ use repackbench_writer::leftovers::Leftover;
 
 use super::{Destination, destination};
 use crate::{
-    failure::{FAILED, Failure, USAGE},
-    output::{PipedStdout, cannot_create, create},
+    failure::{FAILED, Failure, TRY_AGAIN, USAGE},
+    output::{PipedStdout, cannot_create},
 };
 
 /// The file of records, and what to do if it exists.
@@ -78,7 +78,7 @@ impl RecordArguments {
         self.check_file(path, false)?;
         open_new(path, |path| match self.append {
             true => Ok(Box::new(open_at_end(path)?)),
-            false => Ok(Box::new(create(path)?)),
+            false => replacing(path, self.force),
         })
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn create_json(destination: &Destination, force: bool) -> Result<Reco
             if !force {
                 refuse_existing(path, "--force replaces it")?;
             }
-            open_new(path, |path| Ok(Box::new(create(path)?)))
+            open_new(path, |path| replacing(path, force))
         }
     }
 }
@@ -105,6 +105,57 @@ fn open_new(path: &Path, open: impl FnOnce(&Path) -> Result<RecordWriter, Failur
         true => Box::new(CreatedFile { file, empty: RemovedIfEmpty::new(path) }),
         false => file,
     })
+}
+
+/// Opens the file at `path`, whose earlier content stays until there is something to replace it, or is refused without
+/// `force`.
+fn replacing(path: &Path, force: bool) -> Result<RecordWriter, Failure> {
+    let file = locked(path, OpenOptions::new().append(true).create(true))?;
+    // Another command may have written it since it was looked at.
+    if !force {
+        refuse_existing(path, "--force replaces it")?;
+    }
+    Ok(Box::new(BufWriter::new(ReplacedFile { file, is_begun: false })))
+}
+
+/// Opens the file at `path`, and locks it for as long as it is open: two commands would write over each other.
+pub(crate) fn locked(path: &Path, options: &OpenOptions) -> Result<File, Failure> {
+    let file = options.open(path).map_err(|error| cannot_create(path, &error))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(Failure::new(TRY_AGAIN, format!("{}: another command writes this file", path.display())))
+        }
+        // Some file systems, and devices, have no locks.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+/// A file whose earlier content goes with the first write, or flush: an empty list is a result.
+struct ReplacedFile {
+    file: File,
+    is_begun: bool,
+}
+
+impl ReplacedFile {
+    fn begin(&mut self) -> io::Result<()> {
+        if !self.is_begun && self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        self.is_begun = true;
+        Ok(())
+    }
+}
+
+impl Write for ReplacedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begin()?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.begin()?;
+        self.file.flush()
+    }
 }
 
 /// A file that this command created.
@@ -170,7 +221,7 @@ pub(super) fn has_content(path: &Path) -> bool {
 /// Opens the file at `path` for appending. Its last line has to be complete, or the next record would be joined to it.
 fn open_at_end(path: &Path) -> Result<File, Failure> {
     let cannot = |error| cannot_create(path, &error);
-    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(cannot)?;
+    let mut file = locked(path, OpenOptions::new().read(true).append(true).create(true))?;
     if has_content(path) {
         let mut last = [0];
         file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last)).map_err(cannot)?;

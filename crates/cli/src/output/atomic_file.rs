@@ -1,7 +1,7 @@
 //! Files that get their names when they are complete.
 
 use std::{
-    fs::{File, Permissions},
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, Read, Write},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -20,23 +20,41 @@ use crate::{
 /// where it is created early, so that a misspelt folder does not cost the results of a long run.
 pub(crate) struct AtomicFile {
     path: PathBuf,
-    file: NamedTempFile,
-    _leftover: Leftover,
+    form: Form,
+}
+
+enum Form {
+    /// A file that gets its name later.
+    Beside { file: NamedTempFile, _leftover: Leftover },
+    /// A device or a pipe, which must not be replaced.
+    InPlace(File),
 }
 
 impl AtomicFile {
     /// Creates the file that `path` will name.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let file = create_beside(path).map_err(|error| cannot_create(path, &error))?;
+        let cannot = |error: io::Error| cannot_create(path, &error);
+        if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            let file = OpenOptions::new().write(true).open(path).map_err(cannot)?;
+            return Ok(AtomicFile { path: path.to_owned(), form: Form::InPlace(file) });
+        }
+        // A symbolic link stays, and what it leads to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let file = create_beside(&path).map_err(cannot)?;
         let leftover = Leftover::new(file.path());
-        Ok(AtomicFile { path: path.to_owned(), file, _leftover: leftover })
+        Ok(AtomicFile { path, form: Form::Beside { file, _leftover: leftover } })
     }
 
     /// Writes the whole content and names the file.
-    pub(crate) fn write(mut self, content: impl AsRef<[u8]>) -> Result<(), Failure> {
-        let written = self.file.write_all(content.as_ref());
-        let named = written.and_then(|()| self.file.persist(&self.path).map(drop).map_err(io::Error::from));
-        named.map_err(|error| cannot_write(&self.path, &error))
+    pub(crate) fn write(self, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+        let AtomicFile { path, form } = self;
+        let written = match form {
+            Form::InPlace(mut file) => file.write_all(content.as_ref()),
+            Form::Beside { mut file, _leftover } => file
+                .write_all(content.as_ref())
+                .and_then(|()| file.persist(&path).map(drop).map_err(io::Error::from)),
+        };
+        written.map_err(|error| cannot_write(&path, &error))
     }
 }
 

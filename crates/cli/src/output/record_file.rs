@@ -15,7 +15,7 @@ use repackbench_timing::bench::Recorder;
 
 use crate::{
     failure::{FAILED, Failure, print_note},
-    options::{RecordArguments, RecordWriter},
+    options::{RecordArguments, RecordWriter, locked},
     output::command_line,
 };
 
@@ -59,17 +59,27 @@ impl RecordFile {
 impl Recorder for RecordFile {
     fn keep(&mut self, earlier: &[Record]) -> io::Result<()> {
         let RecordFile::Resumed { path, file } = self else { return Ok(()) };
+        let failed = |failure: Failure| io::Error::other(failure.to_string());
+        // A symbolic link stays, and what it leads to is replaced.
+        let path = &fs::canonicalize(&*path)?;
+        let _earlier = locked(path, OpenOptions::new().read(true)).map_err(failed)?;
         // A new file first, then renamed: the records must not get lost on a full disk.
         let mut beside = path.clone().into_os_string();
         beside.push(".resumed");
         let beside = PathBuf::from(beside);
         let made = OpenOptions::new().write(true).create_new(true).open(&beside);
         let named = |error| io::Error::other(format!("{}: {error}", beside.display()));
-        let mut kept = BufWriter::new(made.map_err(named)?);
+        let made = made.map_err(named)?;
+        // For the rest of the session.
+        let _ = made.try_lock();
+        let mode = fs::metadata(path)?.permissions();
+        let mut kept = BufWriter::new(made);
         let written = copy_other_lines(path, &mut kept)
             .and_then(|()| earlier.iter().try_for_each(|record| write_record(&mut kept, record).map_err(io_error)))
-            .and_then(|()| kept.flush());
-        if let Err(error) = written.and_then(|()| fs::rename(&beside, &*path)) {
+            .and_then(|()| kept.flush())
+            .and_then(|()| kept.get_ref().set_permissions(mode))
+            .and_then(|()| kept.get_ref().sync_data());
+        if let Err(error) = written.and_then(|()| fs::rename(&beside, path)) {
             let _ = fs::remove_file(&beside);
             return Err(error);
         }
@@ -97,6 +107,9 @@ fn copy_other_lines(path: &Path, to: &mut impl Write) -> io::Result<()> {
         }
         if !own.contains(&number) {
             to.write_all(&line)?;
+            if line.last() != Some(&b'\n') {
+                to.write_all(b"\n")?;
+            }
         }
     }
     Ok(())

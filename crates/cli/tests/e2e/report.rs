@@ -163,6 +163,48 @@ fn forms_never_replace_results() {
 }
 
 #[test]
+fn files_are_written_where_links_lead_and_pipes_stay() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let [results, target, link, pipe] =
+        ["results.jsonl", "target.md", "link.md", "pipe"].map(|name| scratch.join(name));
+    run(&scratch, &["size", path(&repo), "--json", path(&results)]).exits(exit::OK);
+    fs::write(&target, "earlier").expect("a file");
+    std::os::unix::fs::symlink("target.md", &link).expect("a link");
+    program::run(std::process::Command::new("mkfifo").arg(&pipe)).exits(exit::OK);
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe)
+    });
+    run(&scratch, &["report", path(&results), "--markdown", path(&link)]).exits(exit::OK);
+    run(&scratch, &["report", path(&results), "--markdown", path(&pipe)]).exits(exit::OK);
+    let written = fs::read_to_string(&target).expect("the target");
+    assert!(written.contains("total") && link.is_symlink(), "{written}");
+    assert_eq!(reader.join().expect("the reader").expect("what was written"), written);
+    assert!(!pipe.is_file(), "a device in its place would be gone");
+}
+
+/// Two commands would write over each other.
+#[test]
+fn one_command_at_a_time_writes_a_file_of_records() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let results = scratch.join("results.jsonl");
+    run(&scratch, &["size", path(&repo), "--json", path(&results)]).exits(exit::OK);
+    let before = fs::read_to_string(&results).expect("records");
+    let other = fs::File::open(&results).expect("the file");
+    other.lock().expect("a lock");
+    for option in ["--append", "--force"] {
+        let refused = run(&scratch, &["size", path(&repo), "--json", path(&results), option]).exits(exit::TRY_AGAIN);
+        assert!(refused.stderr.contains("another command writes this file"), "{}", refused.stderr);
+    }
+    assert_eq!(fs::read_to_string(&results).expect("records"), before);
+    drop(other);
+    // What is there stays until there is something else.
+    let gone = scratch.join("gone");
+    run(&scratch, &["size", path(&gone), "--json", path(&results), "--force"]).exits(exit::USAGE);
+    assert_eq!(fs::read_to_string(&results).expect("records"), before);
+}
+
+#[test]
 fn invalid_results_are_named_with_their_line() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("a.jsonl");

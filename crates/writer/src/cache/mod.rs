@@ -43,7 +43,10 @@ use lock::{VariantLock, WhenBusy};
 pub(crate) use metadata::MakingClock;
 use metadata::{Metadata, unix_seconds};
 
-use crate::{conversion::SearchCost, leftovers::Leftover};
+use crate::{
+    conversion::SearchCost,
+    leftovers::{Leftover, note_unless_gone},
+};
 
 const METADATA_FILE: &str = "metadata.json";
 const REPOSITORY_FOLDER: &str = "repository.git";
@@ -201,7 +204,12 @@ impl Cache {
             return Ok(None);
         }
         let file = folder.join(METADATA_FILE);
-        Metadata::read(&file).map_err(CacheError::io("read", &file))
+        let metadata = Metadata::read(&file).map_err(CacheError::io("read", &file))?;
+        // Whatever cleans up old files may have removed some. More bytes are what a client added.
+        match metadata {
+            Some(metadata) if folder_bytes(&folder.join(REPOSITORY_FOLDER))? >= metadata.bytes => Ok(Some(metadata)),
+            _ => Ok(None),
+        }
     }
 
     fn variant_folder(&self, key: &VariantKey) -> PathBuf {
@@ -212,7 +220,8 @@ impl Cache {
         self.root.join(LOCKS_FOLDER).join(key.to_string())
     }
 
-    /// Removes the temporary folders of processes that are gone, whose keys are not locked.
+    /// Removes the temporary folders of processes that are gone, whose keys are not locked. What cannot be removed, such
+    /// as another user's, is named at the end, and hinders nobody.
     fn remove_leftovers(&self) -> Result<(), CacheError> {
         for name in self.names()? {
             let Some(key) =
@@ -221,7 +230,10 @@ impl Cache {
                 continue;
             };
             match VariantLock::exclusive(&self.lock_path(&key), WhenBusy::Fail) {
-                Ok(_lock) => remove_folder(&self.root.join(&name))?,
+                Ok(_lock) => {
+                    let folder = self.root.join(&name);
+                    note_unless_gone(&folder, fs::remove_dir_all(&folder));
+                }
                 Err(CacheError::Busy { .. }) => {}
                 Err(error) => return Err(error),
             }

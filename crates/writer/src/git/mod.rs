@@ -40,7 +40,9 @@ pub fn convert(
     layout: Layout,
     job: &ConvertJob<'_>,
 ) -> Result<(Conversion, PathBuf)> {
-    build_beside(job, &folders(source), |out| {
+    // What the variant borrows from must stay, too.
+    let kept = [&folders(source)[..], job.alternates].concat();
+    build_beside(job, &kept, |out| {
         let convert = || match layout.store {
             StoreKind::AsFound => {
                 metadata::write_alternates(job.alternates, out)?;

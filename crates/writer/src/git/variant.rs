@@ -76,6 +76,16 @@ fn read_if_there(path: &Path) -> Result<Vec<u8>> {
 
 /// A hash of the state of `source` and, with `spec` and `encoder`, of its variant.
 pub(crate) fn key(source: &GitRepository, spec: &str, encoder: &str) -> Result<VariantKey> {
-    let inputs = inputs(source)?;
+    let mut inputs = inputs(source)?;
+    if !spec.is_empty() {
+        // They are copied, but are no part of the state that sessions are compared by: a checkout changes them.
+        inputs.refs.push((b"config".to_vec(), read_if_there(&source.common_dir().join("config"))?));
+        for file in source.reflog_files()? {
+            inputs.refs.push((file.name.clone().into(), read_if_there(&file.path)?));
+        }
+        // Reftables hold the reflogs, too.
+        let tables = source.common_dir().join("reftable/tables.list");
+        inputs.refs.push((b"reftable/tables.list".to_vec(), read_if_there(&tables)?));
+    }
     Ok(VariantInputs { spec: spec.to_owned(), encoder: encoder.to_owned(), ..inputs }.key())
 }

@@ -24,8 +24,8 @@ pub(super) struct Network<'a> {
     arguments: &'a ConvertArguments,
     codec: &'a CodecSpec,
     layout: Layout,
-    /// Where variants of shared stores are: beside that of the repository.
-    folder: &'a Path,
+    /// The variant of the repository. Those of shared stores are beside it.
+    target: PathBuf,
     /// The object directory of the variant of each object directory.
     variants: HashMap<PathBuf, PathBuf>,
     summary: &'a mut Summary,
@@ -37,15 +37,16 @@ impl<'a> Network<'a> {
         arguments: &'a ConvertArguments,
         codec: &'a CodecSpec,
         layout: Layout,
-        target: &'a Path,
+        target: &Path,
         summary: &'a mut Summary,
     ) -> Result<Self, Failure> {
         if codec.uses_dictionaries() {
             let why = "--keep-alternates: a chunk names a dictionary of its own repository: expected a codec without dictionaries";
             return Err(Failure::new(USAGE, why));
         }
-        let folder = target.parent().unwrap_or(target);
-        Ok(Network { arguments, codec, layout, folder, variants: HashMap::new(), summary })
+        let failed = |error| Failure::new(FAILED, format!("cannot find {}: {error}", target.display()));
+        let target = std::path::absolute(target).map_err(failed)?;
+        Ok(Network { arguments, codec, layout, target, variants: HashMap::new(), summary })
     }
 
     /// Converts what `source` borrows from, unless an earlier run did. Returns the own part of `source`, and the object
@@ -72,7 +73,12 @@ impl<'a> Network<'a> {
             return Err(Failure::new(BAD_INPUT, message).with_hint("without --keep-alternates, its objects are copied"));
         }
         let name = default_output(path, self.codec, &self.layout.file_suffix())?;
-        let target = self.folder.join(name.file_name().unwrap_or_default());
+        let target = self.target.with_file_name(name.file_name().unwrap_or_default());
+        if target == self.target {
+            // It would replace what it borrows from.
+            let message = format!("{}: the variant of {} belongs here, too", target.display(), path.display());
+            return Err(Failure::new(USAGE, message).with_hint("give the variant of the repository another name with -o"));
+        }
         let (source, alternates) = self.own_part(source)?;
         let follows_others = !self.variants.is_empty();
         let part =

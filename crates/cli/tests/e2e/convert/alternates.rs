@@ -89,6 +89,22 @@ fn other_folders_in_the_place_of_a_variant_are_refused() {
     assert!(!variant.exists());
 }
 
+/// The variant would replace what it borrows from.
+#[test]
+fn variant_in_the_place_of_a_shared_one_is_refused() {
+    let (fixture, scratch) = (Fixture::get("alternates"), Scratch::new());
+    let out = scratch.join("variants");
+    fs::create_dir(&out).expect("a folder");
+    let base = out.join("base.git.zlib-9");
+    for options in [&[][..], &["--force"]] {
+        let mut convert = command();
+        convert.args(["convert", "--keep-alternates", "--codec", "zlib:9"]).args(options);
+        let refused = program::run(convert.arg(fixture.repo()).arg("-o").arg(&base)).exits(exit::USAGE);
+        assert!(refused.stderr.contains("belongs here, too"), "{}", refused.stderr);
+        assert!(!base.exists());
+    }
+}
+
 #[test]
 fn rejects_what_cannot_borrow() {
     let (git, hg, scratch) = (Fixture::get("alternates").repo(), Fixture::hg("default").repo(), Scratch::new());

@@ -12,11 +12,11 @@ use crate::{
 const COLUMNS: usize = 120;
 
 /// The first line of every file.
-const MADE: &str = "<!-- Made from records by `cargo xtask results`. Change the records, not this file. -->";
+pub const RESULTS_MADE: &str = "<!-- Made from records by `cargo xtask results`. Change the records, not this file. -->";
 
 /// The file as text.
 pub fn results_file(file: &ResultsFile) -> String {
-    let mut text = format!("{MADE}\n\n# {}\n\n", escaped(&file.title));
+    let mut text = format!("{RESULTS_MADE}\n\n# {}\n\n", escaped(&file.title));
     if !file.lead.is_empty() {
         let _ = writeln!(text, "{}\n", wrapped("", "", &with_commands(&file.lead)));
     }
