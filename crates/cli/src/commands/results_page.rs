@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
-    io::{self, BufReader, Read as _},
+    io::{self, Read as _},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -18,7 +18,7 @@ use walkdir::WalkDir;
 
 use crate::{
     failure::{FAILED, Failure},
-    output::atomic_file::AtomicFile,
+    output::{atomic_file::AtomicFile, record_file},
 };
 
 /// The list of repositories in the folder of results.
@@ -75,13 +75,13 @@ fn records(folder: &Path, listed: &[ListedRepository]) -> Result<Vec<ResultLine>
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed(folder, &error)),
     }
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    let is_named = |path: &PathBuf, end: &str| path.to_string_lossy().ends_with(end);
+    paths.retain(|path| is_named(path, ".jsonl") || is_named(path, ".jsonl.gz"));
     paths.sort();
     let names: BTreeSet<&str> = listed.iter().map(|listed| listed.name.as_str()).collect();
     let (mut lines, mut estimated) = (Vec::new(), BTreeMap::new());
     for path in &paths {
-        let file = File::open(path).map_err(|error| failed(path, &error))?;
-        for line in read_numbered_results(BufReader::new(file)) {
+        for line in read_numbered_results(record_file::open(path)?) {
             let (number, line) = line.map_err(|error| failed(path, &error))?;
             check_line(&line, &names, &mut estimated, &format!("{}: line {number}", path.display()))?;
             lines.push(line);

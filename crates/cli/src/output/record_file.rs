@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use flate2::bufread::MultiGzDecoder;
 use repackbench_records::{
     Record, RecordError, ResultLine, SCHEMA_VERSION, SizeLine, SizeRecord, read_numbered_results, write_record,
     write_result,
@@ -18,6 +19,9 @@ use crate::{
     options::{RecordArguments, RecordWriter, locked},
     output::command_line,
 };
+
+/// The first bytes of a file that gzip compressed (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The file that records are written to.
 pub(crate) enum RecordFile {
@@ -159,7 +163,7 @@ impl LastSession {
 
 /// Reads the last session in a file of records. There has to be one.
 pub(crate) fn last_session(path: &Path) -> Result<LastSession, Failure> {
-    let NumberedLines { lines, incomplete } = numbered_lines(path, BufReader::new(open(path)?))?;
+    let NumberedLines { lines, incomplete } = numbered_lines(path, open(path)?)?;
     let of = |line: &ResultLine| match line {
         ResultLine::Run(record) => Some(record.place.session_id()),
         _ => None,
@@ -187,8 +191,15 @@ fn no_session(path: &Path) -> Failure {
         .with_hint("bench writes them; report shows predictions and other results")
 }
 
-fn open(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|error| failed(path, &format!("cannot open: {error}")))
+/// Opens a file of records, which may be compressed by gzip.
+pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+    let file = File::open(path).map_err(|error| failed(path, &format!("cannot open: {error}")))?;
+    let mut file = BufReader::new(file);
+    let start = file.fill_buf().map_err(|error| failed(path, &format!("cannot read: {error}")))?;
+    Ok(match start.starts_with(&GZIP) {
+        true => Box::new(BufReader::new(MultiGzDecoder::new(file))),
+        false => Box::new(file),
+    })
 }
 
 /// The lines of a file of results, or of stdin for `-`. An incomplete last line is left out.
@@ -196,7 +207,7 @@ pub(crate) fn read_lines(path: &Path) -> Result<Vec<ResultLine>, Failure> {
     if path == Path::new("-") {
         return lines(path, io::stdin().lock());
     }
-    lines(path, BufReader::new(open(path)?))
+    lines(path, open(path)?)
 }
 
 fn lines(path: &Path, input: impl BufRead) -> Result<Vec<ResultLine>, Failure> {

@@ -183,6 +183,21 @@ fn files_are_written_where_links_lead_and_pipes_stay() {
     assert!(!pipe.is_file(), "a device in its place would be gone");
 }
 
+#[test]
+fn reads_what_gzip_compressed() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let results = scratch.join("results.jsonl");
+    run(&scratch, &["size", path(&repo), "--json", path(&results)]).exits(exit::OK);
+    let shown = run(&scratch, &["report", path(&results)]).exits(exit::OK).text();
+    program::run(std::process::Command::new("gzip").arg(&results)).exits(exit::OK);
+    let compressed = scratch.join("results.jsonl.gz");
+    assert_eq!(run(&scratch, &["report", path(&compressed)]).exits(exit::OK).text(), shown);
+    let content = fs::read(&compressed).expect("the file");
+    fs::write(&compressed, &content[..content.len() - 9]).expect("a part of it");
+    let refused = run(&scratch, &["report", path(&compressed)]).exits(exit::FAILURE);
+    assert!(refused.stderr.contains("results.jsonl.gz"), "{}", refused.stderr);
+}
+
 /// Two commands would write over each other.
 #[test]
 fn one_command_at_a_time_writes_a_file_of_records() {

@@ -119,7 +119,10 @@ fn committed_estimates() -> (Vec<serde_json::Value>, Vec<serde_json::Value>) {
         lines.map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<serde_json::Value>>()
     };
     let records = fs::read_dir(committed().join("records")).expect("the records");
-    let records = records.map(|entry| entry.expect("a file").path());
+    // Those that are compressed have runs.
+    let records = records
+        .map(|entry| entry.expect("a file").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     let estimates = records.flat_map(|path| read(path, r#"{"record":"estimate""#)).collect();
     (read(committed().join("repositories.jsonl"), "{"), estimates)
 }
