@@ -86,7 +86,8 @@ impl<'p> Bounds<'p> {
 pub fn read_regular_file(path: &Path) -> Result<Option<Vec<u8>>> {
     let content = match fs::metadata(path) {
         Ok(found) if found.is_file() => {
-            memory::check(found.len()).map_err(|excess| ReaderError::too_large(path, Place::Whole, "a file", excess))?;
+            memory::check(found.len())
+                .map_err(|excess| ReaderError::too_large(path, Place::Whole, "a file", excess))?;
             fs::read(path)
         }
         Ok(found) => return Err(ReaderError::corrupt(path, Place::Whole, "a file", name_of(found.file_type()))),

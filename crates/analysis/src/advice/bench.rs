@@ -73,8 +73,7 @@ pub(crate) fn reference_of<'a>(variants: &[&'a Variant], codec: Option<&str>) ->
 /// The baseline with deltas that were searched for anew.
 fn searched_baseline<'a>(variants: &[&'a Variant]) -> Option<&'a Variant> {
     let baseline = variants.iter().find(|variant| is_baseline(variant.role))?;
-    let is_searched =
-        |variant: &&Variant| is_plain(variant, DeltaOrigin::Recomputed) && variant.spec == baseline.spec;
+    let is_searched = |variant: &&Variant| is_plain(variant, DeltaOrigin::Recomputed) && variant.spec == baseline.spec;
     variants.iter().copied().find(is_searched)
 }
 

@@ -352,7 +352,9 @@ mod tests {
     fn files_of_others_are_not_emptied() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("list.txt");
-        for foreign in ["/srv/git/a.git\n", "/srv/git/a.git", "{\"name\":\"a\"}", "{\"record\":\"fleet-run\"\n", "\0\x7f"] {
+        for foreign in
+            ["/srv/git/a.git\n", "/srv/git/a.git", "{\"name\":\"a\"}", "{\"record\":\"fleet-run\"\n", "\0\x7f"]
+        {
             fs::write(&path, foreign).unwrap();
             let why = resume(&path, "estimate").unwrap_err();
             assert!(why.contains("no shard of a fleet"), "{foreign:?}: {why}");

@@ -50,9 +50,9 @@ impl AtomicFile {
         let AtomicFile { path, form } = self;
         let written = match form {
             Form::InPlace(mut file) => file.write_all(content.as_ref()),
-            Form::Beside { mut file, _leftover } => file
-                .write_all(content.as_ref())
-                .and_then(|()| file.persist(&path).map(drop).map_err(io::Error::from)),
+            Form::Beside { mut file, _leftover } => {
+                file.write_all(content.as_ref()).and_then(|()| file.persist(&path).map(drop).map_err(io::Error::from))
+            }
         };
         written.map_err(|error| cannot_write(&path, &error))
     }

@@ -171,6 +171,52 @@ fn faq_counts_the_verdicts_of_committed_pages() {
     assert!(faq.contains(&sentence) && faq.contains(&others), "{sentence} {others}");
 }
 
+/// The words of a Markdown file, each after one space.
+fn flowed(path: &str) -> String {
+    let text = fs::read_to_string(committed().join(path)).expect("a document");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The cells of each row of a table in a Markdown file, by the first cell.
+fn rows(path: &str, heading: &str) -> std::collections::BTreeMap<String, Vec<String>> {
+    let text = fs::read_to_string(committed().join(path)).expect("a document");
+    let table = text.lines().skip_while(|line| !line.starts_with(heading)).skip(2);
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    table.take_while(|line| line.starts_with('|')).map(|line| (cells(line)[0].clone(), cells(line))).collect()
+}
+
+/// Documents repeat what the page says, and change with it.
+#[test]
+fn documents_quote_the_committed_page() {
+    let page = flowed("README.md");
+    let bullet = |start: &str| {
+        let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("no bullet {start:?}"));
+        rest.split(" - ").next().expect("its text").to_owned()
+    };
+    let short = bullet("- In short: ");
+    assert!(flowed("../../README.md").to_lowercase().contains(&short.to_lowercase()), "README.md: {short}");
+    let errors = bullet("- All figures are predicted from samples. ");
+    assert!(flowed("../faq.md").contains(&errors), "docs/faq.md: {errors}");
+
+    let of_page = rows("README.md", "| codec | read by");
+    let quoted = rows("../choosing.md", "| codec | size as found");
+    assert!(quoted.len() > 10, "{quoted:?}");
+    for (codec, cells) in quoted {
+        // Sizes and CPU times in both states, as means, and the time to encode.
+        let expected = [2, 6, 4, 8, 10].map(|column| of_page[&codec][column].clone());
+        assert_eq!(cells[1..], expected, "{codec} in docs/choosing.md");
+    }
+    let saved = |codec: &str, column: usize| {
+        let ratio: f64 = of_page[codec][column].parse().expect("a ratio");
+        format!("{:.1} %", 100.0 * (1.0 - ratio))
+    };
+    let zstd = format!(
+        "(`zstd:19` makes the public repositories of the [results](results/README.md) {} smaller)",
+        saved("zstd:19", 2)
+    );
+    assert!(flowed("../faq.md").contains(&zstd), "docs/faq.md: {zstd}");
+}
+
 /// Whoever adds records has to make the pages anew.
 #[test]
 fn committed_pages_are_those_of_the_committed_records() {

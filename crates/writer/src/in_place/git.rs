@@ -23,8 +23,8 @@ use super::{
     backup::Backup,
     bitmap, check_readable,
     durable::{
-        check_owner, copy, create_folder, is_same_file, lock_folder, names_in, remove_if_there, rename, rename_if_there,
-        replace, sync,
+        check_owner, copy, create_folder, is_same_file, lock_folder, names_in, remove_if_there, rename,
+        rename_if_there, replace, sync,
     },
     git_locks::GitLocks,
     space,

@@ -77,7 +77,9 @@ impl<'a> Network<'a> {
         if target == self.target {
             // It would replace what it borrows from.
             let message = format!("{}: the variant of {} belongs here, too", target.display(), path.display());
-            return Err(Failure::new(USAGE, message).with_hint("give the variant of the repository another name with -o"));
+            return Err(
+                Failure::new(USAGE, message).with_hint("give the variant of the repository another name with -o")
+            );
         }
         let (source, alternates) = self.own_part(source)?;
         let follows_others = !self.variants.is_empty();

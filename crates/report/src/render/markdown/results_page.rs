@@ -12,7 +12,8 @@ use crate::{
 const COLUMNS: usize = 120;
 
 /// The first line of every file.
-pub const RESULTS_MADE: &str = "<!-- Made from records by `cargo xtask results`. Change the records, not this file. -->";
+pub const RESULTS_MADE: &str =
+    "<!-- Made from records by `cargo xtask results`. Change the records, not this file. -->";
 
 /// The file as text.
 pub fn results_file(file: &ResultsFile) -> String {
