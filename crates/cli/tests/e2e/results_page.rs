@@ -55,13 +55,14 @@ fn pages_follow_from_records() {
 
     let changed = folder.join("sizes.md");
     fs::write(&changed, fs::read_to_string(&changed).expect("a page") + "More.\n").expect("a page");
-    let stale = folder.join("repositories/one/gone.md");
-    fs::write(&stale, "").expect("a page");
+    let [stale, note] = ["gone.md", "note.md"].map(|name| folder.join("repositories/one").join(name));
+    fs::write(&stale, one.lines().next().expect("its first line")).expect("a page");
+    fs::write(&note, "somebody's").expect("a file");
     let error = page(&folder, &["--check"]).exits(exit::FAILURE).stderr;
     assert!(error.contains("sizes.md") && error.contains("gone.md") && !error.contains("times.md"), "{error}");
     page(&folder, &[]).exits(exit::OK);
     page(&folder, &["--check"]).exits(exit::OK);
-    assert!(!stale.exists());
+    assert!(!stale.exists() && note.exists());
 }
 
 #[test]
