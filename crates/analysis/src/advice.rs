@@ -28,12 +28,12 @@ const SIZE_TOLERANCE: f64 = SIZE_THRESHOLD;
 const STOCK_TOLERANCE: f64 = 0.01;
 
 /// CPU seconds that git's search for deltas takes for each object, since each is compared with ten others. Fitted, with
-/// [`SEARCH_FOR_A_BYTE`], to searches of the Git repositories on the page of results. It is rough: half of the 24
-/// searches there are within a factor of 1.4, and the worst took 3.0 times as long.
-const SEARCH_FOR_AN_OBJECT: f64 = 80e-6;
+/// [`SEARCH_FOR_A_BYTE`], to searches of the Git repositories on the page of results. It is rough: half of the 28
+/// searches there are within a factor of 1.3, and the worst took 2.5 times as long.
+const SEARCH_FOR_AN_OBJECT: f64 = 30e-6;
 
 /// CPU seconds that the search takes for each byte of the payloads.
-const SEARCH_FOR_A_BYTE: f64 = 171e-9;
+const SEARCH_FOR_A_BYTE: f64 = 120e-9;
 
 /// The window of git's search for deltas by default.
 const DEFAULT_WINDOW: f64 = 10.0;

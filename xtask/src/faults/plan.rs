@@ -8,6 +8,8 @@ pub(super) struct Fault {
     pub(super) calls: &'static str,
     /// What happens at the call.
     pub(super) effect: &'static str,
+    /// What strace slows down meanwhile.
+    pub(super) slow: Option<&'static str>,
 }
 
 /// Calls that change a file system. Between two of them, a killed program leaves the same files.
@@ -15,25 +17,38 @@ const CHANGES: &str =
     "/^(write|pwrite64|rename.*|link.*|symlink.*|unlink.*|mkdir.*|rmdir|f?chmod.*|utimensat|copy_file_range|sendfile)$";
 
 pub(super) const FAULTS: [Fault; 6] = [
-    Fault { name: "kill", calls: CHANGES, effect: "signal=KILL" },
-    // Ctrl-C, and then a call that takes longer than the program waits for its job.
+    Fault { name: "kill", calls: CHANGES, effect: "signal=KILL", slow: None },
+    // Ctrl-C, after which the program waits for its job for less time than two renames take.
     Fault {
         name: "interrupt",
-        calls: "/^(write|pwrite64|fsync|rename.*|link.*|symlink.*|unlink.*|mkdir.*)$",
-        effect: "signal=INT:delay_exit=900000",
+        calls: "/^(write|pwrite64|fsync|link.*|symlink.*|unlink.*|mkdir.*)$",
+        effect: "signal=INT",
+        slow: Some("inject=rename,renameat,renameat2:delay_enter=400000"),
     },
     Fault {
         name: "full-disk",
         calls: "/^(write|pwrite64|rename.*|link.*|symlink.*|mkdir.*|copy_file_range)$",
         effect: "error=ENOSPC",
+        slow: None,
     },
     Fault {
         name: "failing-writes",
         calls: "/^(write|pwrite64|fsync|fdatasync|rename.*|unlink.*)$",
         effect: "error=EIO",
+        slow: None,
     },
-    Fault { name: "failing-reads", calls: "/^(read|pread64|getdents64|readlink.*|openat|mmap)$", effect: "error=EIO" },
-    Fault { name: "read-only", calls: "/^(rename.*|link.*|symlink.*|unlink.*|mkdir.*)$", effect: "error=EROFS" },
+    Fault {
+        name: "failing-reads",
+        calls: "/^(read|pread64|getdents64|readlink.*|openat|mmap)$",
+        effect: "error=EIO",
+        slow: None,
+    },
+    Fault {
+        name: "read-only",
+        calls: "/^(rename.*|link.*|symlink.*|unlink.*|mkdir.*)$",
+        effect: "error=EROFS",
+        slow: None,
+    },
 ];
 
 impl Fault {
@@ -44,7 +59,7 @@ impl Fault {
 
     /// Whether it asks the program to end.
     pub(super) fn is_interrupt(&self) -> bool {
-        self.effect.starts_with("signal=INT")
+        self.effect == "signal=INT"
     }
 }
 

@@ -144,6 +144,7 @@ pub(super) fn run_with(conversion: Conversion<'_>, fault: &Fault, call: &Call) -
     let mut strace = Command::new("strace");
     let inject = format!("inject={}:{}:when={}", call.name, fault.effect, call.number);
     strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &inject]);
+    strace.args(fault.slow.iter().flat_map(|slow| ["-e", slow]));
     let command = conversion.traced(&mut strace);
     let shown = process::shown(command);
     let output = command.stdin(Stdio::null()).output().map_err(|error| Failure(format!("{shown}: {error}")))?;

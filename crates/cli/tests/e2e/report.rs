@@ -215,7 +215,7 @@ fn one_command_at_a_time_writes_a_file_of_records() {
     drop(other);
     // What is there stays until there is something else.
     let gone = scratch.join("gone");
-    run(&scratch, &["size", path(&gone), "--json", path(&results), "--force"]).exits(exit::USAGE);
+    run(&scratch, &["size", path(&gone), "--json", path(&results), "--force"]).exits(exit::BAD_INPUT);
     assert_eq!(fs::read_to_string(&results).expect("records"), before);
 }
 

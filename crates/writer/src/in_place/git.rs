@@ -583,9 +583,10 @@ fi
 for lock in "$backup/../gc.pid" "$objects/maintenance.lock" "$objects/pack/multi-pack-index.lock"; do
     if [ -e "$lock" ] || [ -L "$lock" ]; then
         # git ignores the file of a gc of this host that has ended.
-        if [ "$lock" = "$backup/../gc.pid" ] && read -r pid host < "$lock" && [ "$host" = "$(uname -n)" ] &&
-            ! kill -0 "$pid" 2> /dev/null; then
-            continue
+        if [ "$lock" = "$backup/../gc.pid" ]; then
+            pid='' host=''
+            read -r pid host < "$lock" || :
+            if [ "$host" = "$(uname -n)" ] && ! kill -0 "$pid" 2> /dev/null; then continue; fi
         fi
         echo "another program holds a lock: $lock" >&2
         exit 1
