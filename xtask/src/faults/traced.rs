@@ -154,6 +154,8 @@ pub(super) fn run_with(conversion: Conversion<'_>, fault: &Fault, call: &Call) -
         // strace ends as its program did.
         (None, Some(9)) if fault.is_kill() => Ok(End::Killed),
         (Some(INTERRUPTED), _) if fault.is_interrupt() => Ok(End::Failed),
+        // Before the program handles signals.
+        (None, Some(2)) if fault.is_interrupt() => Ok(End::Killed),
         (Some(code), _) if FAILURES.contains(&code) && is_one_error(&message) => Ok(End::Failed),
         _ => Err(Failure(format!("{shown}: {}: {message}", output.status))),
     }
