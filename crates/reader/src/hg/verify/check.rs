@@ -1,13 +1,23 @@
 //! Checking one repository: reads every revision and recomputes its node.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    cell::RefCell,
+    collections::HashSet,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use super::{Verified, next_job, references::References, text_check::TextCheck};
+use gix_hash::ObjectId;
+
+use super::{
+    Verified, next_job,
+    references::{NewLines, References, file_key},
+    text_check::TextCheck,
+};
 use crate::{
-    ReaderError, Result,
+    ObjectKind, ReaderError, Result,
     hg::{
         HgRepository, lfs,
         revlog::{Revlog, RevlogFiles},
@@ -26,12 +36,13 @@ struct Found {
 }
 
 /// Reads every revision of `repository` on `threads` threads, and stops when one is damaged or its text does not have its
-/// node. Then looks for the manifests that changesets and manifests name, but not in a narrow clone, which lacks some. `go_on` is called before each revision; if it returns false, the others are skipped. `on_revlog` is called after
+/// node. Then looks for the manifests and files that changesets and manifests name, but not in a narrow clone, which lacks
+/// some. `go_on` is called before each revision; if it returns false, the others are skipped. `on_revlog` is called after
 /// each revlog.
 ///
 /// # Errors
-/// A file cannot be read, or a revision is damaged: the first one of the first such revlog. Or one names a manifest that is
-/// not stored.
+/// A file cannot be read, or a revision is damaged: the first one of the first such revlog. Or one names a manifest or a
+/// file that is not stored.
 pub fn check_revisions(
     repository: &HgRepository,
     threads: usize,
@@ -49,7 +60,8 @@ pub fn check_revisions(
         let (mut verified, mut references) = (Verified::default(), References::of(repository));
         while let Some((number, files)) = next_job(&next, &jobs) {
             let go_on = || number < damaged.load(Ordering::Relaxed) && go_on();
-            let mut seen = |revision: usize, text: &[u8], is_hashed: bool| {
+            let mut seen = |revision: usize, node: &ObjectId, text: &[u8], is_hashed: bool| {
+                references.add_stored(files, node);
                 verified.revisions += 1;
                 verified.unhashed += u64::from(!is_hashed);
                 if is_hashed {
@@ -80,21 +92,56 @@ pub fn check_revisions(
     if let Some((_, error)) = first {
         return Err(error);
     }
-    if !repository.requirements().contains("narrowhg-experimental") {
+    // The user may have stopped the reading.
+    if go_on() && !repository.requirements().contains("narrowhg-experimental") {
         references.check(repository)?;
+        let missing = references.missing_files();
+        if !missing.is_empty() {
+            check_named_files(repository, &jobs, &missing)?;
+        }
     }
     Ok(verified)
 }
 
-/// Whether all of the revlog was read: `go_on` may have stopped it. `seen` gets each revision with its text, and whether that
-/// has its node.
+/// Reads the manifests again for the first one that names one of the `missing` file revisions.
+///
+/// # Errors
+/// That one.
+fn check_named_files(repository: &HgRepository, jobs: &[&RevlogFiles], missing: &HashSet<u64>) -> Result<()> {
+    let dictionaries = repository.dictionaries()?;
+    let mut turn = TurnTaker::default();
+    let mut check = TextCheck::new(&dictionaries, 1, &turn);
+    let mut new_lines = NewLines::default();
+    for (number, files) in jobs.iter().enumerate().filter(|(_, files)| files.kind == ObjectKind::Manifest) {
+        let found: RefCell<Option<(usize, Vec<u8>, ObjectId)>> = RefCell::default();
+        let mut seen = |revision: usize, _: &ObjectId, text: &[u8], is_hashed: bool| {
+            if is_hashed {
+                new_lines.each_file(number, text, |path, node| {
+                    if missing.contains(&file_key(&files.path, path, &node)) {
+                        let path = [&files.path[..], path].concat();
+                        found.borrow_mut().get_or_insert((revision, path, node));
+                    }
+                });
+            }
+        };
+        check_revlog(repository, files, &mut check, &mut turn, &|| found.borrow().is_none(), &mut seen)?;
+        if let Some((revision, path, node)) = found.take() {
+            let found = format!("{node} of '{}'", path.escape_ascii());
+            return Err(Revlog::open(files)?.corrupt(revision, "the node of a stored file", found));
+        }
+    }
+    Ok(())
+}
+
+/// Whether all of the revlog was read: `go_on` may have stopped it. `seen` gets each revision with its node and text, and
+/// whether that has its node.
 fn check_revlog(
     repository: &HgRepository,
     files: &RevlogFiles,
     check: &mut TextCheck,
     turn: &mut TurnTaker,
     go_on: &dyn Fn() -> bool,
-    seen: &mut dyn FnMut(usize, &[u8], bool),
+    seen: &mut dyn FnMut(usize, &ObjectId, &[u8], bool),
 ) -> Result<bool> {
     let revlog = Revlog::open(files)?;
     let has_lfs = repository.requirements().contains("lfs");
@@ -110,7 +157,7 @@ fn check_revlog(
         check.read(&revlog, revision, turn).map_err(|damage| damage.error)?;
         let is_found =
             entry.is_stored_externally() && lfs::check(repository.hg_dir(), &revlog, revision, check.text())?;
-        seen(revision, check.text(), is_found || entry.is_hashed());
+        seen(revision, &entry.node, check.text(), is_found || entry.is_hashed());
     }
     Ok(true)
 }

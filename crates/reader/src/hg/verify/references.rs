@@ -1,44 +1,76 @@
-//! What texts name: the manifests of changesets, and the directories' manifests of manifests. A revlog that lost its last
+//! What texts name: the manifests of changesets, and the files and directories of manifests. A revlog that lost its last
 //! revisions, or all, has no damaged revision; only those that name the lost ones show it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    hash::{DefaultHasher, Hasher as _},
+};
 
 use gix_hash::ObjectId;
 
 use crate::{
     ObjectKind, Result,
     hg::{
-        HgRepository, changeset, manifest,
+        HgRepository, changeset,
+        manifest::{self, BadLine},
         revlog::{NodeMap, Revlog, RevlogFiles},
     },
 };
 
-/// The requirement of a repository that holds only some of its files.
-const NARROW: &str = "narrowhg-experimental";
-
 /// The revision that names another: the number of its revlog, and its own.
 type NamedBy = (usize, usize);
 
-/// The manifests that texts name.
+/// The manifests and file revisions that texts name, and the file revisions that are stored.
 #[derive(Debug, Default)]
 pub(super) struct References {
     /// By directory with a trailing slash, which is empty for the root. Each has the first revision that names it.
     named: BTreeMap<Vec<u8>, HashMap<ObjectId, NamedBy>>,
     /// Whether manifests name others. Where they do not, their lines need not be read.
     has_directories: bool,
-    /// Whether directories may have no manifests, since the repository holds only some of its files.
-    is_narrow: bool,
+    /// Hashes of the paths and nodes of named file revisions, and of stored ones: there are as many as revisions.
+    named_files: HashSet<u64>,
+    stored_files: HashSet<u64>,
+    new_lines: NewLines,
+}
+
+/// The lines of a manifest that the revision before it does not have.
+#[derive(Debug, Default)]
+pub(super) struct NewLines {
+    /// The number of the revlog, and the text of the revision.
+    before: Option<(usize, Vec<u8>)>,
+}
+
+impl NewLines {
+    /// Calls `visit` with the path and node of each file that `text`, of the revlog of this number, names and the revision
+    /// seen before it does not. They end at a damaged line.
+    pub(super) fn each_file(&mut self, number: usize, text: &[u8], mut visit: impl FnMut(&[u8], ObjectId)) {
+        let (of, before) = self.before.get_or_insert_with(|| (number, Vec::new()));
+        if *of != number {
+            before.clear();
+            *of = number;
+        }
+        let _: std::result::Result<(), BadLine> = manifest::differences(before, text, |_, new| {
+            if let Some(line) = new.filter(|line| line.mode.is_some()) {
+                visit(line.path, line.node);
+            }
+            Ok(())
+        });
+        before.clear();
+        before.extend_from_slice(text);
+    }
+}
+
+/// What a file revision is known by in a set.
+pub(super) fn file_key(folder: &[u8], path: &[u8], node: &ObjectId) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&[folder, path, node.as_bytes()].concat());
+    hasher.finish()
 }
 
 impl References {
     /// None yet, for a repository with or without manifests of directories.
     pub(super) fn of(repository: &HgRepository) -> Self {
-        let requirements = repository.requirements();
-        References {
-            has_directories: requirements.contains("treemanifest"),
-            is_narrow: requirements.contains(NARROW),
-            ..References::default()
-        }
+        References { has_directories: repository.requirements().contains("treemanifest"), ..References::default() }
     }
 
     /// Adds what `text` names, the revision `by` of `files`.
@@ -49,13 +81,30 @@ impl References {
                     self.insert(Vec::new(), node, by);
                 }
             }
-            ObjectKind::Manifest if self.has_directories => {
-                for (directory, node) in manifest::directories(text) {
+            ObjectKind::Manifest => {
+                let named = &mut self.named_files;
+                self.new_lines.each_file(by.0, text, |path, node| {
+                    named.insert(file_key(&files.path, path, &node));
+                });
+                let directories = self.has_directories.then(|| manifest::directories(text));
+                for (directory, node) in directories.into_iter().flatten() {
                     self.insert([&files.path, directory, b"/"].concat(), node, by);
                 }
             }
             _ => {}
         }
+    }
+
+    /// Adds a stored revision of `files`.
+    pub(super) fn add_stored(&mut self, files: &RevlogFiles, node: &ObjectId) {
+        if files.kind == ObjectKind::Filelog {
+            self.stored_files.insert(file_key(b"", &files.path, node));
+        }
+    }
+
+    /// The [keys](file_key) of file revisions that are named and not stored.
+    pub(super) fn missing_files(&self) -> HashSet<u64> {
+        self.named_files.difference(&self.stored_files).copied().collect()
     }
 
     fn insert(&mut self, directory: Vec<u8>, node: ObjectId, by: NamedBy) {
@@ -72,7 +121,8 @@ impl References {
                 self.insert(directory.clone(), node, by);
             }
         }
-        self.is_narrow |= other.is_narrow;
+        self.named_files.extend(other.named_files);
+        self.stored_files.extend(other.stored_files);
     }
 
     /// Looks for every named manifest in its revlog, which may be missing as a whole.
@@ -87,7 +137,6 @@ impl References {
         for (directory, named) in &self.named {
             let stored = match manifests.get(directory.as_slice()) {
                 Some(files) => Some(NodeMap::new(&Revlog::open(files)?)),
-                None if self.is_narrow && !directory.is_empty() => continue,
                 None => None,
             };
             let is_stored = |node: &ObjectId| stored.as_ref().is_some_and(|stored| stored.get(node).is_some());

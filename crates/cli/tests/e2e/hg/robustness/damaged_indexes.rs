@@ -159,6 +159,33 @@ fn lost_manifests_are_missed() {
     }
 }
 
+/// A revlog that is gone, or lost its last revision, has no damage of its own.
+#[test]
+fn lost_files_are_missed() {
+    let check: &[&str] = &["convert", "--quiet", "--check", "--codec", "zlib:6", "-o", "variant"];
+    for name in ["default", "treemanifest"] {
+        let scratch = Scratch::new();
+        let repo = Fixture::hg_copy(name, &scratch).repo();
+        let mut indexes = Vec::new();
+        for entry in walkdir::WalkDir::new(repo.join(".hg/store/data")) {
+            let path = entry.expect("an entry").into_path();
+            indexes.extend(path.extension().is_some_and(|extension| extension == "i").then_some(path));
+        }
+        indexes.sort();
+        let lost = indexes.first().expect("a filelog");
+        let content = fs::read(lost).expect("an index");
+        let words = ["revision", "expected the node of a stored file", " of '"];
+        fs::remove_file(lost).expect("the index");
+        are_refused(&[check], &repo, "a filelog that is gone", &words);
+        fs::write(lost, "").expect("an empty index");
+        are_refused(&[check], &repo, "an empty filelog", &words);
+        fs::write(lost, content).expect("the index");
+        let mut convert = command();
+        convert.current_dir(scratch.path()).args(check).arg(&repo);
+        program::run(&mut convert).exits(exit::OK);
+    }
+}
+
 #[test]
 fn wrong_offsets() {
     for (revision, by) in [(1, -1_i64), (4, -3), (4, -50_000)] {
