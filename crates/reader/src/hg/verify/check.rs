@@ -133,15 +133,17 @@ fn check_named_files(repository: &HgRepository, jobs: &[&RevlogFiles], missing: 
     Ok(())
 }
 
-/// Whether all of the revlog was read: `go_on` may have stopped it. `seen` gets each revision with its node and text, and
-/// whether that has its node.
+/// Gets a revision with its node and text, and whether that has its node.
+type Seen<'a> = dyn FnMut(usize, &ObjectId, &[u8], bool) + 'a;
+
+/// Whether all of the revlog was read: `go_on` may have stopped it. `seen` gets each revision.
 fn check_revlog(
     repository: &HgRepository,
     files: &RevlogFiles,
     check: &mut TextCheck,
     turn: &mut TurnTaker,
     go_on: &dyn Fn() -> bool,
-    seen: &mut dyn FnMut(usize, &ObjectId, &[u8], bool),
+    seen: &mut Seen<'_>,
 ) -> Result<bool> {
     let revlog = Revlog::open(files)?;
     let has_lfs = repository.requirements().contains("lfs");
