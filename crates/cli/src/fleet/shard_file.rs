@@ -8,7 +8,7 @@
 
 use std::{
     collections::HashMap,
-    fs::{File, OpenOptions, TryLockError},
+    fs::{File, OpenOptions},
     io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom, Write},
     path::Path,
 };
@@ -18,8 +18,8 @@ use repackbench_records::{
 };
 
 use crate::{
-    failure::{FAILED, Failure, TRY_AGAIN, USAGE},
-    options::refuse_existing,
+    failure::{FAILED, Failure, USAGE},
+    options::{locked, refuse_existing},
     output::{cannot_create, cannot_write},
 };
 
@@ -132,14 +132,7 @@ impl ShardFile {
             refuse_existing(path, "--resume continues the shard, --force replaces it")?;
         }
         let cannot = |error: io::Error| cannot_create(path, &error);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(cannot)?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                return Err(Failure::new(TRY_AGAIN, format!("{}: another fleet writes this file", path.display())));
-            }
-            // Some file systems have no locks.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
-        }
+        let file = locked(path, OpenOptions::new().read(true).write(true).create(true).truncate(false))?;
         let finished = match existing {
             Existing::Resume => read(&file, run).map_err(|failure| failure.in_file(path))?,
             Existing::Refuse | Existing::Replace => Finished::default(),
@@ -412,7 +405,7 @@ mod tests {
         assert!(ShardFile::open(&path, Existing::Refuse, &run("estimate")).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), foreign);
         let (mut shard, _) = ShardFile::open(&path, Existing::Replace, &run("estimate")).unwrap();
-        assert!(resume(&path, "estimate").unwrap_err().contains("another fleet"));
+        assert!(resume(&path, "estimate").unwrap_err().contains("another command writes this file"));
         shard.append(&[end("a", FleetEnd::Done { unchecked: None })]).unwrap();
         drop(shard);
         assert!(resume(&path, "estimate --time 9s").unwrap_err().contains("other options: estimate"));

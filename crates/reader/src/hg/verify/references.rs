@@ -135,10 +135,8 @@ impl References {
         manifests.extend(of_kind.map(|files| (files.path.as_slice(), files)));
         let mut missing: Option<(NamedBy, ObjectId, &[u8])> = None;
         for (directory, named) in &self.named {
-            let stored = match manifests.get(directory.as_slice()) {
-                Some(files) => Some(NodeMap::new(&Revlog::open(files)?)),
-                None => None,
-            };
+            let files = manifests.get(directory.as_slice());
+            let stored = files.map(|files| Revlog::open(files)).transpose()?.map(|revlog| NodeMap::new(&revlog));
             let is_stored = |node: &ObjectId| stored.as_ref().is_some_and(|stored| stored.get(node).is_some());
             let first = named.iter().filter(|(node, _)| !is_stored(node)).map(|(node, by)| (*by, *node)).min();
             if let Some((by, node)) = first.filter(|(by, _)| missing.is_none_or(|(earlier, ..)| *by < earlier)) {
