@@ -93,6 +93,7 @@ pub(crate) fn summarize_estimates(
         repositories: estimates.len(),
         duplicates: count - estimates.len(),
         failures: Vec::new(),
+        disturbed: estimates.iter().filter(|estimate| estimate.disturbing_load().is_some()).count(),
         without_kind: found.iter().filter(|member| classes::kind(member).is_none()).count(),
         states: states.map(|(deltas, members)| state(deltas, members)).collect(),
         checks: checks(&checked(&found, comparisons)),

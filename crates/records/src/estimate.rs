@@ -57,6 +57,10 @@ pub struct RepositoryEstimate {
     pub seed: u64,
     /// The elapsed time of the whole command, in seconds.
     pub seconds: f64,
+    /// The share of the processors' time that other programs, or a hypervisor for other machines, took meanwhile.
+    /// `None`, and omitted from JSON, in older records and where the system does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_load: Option<f64>,
     /// The number of objects that refs or other objects name and that are missing.
     #[serde(default)]
     pub missing_objects: u64,
@@ -78,6 +82,15 @@ pub struct RepositoryEstimate {
 impl RepositoryEstimate {
     /// The most packs whose checksums are recorded: a record has to fit a line.
     pub const MOST_PACK_CHECKSUMS: usize = 1000;
+
+    /// From this `other_load` on, predicted times are doubtful: their intervals come from differences within the
+    /// replays, which all ran beside the same load, and do not contain its effect.
+    pub const DISTURBING_LOAD: f64 = 0.1;
+
+    /// The `other_load`, if it makes predicted times doubtful.
+    pub fn disturbing_load(&self) -> Option<f64> {
+        self.other_load.filter(|load| *load >= Self::DISTURBING_LOAD)
+    }
 }
 
 /// A new search for deltas.

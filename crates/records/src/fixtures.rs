@@ -22,6 +22,7 @@ pub fn repository_estimate(name: &str, content: &str, bytes: u64, codecs: &[Esti
         repository: RepositoryState { name: name.into(), fingerprint: content.into(), ..RepositoryState::default() },
         seed: 1,
         seconds: 1.0,
+        other_load: None,
         missing_objects: 0,
         training_percent: None,
         pack_checksums: Vec::new(),

@@ -13,6 +13,10 @@ pub struct FleetSummary {
     pub duplicates: usize,
     /// The repositories that could not be estimated.
     pub failures: Vec<FleetFailure>,
+    /// The number of repositories whose estimate ran beside other programs that make its times doubtful:
+    /// [`DISTURBING_LOAD`](crate::RepositoryEstimate::DISTURBING_LOAD).
+    #[serde(default)]
+    pub disturbed: usize,
     /// The number of repositories whose content no record describes by kind.
     pub without_kind: usize,
     /// As found, and with deltas that were searched for anew; the second only if a repository has it.

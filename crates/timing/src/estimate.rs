@@ -60,6 +60,7 @@ use crate::{
     context_memory::{self, ContextMemory},
     delta_search, host_with_software,
     own_git::{OwnGit, is_tried_with_graph},
+    probe::ProcessorUse,
     record_names::{borrows_objects, codec_of, is_partial_clone, readers_of, vcs_of},
     session::Session,
     sizes::examine_each,
@@ -152,6 +153,7 @@ pub fn estimate(
     refuse_numbers(source, "estimate")?;
     let snapshot = source.snapshot().map_err(WorkloadError::from)?;
     let began = Session::new(clock, progress).now()?;
+    let load = ProcessorUse::now();
     let given_end = plan.time.map(|time| began.saturating_add(time));
     let examined = Examined::new(source, plan.seed, &Steps::new(progress, clock, given_end))?;
     let time = plan.time.unwrap_or_else(|| plan.default_time(source, &examined.chunks()));
@@ -161,6 +163,7 @@ pub fn estimate(
     let predicted = job.predict(source, examined, cache, (began, end));
     progress.finish();
     let (as_found, missing_objects, rechosen) = predicted?;
+    let other_load = load.share_of_others(ProcessorUse::now());
     snapshot.check().map_err(WorkloadError::from)?;
     let repository = RepositoryState {
         name: name.to_owned(),
@@ -182,6 +185,7 @@ pub fn estimate(
         repository,
         seed: plan.seed,
         seconds: Session::new(clock, progress).now()?.saturating_sub(began).as_secs_f64(),
+        other_load,
         missing_objects,
         training_percent: Some(training_percent(time)).filter(|percent| *percent < 100),
         pack_checksums: pack_checksums(source)?,

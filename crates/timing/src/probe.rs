@@ -3,9 +3,16 @@
 //! Everything is read from `/proc` outside of the timed part. Values that it does not report stay unknown, which is no
 //! error.
 
-use std::{fs, io::Read, time::Instant};
+use std::{
+    fs,
+    io::Read,
+    time::{Duration, Instant},
+};
 
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::{TimeVal, TimeValLike},
+};
 use repackbench_pagecache::number_after;
 use repackbench_records::{Disturbance, RunUsage};
 
@@ -162,6 +169,69 @@ impl Machine {
     }
 }
 
+/// The time that processors worked until now: for everybody, and for this program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProcessorUse {
+    /// For everybody, and that of processors that idled, in ticks.
+    all: Option<ProcessorTicks>,
+    /// For this process and its children that were waited for.
+    own: Option<Duration>,
+}
+
+impl ProcessorUse {
+    pub(crate) fn now() -> Self {
+        let all = fs::read_to_string("/proc/stat").ok().and_then(|text| ProcessorTicks::parse(&text));
+        ProcessorUse { all, own: cpu_time(UsageWho::RUSAGE_SELF).zip(cpu_time(UsageWho::RUSAGE_CHILDREN)).map(sum) }
+    }
+
+    /// The share of all processors' time between the two moments that other programs and a hypervisor took.
+    pub(crate) fn share_of_others(self, end: ProcessorUse) -> Option<f64> {
+        let (before, after) = (self.all?, end.all?);
+        let ticks = |part: fn(&ProcessorTicks) -> u64| part(&after).saturating_sub(part(&before)) as f64;
+        let (busy, idle) = (ticks(|all| all.busy), ticks(|all| all.idle));
+        let own = end.own?.saturating_sub(self.own?).as_secs_f64() * TICKS_PER_SECOND as f64;
+        let all = busy + idle;
+        (all > 0.0).then(|| ((busy - own) / all).clamp(0.0, 1.0))
+    }
+}
+
+/// The CPU time of `who`, in user and system mode.
+fn cpu_time(who: UsageWho) -> Option<Duration> {
+    let usage = getrusage(who).ok()?;
+    Some(duration(usage.user_time()) + duration(usage.system_time()))
+}
+
+fn duration(time: TimeVal) -> Duration {
+    Duration::from_micros(u64::try_from(time.num_microseconds()).unwrap_or(0))
+}
+
+fn sum((one, other): (Duration, Duration)) -> Duration {
+    one + other
+}
+
+/// The unit of `/proc/stat` on every current architecture (proc_stat(5)).
+const TICKS_PER_SECOND: u64 = 100;
+
+/// What all processors did since the machine started, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ProcessorTicks {
+    busy: u64,
+    idle: u64,
+}
+
+impl ProcessorTicks {
+    /// Parses the text of `/proc/stat`: user, nice, system, idle, waiting for I/O, interrupts of both kinds, stolen. The
+    /// time of guests, which follows, is in the first two (proc_stat(5)).
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let ticks: Result<Vec<u64>, _> = line.split_whitespace().take(8).map(str::parse).collect();
+        let ticks: [u64; 8] = ticks.ok()?.try_into().ok()?;
+        let [user, nice, system, idle, waiting, hard, soft, stolen] = ticks;
+        let busy = [user, nice, system, hard, soft, stolen].into_iter().fold(0, u64::saturating_add);
+        Some(ProcessorTicks { busy, idle: idle.saturating_add(waiting) })
+    }
+}
+
 /// The steal time of all processors in the text of `/proc/stat`: the eighth number of the first line, in hundredths of
 /// a second on every current architecture (proc_stat(5)).
 fn steal_ns(stat: &str) -> Option<u64> {
@@ -178,8 +248,6 @@ fn pressure_ns(pressure: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use repackbench_pagecache::MappedFile;
 
     use super::*;
@@ -235,6 +303,31 @@ mod tests {
         let disturbance = start.until(Machine::now());
         assert!(disturbance.elapsed_ns.is_some());
         assert!(disturbance.steal_ns.is_some(), "every kernel tells of steal time: {disturbance:?}");
+    }
+
+    #[test]
+    fn others_are_all_that_is_busy_and_not_this_program() {
+        let stat = "cpu  100 20 30 800 40 0 10 5 7 7\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
+        let before = ProcessorTicks::parse(stat).unwrap();
+        assert_eq!(before, ProcessorTicks { busy: 165, idle: 840 });
+        assert_eq!(ProcessorTicks::parse("cpu  1 2 3 4\n"), None);
+        let moment = |busy: u64, idle: u64, own: u64| ProcessorUse {
+            all: Some(ProcessorTicks { busy: before.busy + busy, idle: before.idle + idle }),
+            own: Some(Duration::from_secs(3 + own)),
+        };
+        let share = |end: ProcessorUse| moment(0, 0, 0).share_of_others(end);
+        assert_eq!(share(moment(150, 50, 1)), Some(0.25), "half a second of two");
+        assert_eq!(share(moment(100, 100, 1)), Some(0.0), "nobody else");
+        assert_eq!(share(moment(90, 110, 1)), Some(0.0), "ticks are coarser than this program's time");
+        assert_eq!(share(moment(0, 0, 0)), None, "too short");
+        assert_eq!(share(ProcessorUse { all: None, own: None }), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn kernel_reports_use_of_processors() {
+        let now = ProcessorUse::now();
+        assert!(now.all.is_some_and(|all| all.busy > 0) && now.own.is_some(), "{now:?}");
     }
 
     #[test]

@@ -36,6 +36,13 @@ fn near(found: f64, expected: f64) {
 }
 
 #[test]
+fn estimates_beside_other_programs_are_counted() {
+    let beside = |name: &str, other_load| RepositoryEstimate { other_load, ..estimate(name, name, 1_000, (0.5, 0.5)) };
+    let summary = summarized(&[beside("a", None), beside("b", Some(0.05)), beside("c", Some(0.1))]);
+    assert_eq!((summary.repositories, summary.disturbed), (3, 1));
+}
+
+#[test]
 fn totals_weigh_bytes_and_means_weigh_repositories() {
     let summary = summarized(&[
         estimate("a", "1", 1_000_000, (0.5, 0.5)),

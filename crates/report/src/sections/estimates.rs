@@ -264,7 +264,14 @@ fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> AdviceLi
     });
     let took = seconds(estimate.seconds);
     let times = advice::time_error(&found.advice);
-    AdviceLine::new("Predicted", format!("in {took}, {name} {error}{times}{missing}{}.", measure.unwrap_or_default()))
+    let load = estimate.disturbing_load().map(other_load).unwrap_or_default();
+    let measure = measure.unwrap_or_default();
+    AdviceLine::new("Predicted", format!("in {took}, {name} {error}{times}{missing}{load}{measure}."))
+}
+
+/// `; other programs took 45 % of the processors' time, so repeat it without them`.
+fn other_load(share: f64) -> String {
+    format!("; other programs took {} of the processors' time, so repeat it without them", percent(share, 0))
 }
 
 #[cfg(test)]
@@ -335,6 +342,7 @@ mod tests {
             repository: RepositoryState { name: "repo".to_owned(), ..RepositoryState::default() },
             seed: 1,
             seconds: 12.0,
+            other_load: Some(0.02),
             missing_objects: 1,
             training_percent: None,
             pack_checksums: Vec::new(),
@@ -365,6 +373,16 @@ mod tests {
             assert_eq!(*line, expected);
         }
         assert!(text.contains("traverse reads the newest 500 of 2,000 commits."), "{text}");
+    }
+
+    #[test]
+    fn other_programs_are_named_where_they_make_times_doubtful() {
+        let line = |other_load| answer(&RepositoryEstimate { other_load, ..too_long() }).pop().unwrap().text;
+        let doubt = "1 object missing; other programs took 45 % of the processors' time, so repeat it without them; ";
+        assert!(line(Some(0.447)).contains(doubt), "{}", line(Some(0.447)));
+        for quiet in [None, Some(0.0), Some(0.099)] {
+            assert!(line(quiet).contains("1 object missing; `bench"), "{}", line(quiet));
+        }
     }
 
     #[test]

@@ -239,6 +239,9 @@ pub(crate) fn counts(summary: &FleetSummary) -> String {
             text.push_str(&format!(", {count} {what}"));
         }
     }
+    if summary.disturbed > 0 {
+        text.push_str(&format!(", {} beside other programs, which makes predicted times doubtful", summary.disturbed));
+    }
     if summary.without_kind > 0 {
         text.push_str(&format!(", {} of unknown content", summary.without_kind));
     }
@@ -335,6 +338,7 @@ mod tests {
                 message: "not a repository".to_owned(),
                 is_permanent: true,
             }],
+            disturbed: 1,
             without_kind: 0,
             states: vec![FleetState {
                 deltas: DeltaOrigin::Kept,
@@ -362,7 +366,8 @@ mod tests {
         let text = plain(&fleet(&summary()));
         let answer = text.split("Answer").nth(1).unwrap();
         for expected in [
-            "2 repositories estimated, 3 duplicates of the same content left out, 1 failed.",
+            "2 repositories estimated, 3 duplicates of the same content left out, 1 failed, 1 beside other programs, which \
+             makes predicted times doubtful.",
             "zstd:9 saves 6.00 MB of 30.0 MB (size 0.800); CPU time traverse 0.60; 50 % of the repositories",
         ] {
             let words: Vec<&str> = answer.split_whitespace().collect();
