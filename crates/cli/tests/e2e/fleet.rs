@@ -105,7 +105,8 @@ fn every_form_of_a_summary_is_written() {
         command.arg(format!("--{form}")).arg(file(form));
     }
     let tables = program::run(&mut command).exits(exit::OK).text();
-    assert!(tables.contains("1 repository estimated."), "{tables}");
+    // What follows depends on what else the machine does.
+    assert!(tables.contains("1 repository estimated"), "{tables}");
     let read = |name: &str| fs::read_to_string(file(name)).expect("a file");
     assert!(read("html").contains("<h2 id=\"fleet\""), "{}", read("html"));
     assert!(read("markdown").starts_with("### Answer\n"), "{}", read("markdown"));
