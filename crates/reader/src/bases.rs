@@ -103,7 +103,8 @@ impl BaseReader {
         }
     }
 
-    /// Replaces `base` by the content that the delta at `place` is based on.
+    /// Replaces `base` by the content that the delta at `place` is based on; in a numbered pack by its numbered form, to
+    /// which the delta belongs.
     ///
     /// # Errors
     /// The base, or one that it is based on, is damaged.
@@ -115,7 +116,7 @@ impl BaseReader {
                     objects.clear_caches();
                     pack.path().clone_into(&mut self.file);
                 }
-                objects.read(pack, 0, links.base, base).map(drop)
+                objects.read_numbered(pack, 0, links.base, base).map(drop)
             }
             (Contents::Hg(texts), BasePlace::Revision(RevisionPlace { revlog, revision })) => {
                 if self.file != revlog.files().index {

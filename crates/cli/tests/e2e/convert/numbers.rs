@@ -137,6 +137,48 @@ fn dictionaries_are_trained_on_numbered_payloads() {
     assert!(size(&variant) < size(&back), "{} {}", size(&variant), size(&back));
 }
 
+/// The trees of two commits differ in the blob that they name. One tree's id is before those of both blobs and the
+/// other's after them, so in two packs with both blobs each tree names object 2: all their bytes are the same.
+#[test]
+fn packs_that_differ_only_in_ids_are_both_kept() {
+    let scratch = Scratch::new();
+    let [source, variant, other, back] = ["source", "variant", "other", "back"].map(|name| scratch.join(name));
+    let (a, b) = (git::stream_file("f", "b10\n"), git::stream_file("f", "a10\n"));
+    git::output(scratch.path(), ["init", "-q", "--bare", program::text(&source)]);
+    let commit = |seconds, file: &str| git::stream_commit(seconds, "one") + file;
+    git::fast_import(&source, &(commit(1_700_000_000, &a) + &commit(1_700_000_001, &b)));
+    let objects: Vec<String> = git::objects(&source).lines().map(|line| line[..40].to_owned()).collect();
+    let of_kind = |kind: &str| -> Vec<String> {
+        let is_of_kind = |id: &&String| git::output(&source, ["cat-file", "-t", id.as_str()]).trim_end() == kind;
+        objects.iter().filter(is_of_kind).cloned().collect()
+    };
+    let (commits, trees, blobs) = (of_kind("commit"), of_kind("tree"), of_kind("blob"));
+    assert!(trees[0] < blobs[0] && blobs[1] < trees[1], "{trees:?} {blobs:?}");
+    let imported = pack_files(&source, "pack");
+    for objects in
+        [vec![&trees[0], &blobs[0], &blobs[1]], vec![&trees[1], &blobs[0], &blobs[1]], commits.iter().collect()]
+    {
+        let list = scratch.join("list");
+        fs::write(&list, objects.iter().map(|id| format!("{id}\n")).collect::<String>()).expect("a list");
+        let mut pack = git::command(&source);
+        pack.args(["pack-objects", "-q", "objects/pack/pack"]).stdin(fs::File::open(&list).expect("the list"));
+        assert!(pack.output().expect("git").status.success(), "{objects:?}");
+    }
+    for name in imported {
+        for extension in ["idx", "pack"] {
+            fs::remove_file(source.join(format!("objects/pack/{name}.{extension}"))).expect("the imported pack");
+        }
+    }
+    convert(&source, "zlib:6,ids=number", &variant);
+    convert(&variant, "zstd:3,ids=number", &other);
+    convert(&other, "zlib:6", &back);
+    for repo in [&variant, &other, &back] {
+        assert_verifies(&source, repo);
+        assert_eq!(OpenPack::all(&repo.join("objects")).len(), 3, "{}", repo.display());
+    }
+    git::output(&back, ["fsck", "--full"]);
+}
+
 #[test]
 fn number_of_threads_does_not_matter() {
     let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
@@ -148,6 +190,18 @@ fn number_of_threads_does_not_matter() {
         snapshot::content(&out)
     };
     snapshot::assert_same(&converted("1"), &converted("3"));
+}
+
+#[test]
+fn codecs_with_bases_are_measured_on_numbered_sources() {
+    let scratch = Scratch::new();
+    let [source, variant] = ["source", "variant"].map(|name| scratch.join(name));
+    fixture::modules(&source, 20);
+    git::output(&source, ["repack", "-adfq"]);
+    convert(&source, "zlib:6,ids=number", &variant);
+    let mut bench = program::bench(&scratch);
+    bench.args(["--blocks", "1", "--workload", "traverse", "--codec", "zstd:3,prefix", "--codec", "zstd:3,patch"]);
+    program::run(bench.arg(&variant)).exits(exit::OK);
 }
 
 #[test]

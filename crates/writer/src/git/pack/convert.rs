@@ -10,6 +10,7 @@ use repackbench_reader::{
         pack::{DeltaForest, EntryTable, PackFile},
         repository::PackFiles,
     },
+    hash::IdHasher,
 };
 
 use super::{
@@ -32,11 +33,11 @@ use crate::{
 /// A pack that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedPack {
-    /// Its trailing checksum, which is also its name.
+    /// Its trailing checksum.
     pub checksum: ObjectId,
     /// Its path.
     pub path: PathBuf,
-    /// Whether a pack of that name, and so with that content, had been written before: two sources were alike.
+    /// Whether a pack with the same bytes and the same objects had been written before: two sources were alike.
     pub is_repeated: bool,
     /// The cost of naming bases by id that come later in the pack.
     pub reference_deltas: ReferenceDeltas,
@@ -124,7 +125,7 @@ fn name_and_index(
     out: &Path,
 ) -> Result<ConvertedPack> {
     let SourcePack { pack, table, order, .. } = *source;
-    let path = out.join(format!("pack-{}.pack", finished.checksum));
+    let path = out.join(format!("pack-{}.pack", name(pack, &finished, is_numbered, out)?));
     let is_repeated = path.exists();
     std::fs::rename(&finished.path, &path).map_err(|e| WriterError::io("rename", &finished.path, e))?;
     let sibling = |extension: &str| path.with_extension(extension);
@@ -150,6 +151,26 @@ fn name_and_index(
     }
     let FinishedPack { checksum, reference_deltas, .. } = finished;
     Ok(ConvertedPack { checksum, path, is_repeated, reference_deltas })
+}
+
+/// The name of a finished pack in `out`: its checksum. The bytes of a numbered pack do not tell what its numbers stand
+/// for, so packs of different objects can have the same. The second of them is named by a hash of checksum and ids.
+fn name(pack: &PackFile, finished: &FinishedPack, is_numbered: bool, out: &Path) -> Result<ObjectId> {
+    let index = out.join(format!("pack-{}.idx", finished.checksum));
+    if !is_numbered || !index.exists() {
+        return Ok(finished.checksum);
+    }
+    let ids = |index: &gix_pack::index::File| index.iter().map(|entry| entry.oid).collect::<Vec<_>>();
+    let earlier = gix_pack::index::File::at(&index, pack.hash_kind())
+        .map_err(|e| WriterError::io("read", &index, std::io::Error::other(e)))?;
+    let own = ids(pack.index());
+    if own == ids(&earlier) {
+        return Ok(finished.checksum);
+    }
+    let mut hasher = IdHasher::new(pack.hash_kind());
+    hasher.update(finished.checksum.as_bytes());
+    own.iter().for_each(|id| hasher.update(id.as_bytes()));
+    Ok(hasher.finish())
 }
 
 /// Removes the object times `mtimes` of a pack that has become equal to another one. A pack with times is a cruft pack,
