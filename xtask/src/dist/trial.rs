@@ -145,7 +145,7 @@ impl User {
         driver.env("PYTHONPATH", &modules).args(["--shards", "1", "--work", "work", "--output"]).arg(&shards);
         driver.arg("--program").arg(installed.join("repackbench")).arg("--").arg(workspace_root());
         process::output(driver.args(["--time", TIME]))?;
-        Ok(shards.join("shard-1.jsonl"))
+        Ok(shards.join("shard-1-of-1.jsonl"))
     }
 
     /// Converts the checkout, and has git list the same commits in the variant as in the checkout.
