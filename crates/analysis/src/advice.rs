@@ -185,6 +185,17 @@ impl CodecGain<'_> {
         self.reaches(|of| of.ratio)
     }
 
+    /// Whether `other`, of a new format, gains too little more than this to be worth that format: less than either
+    /// threshold.
+    fn suffices_beside(&self, other: &CodecGain<'_>) -> bool {
+        let is_smaller = other.size.ratio <= self.size.ratio * (1.0 - SIZE_THRESHOLD);
+        let is_faster = match (other.time(), self.time()) {
+            (Some(other), Some(own)) => other.ratio <= own.ratio * (1.0 - TIME_THRESHOLD),
+            _ => false,
+        };
+        !is_smaller && !is_faster
+    }
+
     /// Whether this end of an interval reaches a threshold.
     fn reaches(&self, end: fn(&BoundedRatio) -> f64) -> bool {
         let is_faster = self.time().is_some_and(|time| end(&time) <= 1.0 - TIME_THRESHOLD);
@@ -256,12 +267,17 @@ impl<'a> Advice<'a> {
         let best = best.min_by(|(class, a), (other, b)| {
             class.cmp(other).then_with(|| is_larger(a).cmp(&is_larger(b))).then_with(|| least(a, b))
         });
+        // Where a format that everybody reads gains about as much, and as surely, nobody has to change to another.
+        let sufficing = stock.zip(best).and_then(|(stock, (class, best))| {
+            (stock.class() == Some(class) && stock.suffices_beside(best)).then_some((class, stock))
+        });
+        let best = sufficing.or(best.map(|(class, best)| (class, *best)));
         let verdict = match best {
             None => CodecVerdict::Stay,
             Some(_) if bytes < REPOSITORY_THRESHOLD => CodecVerdict::SmallRepository,
             Some((class, _)) => class,
         };
-        let best = best.map(|(_, gain)| *gain);
+        let best = best.map(|(_, gain)| gain);
         let stock = best.filter(|best| best.readers == Some(Readers::Stock)).or(stock);
         let saving = || gains.iter().filter(|gain| gain.saves_enough());
         let is_unread = |gain: &&CodecGain<'_>| gain.readers == Some(Readers::Repackbench) && !gain.costs_too_much();

@@ -9,7 +9,9 @@ use std::{
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::ReaderError;
-use repackbench_writer::{GitDeltas, HgDeltas, WriterError, cache::KeyHasher, hg::recompute::is_native_to_hg};
+use repackbench_writer::{
+    GitDeltas, HgDeltas, Unreachable, WriterError, cache::KeyHasher, hg::recompute::is_native_to_hg,
+};
 use walkdir::WalkDir;
 
 use crate::{ClientError, GitProgram, HgProgram, metered, read_peak, run, run_child};
@@ -25,9 +27,6 @@ impl From<ClientError> for WriterError {
     }
 }
 
-/// The name of the search in messages.
-const NAME: &str = "git repack -adFk";
-
 impl GitDeltas for GitProgram {
     fn identity(&self) -> String {
         let window = self.window.map(|window| format!(", window {window}"));
@@ -42,21 +41,27 @@ impl GitDeltas for GitProgram {
         &self,
         git_dir: &Path,
         threads: usize,
+        unreachable: Unreachable,
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> repackbench_writer::Result<Option<u64>> {
         let threads = threads.to_string();
         let mut command = self.command([("pack.threads", threads.as_str()), ("repack.writeBitmaps", "false")]);
-        command.arg("--git-dir").arg(git_dir).args(["repack", "-a", "-d", "-F", "-k", "-q"]);
+        command.arg("--git-dir").arg(git_dir).args(["repack", "-a", "-d", "-F", "-q"]);
+        let (name, keep) = match unreachable {
+            Unreachable::Keep => ("git repack -adFk", Some("-k")),
+            Unreachable::Drop => ("git repack -adF", None),
+        };
+        command.args(keep);
         // No info/refs: a list for clients of plain HTTP, which no variant has.
         command.arg("-n");
         command.args(self.window.map(|window| format!("--window={window}")));
         let Some(meter) = &self.meter else {
-            run(command, NAME, is_cancelled)?;
+            run(command, name, is_cancelled)?;
             return Ok(None);
         };
         let peak = git_dir.join("peak-memory");
         let failed = |error| WriterError::io("write", &peak, error);
-        run(metered(meter, &command, None, &peak).map_err(failed)?, NAME, is_cancelled)?;
+        run(metered(meter, &command, None, &peak).map_err(failed)?, name, is_cancelled)?;
         let bytes = read_peak(&peak);
         match fs::remove_file(&peak) {
             Err(error) if bytes.is_some() => Err(failed(error)),

@@ -101,6 +101,9 @@ pub enum Rechosen {
     Searched {
         /// Its elapsed time in seconds.
         seconds: f64,
+        /// git's CPU time in seconds. `None`, and omitted from JSON, in older records.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cpu_seconds: Option<f64>,
         /// The number of objects that git compared each with; `None`, and omitted from JSON, for its default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u32>,
@@ -116,7 +119,8 @@ pub enum Rechosen {
         /// otherwise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         other: Option<OtherSearch>,
-        /// The repository after it.
+        /// The repository after it. As with `git repack -adF`, packed objects that no ref and no reflog reaches are gone;
+        /// older records keep them.
         state: Box<DeltaState>,
     },
     /// It would take longer than the time that was left.

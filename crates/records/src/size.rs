@@ -284,11 +284,15 @@ pub struct SizeRecord {
     /// Unused bytes in the pages of a B-tree.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub btree_unused_bytes: u64,
-    /// Every other file that belongs to the stored repository: refs, reflogs, configuration, commit-graph and so on.
+    /// Every other file that belongs to the stored repository: refs, reflogs, configuration and so on.
     pub other_bytes: u64,
     /// The lengths of all files that belong to the stored repository: object directories, refs, reflogs, configuration.
-    /// Files that only a work tree needs, such as its index, are excluded.
+    /// Files that only a work tree needs, such as its index, are excluded, and so are `derived_bytes`.
     pub total_bytes: u64,
+    /// Files that git makes from the objects, whatever their codec: commit-graphs, bitmaps, multi-pack-indexes. A
+    /// variant has none. Not one of the parts; older records count them among the other files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub derived_bytes: u64,
     /// The disk blocks allocated for these files, in bytes; 0 in older records. Not one of the parts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub allocated_bytes: u64,

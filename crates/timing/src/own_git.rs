@@ -3,7 +3,7 @@
 use std::{cell::Cell, ffi::OsStr, rc::Rc, time::Duration};
 
 use repackbench_analysis::mean_ratio;
-use repackbench_reader::{History, Repository};
+use repackbench_reader::{History, Repository, git::GitRepository};
 use repackbench_records::{OwnGitCost, Predicted, Vcs};
 use repackbench_writer::{
     Progress,
@@ -36,6 +36,13 @@ pub(crate) fn is_tried_with_graph(spec: &WorkloadSpec) -> bool {
     *spec == WorkloadSpec::Traverse
 }
 
+/// Whether git finds a commit-graph in `repository`: one file, or a chain.
+fn has_commit_graph(repository: &GitRepository) -> bool {
+    let names = ["commit-graph", "commit-graphs/commit-graph-chain"];
+    let folders = repository.object_dirs().iter();
+    folders.map(|folder| folder.join("info")).any(|info| names.iter().any(|name| info.join(name).is_file()))
+}
+
 /// Why `error` came about, without the command line, which is long.
 fn reason(error: &BenchError) -> String {
     match error {
@@ -52,6 +59,8 @@ pub(crate) struct OwnGit {
     with_graph: RowClient,
     /// The number of stored commits.
     commits: u64,
+    /// Whether the repository has a commit-graph already.
+    has_graph: bool,
     /// Whether a note has said that it fails. On a source with missing objects it fails at every workload.
     has_failed: Cell<bool>,
     /// Removed at the end.
@@ -96,12 +105,13 @@ impl OwnGit {
             Ok(RowClient { client: Box::new(row), start: Default::default() })
         };
         let (plain, with_graph) = (row(0, Vec::new())?, row(1, vec![GitFeature::CommitGraph])?);
-        Ok(Some(OwnGit { git, plain, with_graph, commits, has_failed: Cell::new(false), _folder: folder }))
+        let has_graph = has_commit_graph(repository);
+        Ok(Some(OwnGit { git, plain, with_graph, commits, has_graph, has_failed: Cell::new(false), _folder: folder }))
     }
 
     /// The cost of what a replay of `spec` over `range` does, in which decoding took a share of the time. The trial
-    /// with a commit-graph, over `with_graph`, is left out if it does not end before `end`. `None`, with a note, if git
-    /// fails or has no command for it.
+    /// with a commit-graph, over `with_graph`, is left out if the repository has one, or if it does not end before
+    /// `end`. `None`, with a note, if git fails or has no command for it.
     ///
     /// # Errors
     /// The user stops it.
@@ -119,7 +129,7 @@ impl OwnGit {
         let mut measure = || -> Result<_, BenchError> {
             let Some(job) = self.job(spec, range, history)? else { return Ok(None) };
             let plain = took(&job, &self.plain, runner)?;
-            let has_time = session.now()?.saturating_add(graph_takes) < end;
+            let has_time = !self.has_graph && session.now()?.saturating_add(graph_takes) < end;
             let graph_job = match with_graph.filter(|_| has_time) {
                 Some(range) => self.job(spec, range, history)?,
                 None => None,

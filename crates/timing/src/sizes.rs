@@ -127,9 +127,10 @@ fn measure_hg(repository: &HgRepository, size: &mut SizeRecord) -> Result<()> {
 
 /// Counts the files of a Git repository.
 ///
-/// The total counts every file of the object directories, whichever program uses it, and the refs, reflogs, `HEAD`,
-/// `config`, `packed-refs`, `reftable`, `shallow` and `info` of the common git directory. Lock files are not counted. Object
-/// directories that are borrowed through alternates are counted, since a variant holds their objects.
+/// The total counts the files of the object directories, and the refs, reflogs, `HEAD`, `config`, `packed-refs`,
+/// `reftable`, `shallow` and `info` of the common git directory. Files that follow from the objects are counted beside
+/// it ([`SizeRecord::derived_bytes`]), and lock files nowhere. Object directories that are borrowed through alternates
+/// are counted, since a variant holds their objects.
 fn measure_git(repository: &GitRepository, size: &mut SizeRecord) -> Result<()> {
     for pack in repository.packs() {
         let length =
@@ -142,7 +143,9 @@ fn measure_git(repository: &GitRepository, size: &mut SizeRecord) -> Result<()> 
         }
     }
     for objects in repository.object_dirs() {
-        add_total(size, &bytes_below(objects)?);
+        let [counted, derived] = object_files(objects)?;
+        add_total(size, &counted);
+        size.derived_bytes += derived.len;
         size.dictionary_bytes += bytes_below(&objects.join("info").join(DICTIONARY_FOLDER))?.len;
     }
     for name in COUNTED {
@@ -165,6 +168,14 @@ struct FileBytes {
     allocated: u64,
 }
 
+impl FileBytes {
+    /// Adds a file.
+    fn add(&mut self, file: &Metadata) {
+        self.len += file.len();
+        self.allocated += allocated(file);
+    }
+}
+
 fn add_total(size: &mut SizeRecord, files: &FileBytes) {
     size.total_bytes += files.len;
     size.allocated_bytes += files.allocated;
@@ -175,27 +186,55 @@ fn allocated(metadata: &Metadata) -> u64 {
     metadata.blocks().saturating_mul(512)
 }
 
-/// The lengths of `root`, if it is a file, or of all files below it; 0 if it does not exist. Symbolic links below it
-/// count with their own length, directories and lock files do not count.
+/// The files of the object directory `objects` that hold something of their own, then those that git makes from them.
+fn object_files(objects: &Path) -> Result<[FileBytes; 2]> {
+    let [mut counted, mut derived] = [FileBytes::default(), FileBytes::default()];
+    for_each_file(objects, &mut |path, metadata| {
+        let below = path.strip_prefix(objects).unwrap_or(path);
+        if is_derived(below) { &mut derived } else { &mut counted }.add(metadata);
+    })?;
+    Ok([counted, derived])
+}
+
+/// Whether git makes the file at this path below an object directory from others: an index of packs, a bitmap, a
+/// commit-graph or a list for clients of plain HTTP. So are the files of a command that was interrupted.
+fn is_derived(below: &Path) -> bool {
+    let name = below.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let starts_with = |start: &str| below.to_str().is_some_and(|below| below.starts_with(start));
+    let is_bitmap = starts_with("pack/") && name.ends_with(".bitmap");
+    let is_unfinished = name.starts_with("tmp_") || name.starts_with(".tmp-");
+    is_bitmap
+        || is_unfinished
+        || ["pack/multi-pack-index", "info/commit-graph"].into_iter().any(starts_with)
+        || below == Path::new("info/packs")
+}
+
+/// The lengths of `root`, if it is a file, or of all files below it; 0 if it does not exist.
 fn bytes_below(root: &Path) -> Result<FileBytes> {
+    let mut total = FileBytes::default();
+    for_each_file(root, &mut |_, metadata| total.add(metadata))?;
+    Ok(total)
+}
+
+/// Calls `visit` on `root`, if it is a file, or on all files below it. Symbolic links below it count with their own
+/// length, directories and lock files do not count.
+fn for_each_file(root: &Path, visit: &mut dyn FnMut(&Path, &Metadata)) -> Result<()> {
     if root.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
-        return Ok(FileBytes::default());
+        return Ok(());
     }
     // git reads through a linked folder. Another link, such as an old `HEAD`, stores the name that it holds, and may be
     // dangling.
     let walk = WalkDir::new(root).follow_root_links(root.is_dir());
-    let mut total = FileBytes::default();
     let is_lock = |entry: &DirEntry| entry.path().extension().is_some_and(|extension| extension == "lock");
     for entry in walk.into_iter().filter_entry(|entry| entry.depth() == 0 || !is_lock(entry)) {
         let at = |e: &walkdir::Error| e.path().unwrap_or(root).to_owned();
         let entry = entry.map_err(|e| ReaderError::io("list", at(&e), e.into()))?;
         if !entry.file_type().is_dir() {
             let metadata = entry.metadata().map_err(|e| ReaderError::io("inspect", at(&e), e.into()))?;
-            total.len += metadata.len();
-            total.allocated += allocated(&metadata);
+            visit(entry.path(), &metadata);
         }
     }
-    Ok(total)
+    Ok(())
 }
 
 fn record_kind(kind: ObjectKind) -> repackbench_records::ObjectKind {

@@ -47,6 +47,15 @@ impl DeltaRecomputer {
     }
 }
 
+/// What becomes of packed objects that no ref and no reflog reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreachable {
+    /// They stay, so that a conversion holds the same objects as its source.
+    Keep,
+    /// They go, as with `git repack -adF`.
+    Drop,
+}
+
 /// Recomputes the deltas of Git packs.
 pub trait GitDeltas: fmt::Debug + Send + Sync {
     /// What decides the resulting deltas: the name and version of the program, and its window.
@@ -58,8 +67,8 @@ pub trait GitDeltas: fmt::Debug + Send + Sync {
     }
 
     /// Replaces all packs of the bare repository `git_dir`, which holds zlib streams, by one pack whose deltas are
-    /// searched for from scratch on `threads` threads. Keeps objects that nothing refers to. Returns the most memory that the
-    /// program held, in bytes, if it was measured.
+    /// searched for from scratch on `threads` threads. Returns the most memory that the program held, in bytes, if it
+    /// was measured.
     ///
     /// # Errors
     /// [`WriterError::Program`](crate::WriterError::Program) when the program fails,
@@ -68,6 +77,7 @@ pub trait GitDeltas: fmt::Debug + Send + Sync {
         &self,
         git_dir: &Path,
         threads: usize,
+        unreachable: Unreachable,
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<u64>>;
 

@@ -55,7 +55,7 @@ mod work_folder;
 
 pub use conversion::{Conversion, SearchCost};
 pub use convert::{convert, convert_recomputed};
-pub use delta_recomputer::{DeltaRecomputer, GitDeltas, HgDeltas};
+pub use delta_recomputer::{DeltaRecomputer, GitDeltas, HgDeltas, Unreachable};
 pub use encoding::Encoding;
 pub use error::{Result, WriterError};
 pub use in_place::{InPlaceJob, Replaced, convert_in_place};

@@ -120,6 +120,19 @@ mod tests {
     }
 
     #[test]
+    fn codec_that_gains_hardly_more_than_one_that_everybody_reads_is_not_the_best() {
+        let best = |bytes, time| {
+            let codecs =
+                [("zlib:6", 1000.0, 1.0, true), ("libdeflate:9", 1000.0, 0.6, true), ("zstd", bytes, time, false)];
+            advise_on_estimate(&estimate(&codecs)).advice.best.unwrap().spec.typed.clone()
+        };
+        assert_eq!(best(1000.0, 0.55), "libdeflate:9");
+        assert_eq!(best(960.0, 0.60), "libdeflate:9");
+        assert_eq!(best(1000.0, 0.53), "zstd", "a tenth less time");
+        assert_eq!(best(949.0, 0.60), "zstd", "a twentieth less size");
+    }
+
+    #[test]
     fn slightly_larger_codec_is_best_only_where_no_other_gains() {
         let best = |smaller_time| {
             let codecs = [

@@ -27,8 +27,15 @@ fn estimate(name: &str, bytes: u64, size: f64, cpu: f64) -> RepositoryEstimate {
 fn searched_anew(estimate: RepositoryEstimate, is_without_names: bool) -> RepositoryEstimate {
     let state = Box::new(delta_state(estimate.as_found.total_bytes / 2, &codecs(0.9, 0.9)));
     let (window, peak_resident_bytes) = (None, None);
-    let rechosen =
-        Rechosen::Searched { seconds: 1.0, window, peak_resident_bytes, is_without_names, other: None, state };
+    let rechosen = Rechosen::Searched {
+        seconds: 1.0,
+        cpu_seconds: None,
+        window,
+        peak_resident_bytes,
+        is_without_names,
+        other: None,
+        state,
+    };
     RepositoryEstimate { rechosen, ..estimate }
 }
 

@@ -57,11 +57,30 @@ fn files_that_no_variant_holds_do_not_count() {
     std::fs::write(git_folder.join("refs/heads/left-over.lock"), "").expect("a lock");
     std::fs::write(git_folder.join("objects/info/left-over.lock"), [b'x'; 5000]).expect("a lock");
     assert_eq!(records::sizes(&repo), before);
-    std::fs::write(git_folder.join("objects/info/commit-graph"), [b'x'; 5000]).expect("a file that is storage");
+    std::fs::write(git_folder.join("objects/info/alternate"), [b'x'; 5000]).expect("a file that is storage");
     let grown = records::sizes(&repo);
     for part in ["total_bytes", "other_bytes"] {
         assert_eq!(number(&grown[part]), number(&before[part]) + 5000, "{part}");
     }
+}
+
+/// git makes them from the objects, so they are the same under every codec, and a variant has none.
+#[test]
+fn files_that_follow_from_the_objects_are_counted_beside_the_total() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("bare", &scratch).repo();
+    git::output(&repo, ["repack", "-adq"]);
+    let before = records::sizes(&repo);
+    git::output(&repo, ["-c", "repack.writeBitmaps=true", "repack", "-adq"]);
+    git::output(&repo, ["commit-graph", "write", "--reachable"]);
+    git::output(&repo, ["multi-pack-index", "write", "--bitmap"]);
+    std::fs::write(repo.join("objects/pack/tmp_pack_x"), [b'x'; 5000]).expect("an unfinished pack");
+    let after = records::sizes(&repo);
+    for part in ["total_bytes", "allocated_bytes", "other_bytes"] {
+        assert_eq!(after[part], before[part], "{part}");
+    }
+    assert!(before["derived_bytes"].is_null(), "{before}");
+    assert!(number(&after["derived_bytes"]) > 5000 + 1000, "{after}");
 }
 
 #[test]

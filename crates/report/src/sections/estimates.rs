@@ -1,11 +1,13 @@
 //! Sizes and times that were predicted from a sample.
 
-use repackbench_analysis::{EstimateAdvice, REPOSITORY_THRESHOLD, advise_on_estimate, bytes_now};
+use repackbench_analysis::{
+    EstimateAdvice, REPOSITORY_THRESHOLD, advise_on_estimate, bytes_now, predicted_search_seconds,
+};
 use repackbench_records::{
     ChunkForm, DeltaState, OtherSearch, Predicted, Rechosen, RepositoryEstimate, Vcs, WorkloadPrediction,
 };
 
-use super::advice::{self, AdviceLine, Context, GraphTimes};
+use super::advice::{self, AdviceLine, Context, GraphTimes, SearchResult};
 use crate::{
     document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
     number::{counted, megabytes, or_dash, percent, rate, seconds, thousands, three_decimals, time_ratio},
@@ -181,17 +183,32 @@ pub(super) fn answer(estimate: &RepositoryEstimate) -> Vec<AdviceLine> {
         cpu: workloads().find_map(|workload| workload.own_graph_ratio),
         elapsed: workloads().find_map(|workload| workload.own_graph_elapsed_ratio),
     };
-    let context = Context { vcs: estimate.repository.vcs, is_replayed: true, reference: found.advice.reference };
+    let baseline = found.state.specs.first().map_or("the baseline", |spec| &spec.spec.typed);
+    let context = Context {
+        vcs: estimate.repository.vcs,
+        is_replayed: true,
+        reference: found.advice.reference.unwrap_or(baseline),
+        is_searched: !std::ptr::eq(found.state, &estimate.as_found),
+    };
     lines.extend(advice::gains(&found.advice, context, graph));
     let replayed = workloads().map(|workload| workload.decode_share.value);
     lines.extend(advice::decoding(replayed, workloads().filter_map(|workload| workload.own_share), false));
-    let encoding = found.state.specs.first().and_then(|baseline| found.state.encoding_seconds(baseline));
-    let encoding = encoding.map(|took| ("about", took));
-    lines.extend(advice::price(&found.advice, estimate.repository.vcs, encoding));
-    lines.extend(advice::writing(&found.advice));
+    lines.extend(advice::price(&found.advice, estimate.repository.vcs, sending_seconds(estimate, &found)));
+    lines.extend(advice::writing(&found.advice, "encode"));
     lines.push(advice::verdict(&found.advice, context, "a longer --time may decide"));
     lines.push(method(estimate, &found));
     lines
+}
+
+/// About how many CPU seconds a clone by others takes: a new search for deltas, and encoding. hg searches for none.
+fn sending_seconds(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> Option<(&'static str, f64)> {
+    let encoding = found.state.encoding_seconds(found.state.specs.first()?)?;
+    let search = match &estimate.rechosen {
+        _ if estimate.repository.vcs == Some(Vcs::Mercurial) => 0.0,
+        Rechosen::Searched { cpu_seconds: Some(took), .. } => *took,
+        _ => predicted_search_seconds(&estimate.as_found.objects.as_ref()?.sum(), None),
+    };
+    Some(("about", search + encoding))
 }
 
 /// What a new search for deltas makes of the repository.
@@ -201,8 +218,16 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
     let search = |window| advice::search(&estimate.repository, window);
     let text = match &estimate.rechosen {
         Rechosen::Searched { seconds: took, window, peak_resident_bytes, other, state, .. } => {
-            let bytes = (found.total_bytes, bytes_now(estimate, state) as u64);
-            let words = advice::searched_words(bytes, Some(*took), *peak_resident_bytes, None);
+            let result = SearchResult {
+                bytes_found: found.total_bytes,
+                bytes: bytes_now(estimate, state) as u64,
+                seconds: Some(*took),
+                peak_resident_bytes: *peak_resident_bytes,
+                reading: None,
+                dropped: found.chunks.saturating_sub(state.chunks),
+                is_advised: !estimate.repository.is_partial_clone,
+            };
+            let words = result.words();
             let other = other.as_ref().map(other_search).unwrap_or_default();
             format!("{pack}{} makes {words}{other}.", search(*window))
         }
@@ -212,7 +237,7 @@ fn deltas(estimate: &RepositoryEstimate) -> AdviceLine {
                 _ => format!("about {}", seconds(*predicted_seconds)),
             };
             let longest = stopped_after_seconds.unwrap_or_default().max(*predicted_seconds);
-            let time = time_with_room(longest);
+            let time = time_with_room(longest, estimate.seconds);
             let advice = if has_few_deltas(found) { ": do this first, as few objects are deltas" } else { "" };
             format!("{pack}{} takes {takes}{advice}; `--time {time}` has room for it.", search(*window))
         }
@@ -238,11 +263,12 @@ fn other_search(other: &OtherSearch) -> String {
     }
 }
 
-/// `20s`, `6m`: the time of a session that has room for a search of `seconds`, of which it may take a third.
-fn time_with_room(seconds: f64) -> String {
-    match 3.0 * seconds {
-        session @ ..=50.0 => format!("{}s", 10 * (session / 10.0).ceil().max(1.0) as u64 + 10),
-        session => format!("{}m", (session / 60.0).ceil() as u64 + 1),
+/// `20s`, `6m`: the time of a session that has room for a search of `seconds`, of which it may take a third. One of
+/// `session` seconds had none.
+fn time_with_room(seconds: f64, session: f64) -> String {
+    match (3.0 * seconds).max(1.5 * session) {
+        time @ ..=50.0 => format!("{}s", 10 * (time / 10.0).ceil().max(1.0) as u64 + 10),
+        time => format!("{}m", (time / 60.0).ceil() as u64 + 1),
     }
 }
 
@@ -256,7 +282,7 @@ fn method(estimate: &RepositoryEstimate, found: &EstimateAdvice<'_>) -> AdviceLi
     let error = if error > 0.0 { format!("within {}", percent(error, 1)) } else { "exact".to_owned() };
     let missing = match estimate.missing_objects {
         0 => String::new(),
-        count => format!(", {} missing", counted(count, "object", "objects")),
+        count => format!(", {} met", counted(count, "missing object", "missing objects")),
     };
     let measure = found.advice.best.map(|best| {
         let spec = plain_text(&best.spec.typed);
@@ -362,13 +388,13 @@ mod tests {
         assert_eq!(answer.len(), 8, "{text}");
         for (line, expected) in answer.iter().zip([
             "Deltas: 9,000 objects, 10.0 MB; `git repack -adF` takes about 90.0 s; `--time 6m` has room for it.",
-            "No new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time in replays.",
-            "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time in replays.",
+            "No new format: libdeflate:9: 1.0 % smaller, 20 % less CPU time in replays against zlib:6.",
+            "Best codec: zstd:9: 15.0 % smaller, 40 % less CPU time in replays against zlib:6.",
             "Decoding: 50 % of replays' CPU time: the limit; about 25 % of your git's.",
-            "Price: git reads it only under `exec`; a clone or fetch by others needs a new search for deltas, and all that it sends encoded again: about 400 ms of CPU time for a clone.",
-            "Writing: 400 ms of CPU time, 1.20 MB a thread; `convert --codec zlib:6` leads back.",
-            "Verdict: change to zstd:9: it saves at least 5 % of size or 10 % of CPU time.",
-            "Predicted: in 12.0 s, size within 1.0 %, 1 object missing; `bench --codec zstd:9` measures it.",
+            "Price: git reads it only under `exec`; a clone or fetch by others needs a new search for deltas, and all that it sends encoded again.",
+            "Writing: 400 ms of CPU time to encode, 1.20 MB a thread; `convert --codec zlib:6` leads back.",
+            "Verdict: change to zstd:9: it reaches the threshold, 5 % of size or 10 % of CPU time.",
+            "Predicted: in 12.0 s, size within 1.0 %, 1 missing object met; `bench --codec zstd:9` measures it.",
         ]) {
             assert_eq!(*line, expected);
         }
@@ -378,10 +404,10 @@ mod tests {
     #[test]
     fn other_programs_are_named_where_they_make_times_doubtful() {
         let line = |other_load| answer(&RepositoryEstimate { other_load, ..too_long() }).pop().unwrap().text;
-        let doubt = "1 object missing; other programs took 45 % of the processors' time, so repeat it without them; ";
+        let doubt = "1 missing object met; other programs took 45 % of the processors' time, so repeat it without them; ";
         assert!(line(Some(0.447)).contains(doubt), "{}", line(Some(0.447)));
         for quiet in [None, Some(0.0), Some(0.099)] {
-            assert!(line(quiet).contains("1 object missing; `bench"), "{}", line(quiet));
+            assert!(line(quiet).contains("1 missing object met; `bench"), "{}", line(quiet));
         }
     }
 
@@ -393,7 +419,7 @@ mod tests {
         estimate.as_found.specs[1].spec.canonical = "zlib:6".to_owned();
         estimate.as_found.specs[2].readers = Readers::Repackbench;
         let said: Vec<String> = answer(&estimate).iter().map(AdviceLine::to_string).collect();
-        let last = "Only repackbench reads zstd:9: 15.0 % smaller, 25 % less CPU time in replays, against zlib.";
+        let last = "Only repackbench reads zstd:9: 15.0 % smaller, 25 % less CPU time in replays against zlib.";
         let verdict = "Verdict: stay: no codec of about this size that hg reads is certain to save anything.";
         assert!(said.contains(&format!("{verdict} {last}")), "{said:#?}");
     }
@@ -439,6 +465,7 @@ mod tests {
         let searched = DeltaState { total_bytes: 7_000_000, ..state() };
         let text = plain(&estimates(&[estimate(Rechosen::Searched {
             seconds: 3.0,
+            cpu_seconds: Some(5.0),
             window: None,
             peak_resident_bytes: Some(20_000_000),
             is_without_names: false,
@@ -501,6 +528,6 @@ mod tests {
         let mut estimate = too_long();
         estimate.repository.is_partial_clone = true;
         let text = plain(&estimates(&[estimate]));
-        assert!(text.contains("MB; `git repack -adF` in a full clone takes about 90.0 s"), "{text}");
+        assert!(text.contains("MB; a search like that of `git repack -adF` in a full clone takes about 90.0 s"), "{text}");
     }
 }

@@ -53,6 +53,7 @@ impl Job<'_> {
         let (state, _) = self.state(&repository, examined, cache, (now, end), LAST)?;
         Ok(Rechosen::Searched {
             seconds: search.searched.cost.wall.as_secs_f64(),
+            cpu_seconds: search.searched.cpu.map(|cpu| cpu.as_secs_f64()),
             window: search.window,
             peak_resident_bytes: search.searched.cost.peak_resident_bytes,
             is_without_names: search.searched.is_without_names,

@@ -59,12 +59,19 @@ impl MakingClock {
 
 /// CPU time of this process and of child processes that it waited for.
 fn process_cpu() -> Option<Duration> {
-    [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN].into_iter().try_fold(Duration::ZERO, |sum, who| {
-        let usage = getrusage(who).ok()?;
-        [usage.user_time(), usage.system_time()].into_iter().try_fold(sum, |sum, time| {
-            let seconds = Duration::from_secs(time.tv_sec().try_into().ok()?);
-            sum.checked_add(seconds)?.checked_add(Duration::from_micros(time.tv_usec().try_into().ok()?))
-        })
+    cpu_of(UsageWho::RUSAGE_SELF)?.checked_add(children_cpu()?)
+}
+
+/// CPU time of child processes that this one waited for; `None` if the system does not report it.
+pub(crate) fn children_cpu() -> Option<Duration> {
+    cpu_of(UsageWho::RUSAGE_CHILDREN)
+}
+
+fn cpu_of(who: UsageWho) -> Option<Duration> {
+    let usage = getrusage(who).ok()?;
+    [usage.user_time(), usage.system_time()].into_iter().try_fold(Duration::ZERO, |sum, time| {
+        let seconds = Duration::from_secs(time.tv_sec().try_into().ok()?);
+        sum.checked_add(seconds)?.checked_add(Duration::from_micros(time.tv_usec().try_into().ok()?))
     })
 }
 

@@ -40,7 +40,7 @@ pub use prune::{CachedVariant, Freed, PrunePolicy};
 pub use scratch::{CachedCopies, ScratchFolder};
 
 use lock::{VariantLock, WhenBusy};
-pub(crate) use metadata::MakingClock;
+pub(crate) use metadata::{MakingClock, children_cpu};
 use metadata::{Metadata, unix_seconds};
 
 use crate::{

@@ -8,21 +8,26 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use gix_config::file::{Metadata, init::Options};
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{
     Place, ReaderError, Repository,
-    git::{GitRepository, verify},
+    git::{
+        GitRepository,
+        repository::{Reference, Target},
+        verify,
+    },
 };
 
 use walkdir::WalkDir;
 
 use super::{begin, convert_into, folders, refuse_bases};
 use crate::{
-    ConvertJob, Encoding, GitDeltas, JobControl, ProgressUnit, Result, StoreKind, WriterError,
+    ConvertJob, Encoding, GitDeltas, JobControl, ProgressUnit, Result, StoreKind, Unreachable, WriterError,
+    cache::children_cpu,
     conversion::{Conversion, SearchCost, build_beside, check_identical, in_scratch_folder},
     dictionaries::encoding_for,
 };
@@ -57,7 +62,7 @@ pub fn convert_recomputed(
             let first = convert_into(source, &Encoding::plain(&readable), scratch, control)?;
             keep_settings(source, scratch)?;
             let start = Instant::now();
-            let (is_without_names, peak_resident_bytes) = recompute(scratch, git, control)?;
+            let (is_without_names, peak_resident_bytes) = recompute(scratch, git, Unreachable::Keep, control)?;
             let search = Some(SearchCost { wall: start.elapsed(), peak_resident_bytes });
             let mut notes: Vec<String> = is_without_names.then(without_names_note).into_iter().collect();
             let (encoding, of_encoding) = encoding_for(&Repository::open(scratch)?, spec, control)?;
@@ -78,15 +83,17 @@ pub fn convert_recomputed(
 pub struct Searched {
     /// Its cost.
     pub cost: SearchCost,
+    /// The CPU time of git; `None` if the system does not report it.
+    pub cpu: Option<Duration>,
     /// Whether git had to search without file names, as objects are missing.
     pub is_without_names: bool,
     /// Notes about it, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Makes a repository in the empty folder `out` with the objects of `source`, whose deltas `git` searches for again.
-/// Chunks that stock git reads are linked rather than converted. Nothing is compared: the result is only looked at, and
-/// thrown away.
+/// Makes a repository in the empty folder `out` with the objects of `source`, whose deltas `git` searches for again, as
+/// `git repack -adF` does: unreachable objects are lost. Chunks that stock git reads are linked rather than converted.
+/// Nothing is compared: the result is only looked at, and thrown away.
 ///
 /// # Errors
 /// As [`convert`](super::convert); [`WriterError::Program`] when git fails.
@@ -102,11 +109,21 @@ pub fn search_anew(
         Some(_) => convert_into(source, &encoding, out, control).map(drop)?,
     }
     keep_settings(source, out)?;
-    let start = Instant::now();
-    let (is_without_names, peak_resident_bytes) = recompute(out, git, control)?;
+    let unreachable = if shows_what_is_reachable(source, out)? { Unreachable::Drop } else { Unreachable::Keep };
+    let (start, cpu) = (Instant::now(), children_cpu());
+    let (is_without_names, peak_resident_bytes) = recompute(out, git, unreachable, control)?;
     let notes = is_without_names.then(without_names_note).into_iter().collect();
     let cost = SearchCost { wall: start.elapsed(), peak_resident_bytes };
-    Ok(Searched { cost, is_without_names, notes })
+    let cpu = cpu.and_then(|before| children_cpu()?.checked_sub(before));
+    Ok(Searched { cost, cpu, is_without_names, notes })
+}
+
+/// Whether the refs and reflogs of the copy in `out` lead to all that those of `source` do: there are some, and no
+/// other work tree has any of its own.
+fn shows_what_is_reachable(source: &GitRepository, out: &Path) -> Result<bool> {
+    let is_direct = |reference: &Reference| matches!(reference.target, Target::Object(_));
+    let has_refs = GitRepository::open(out)?.references()?.iter().any(is_direct);
+    Ok(has_refs && !source.common_dir().join("worktrees").exists())
 }
 
 /// The settings of `source` that decide which deltas its own `git repack` would find. They are numbers, and too large
@@ -166,16 +183,21 @@ fn without_names_note() -> String {
     "objects are missing: git chose deltas without file names, as in partial clones".to_owned()
 }
 
-/// Lets `git` search for all deltas of the packs of `repository` again. Keeps objects that nothing refers to. Returns
-/// whether it had to search without file names, and its peak memory if that was measured.
-fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) -> Result<(bool, Option<u64>)> {
+/// Lets `git` search for all deltas of the packs of `repository` again. Returns whether it had to search without file
+/// names, and its peak memory if that was measured.
+fn recompute(
+    repository: &Path,
+    git: &dyn GitDeltas,
+    unreachable: Unreachable,
+    control: JobControl<'_>,
+) -> Result<(bool, Option<u64>)> {
     let marks = promisor_marks(repository)?;
     // git packs objects from a promisor separately, and without file names, by which it finds most deltas. If nothing
     // is missing, no object has to be marked as promised.
     let unmark = |mark: &PathBuf| fs::rename(mark, set_aside(mark)).map_err(|e| WriterError::io("rename", mark, e));
     marks.iter().try_for_each(unmark)?;
     let is_partial = GitRepository::open(repository)?.is_partial_by_configuration() || !marks.is_empty();
-    let search = || match repack(repository, git, control) {
+    let search = || match repack(repository, git, unreachable, control) {
         // An object is missing. git cannot repack, but search among those that are there.
         Err(WriterError::Program { .. }) if is_partial => {
             let search = |threads| git.recompute_incomplete(repository, threads, &|| control.progress.is_cancelled());
@@ -190,7 +212,8 @@ fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) ->
             let mark =
                 |mark: &PathBuf| fs::rename(set_aside(mark), mark).map_err(|e| WriterError::io("rename", mark, e));
             marks.iter().try_for_each(mark)?;
-            let peak = with_config(repository, with_promising_remote, || repack(repository, git, control))?;
+            let peak =
+                with_config(repository, with_promising_remote, || repack(repository, git, unreachable, control))?;
             Ok((true, peak))
         }
         Err(error) => Err(error),
@@ -284,10 +307,11 @@ fn set_aside(mark: &Path) -> PathBuf {
 fn repack(
     repository: &Path,
     git: &dyn GitDeltas,
+    unreachable: Unreachable,
     JobControl { threads, progress }: JobControl<'_>,
 ) -> Result<Option<u64>> {
     progress.start("recomputing deltas with git", 1, ProgressUnit::Items);
-    let peak = git.recompute(repository, threads, &|| progress.is_cancelled())?;
+    let peak = git.recompute(repository, threads, unreachable, &|| progress.is_cancelled())?;
     progress.finish();
     Ok(peak)
 }

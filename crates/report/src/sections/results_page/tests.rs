@@ -29,6 +29,7 @@ fn estimate(name: &str, bytes: u64, (size, cpu): (f64, f64), left: f64) -> Repos
     estimate.repository.tip = Some("0123456789abcdef0123".into());
     estimate.pack_checksums = vec!["fedcba9876543210fedc".into(), "ff".into()];
     estimate.rechosen = Rechosen::Searched {
+        cpu_seconds: None,
         seconds: 1.0,
         window: None,
         peak_resident_bytes: None,
