@@ -224,7 +224,8 @@ fn counts_dictionaries_and_bases_separately_and_once() {
 #[test]
 fn deltas_that_git_searched_for_anew_are_a_second_size() {
     let scratch = Scratch::new();
-    let repo = Fixture::get("history").repo();
+    let repo = Fixture::copy("history", &scratch).repo();
+    git::output(&repo, ["repack", "-adfq", "--window=0"]);
     let before = snapshot::content(&repo);
     let file = scratch.join("sizes.jsonl");
     let sizes = |options: &[&str]| {
