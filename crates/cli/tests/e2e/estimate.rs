@@ -110,6 +110,39 @@ fn search_that_takes_too_long_is_stopped() {
     assert_eq!(found["as_found"]["workloads"][0]["workload"]["name"], "traverse", "{found}");
 }
 
+/// As with `git repack -adF`, which the answer advises.
+#[test]
+fn search_drops_what_no_ref_reaches_and_counts_it() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("history", &scratch).repo();
+    // The unreachable objects get into the pack, as those of a deleted branch are.
+    git::output(&repo, ["repack", "-adkq"]);
+    let options = ["--time", "10s", "--codec", "zstd:3", "--workload", "traverse"];
+    let (outcome, found) = estimate(&repo, &scratch, &options);
+    let chunks = |state: &Value| number(&state["chunks"]);
+    let dropped = chunks(&found["as_found"]) - chunks(&found["rechosen"]["state"]);
+    git::output(&repo, ["repack", "-adFq"]);
+    let left = git::objects(&repo).lines().count() as u64;
+    assert_eq!((chunks(&found["rechosen"]["state"]), dropped), (left, 3), "{}", outcome.text());
+    assert!(outcome.text().contains(", without 3 unreachable or repeated objects ("), "{}", outcome.text());
+    assert!(found["rechosen"]["cpu_seconds"].as_f64() > Some(0.0), "{}", found["rechosen"]);
+}
+
+#[test]
+fn commit_graph_that_is_there_is_not_tried() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("history", &scratch).repo();
+    for options in [&["--reachable"][..], &["--reachable", "--split"]] {
+        git::output(&repo, [&["commit-graph", "write"], options].concat());
+        let options = ["--as-found", "--time", "10s", "--codec", "zstd:3", "--workload", "traverse"];
+        let (_, found) = estimate(&repo, &scratch, &options);
+        let workload = &found["as_found"]["workloads"][0];
+        assert!(workload["own_share"].as_f64().is_some(), "git was timed: {workload}");
+        assert!(workload["own_graph_ratio"].is_null(), "{workload}");
+        std::fs::remove_file(repo.join("objects/info/commit-graph")).ok();
+    }
+}
+
 /// The default search comes first, and is what remains if the other does not fit.
 #[test]
 fn harder_search_is_another_size() {

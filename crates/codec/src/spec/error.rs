@@ -51,7 +51,7 @@ impl std::error::Error for SpecError {}
 #[non_exhaustive]
 pub enum SpecErrorKind {
     /// No codec has this name.
-    #[error("unknown codec {typed:?}{}; expected one of {}", did_you_mean(.nearest), valid_codecs())]
+    #[error("unknown codec {typed:?}{}", meant_or_valid(.nearest))]
     UnknownCodec {
         /// The name as typed.
         typed: String,
@@ -203,6 +203,14 @@ pub fn nearest_name(typed: &str, names: impl Iterator<Item = &'static str>) -> O
     let similarity = |name: &&'static str| strsim::jaro_winkler(&typed, name);
     let best = names.max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
     (similarity(&best) >= SIMILAR_ENOUGH).then_some(best)
+}
+
+/// The codec that was meant, or all that there are.
+fn meant_or_valid(nearest: &Option<String>) -> String {
+    match nearest {
+        Some(_) => did_you_mean(nearest) + "; `repackbench codecs` lists all",
+        None => format!("; expected one of {}", valid_codecs()),
+    }
 }
 
 fn did_you_mean(nearest: &Option<impl fmt::Display>) -> String {

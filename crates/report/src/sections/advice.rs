@@ -601,10 +601,7 @@ mod tests {
             "10.0 % smaller, about the same CPU time, elapsed time undecided"
         );
         assert_eq!(of(wide, wide, [0.0, f64::INFINITY]), "size undecided, CPU and elapsed time undecided");
-        assert_eq!(
-            of([1.0, 1.0], [0.5, 0.5], [0.5, 0.5]),
-            "about the same size, 50 % less CPU and elapsed time"
-        );
+        assert_eq!(of([1.0, 1.0], [0.5, 0.5], [0.5, 0.5]), "about the same size, 50 % less CPU and elapsed time");
     }
 
     #[test]

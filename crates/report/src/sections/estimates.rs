@@ -404,7 +404,8 @@ mod tests {
     #[test]
     fn other_programs_are_named_where_they_make_times_doubtful() {
         let line = |other_load| answer(&RepositoryEstimate { other_load, ..too_long() }).pop().unwrap().text;
-        let doubt = "1 missing object met; other programs took 45 % of the processors' time, so repeat it without them; ";
+        let doubt =
+            "1 missing object met; other programs took 45 % of the processors' time, so repeat it without them; ";
         assert!(line(Some(0.447)).contains(doubt), "{}", line(Some(0.447)));
         for quiet in [None, Some(0.0), Some(0.099)] {
             assert!(line(quiet).contains("1 missing object met; `bench"), "{}", line(quiet));
@@ -528,6 +529,9 @@ mod tests {
         let mut estimate = too_long();
         estimate.repository.is_partial_clone = true;
         let text = plain(&estimates(&[estimate]));
-        assert!(text.contains("MB; a search like that of `git repack -adF` in a full clone takes about 90.0 s"), "{text}");
+        assert!(
+            text.contains("MB; a search like that of `git repack -adF` in a full clone takes about 90.0 s"),
+            "{text}"
+        );
     }
 }

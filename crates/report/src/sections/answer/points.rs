@@ -198,7 +198,8 @@ fn both(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
         .filter_map(|candidate| Some((candidate, candidate.mean()?)))
         .min_by(|(_, a), (_, b)| a.total_cmp(b));
     let Some((best, _)) = best else {
-        let text = "no variant gains without a loss: each is larger, slower somewhere, or not decided by these runs".to_owned();
+        let text = "no variant gains without a loss: each is larger, slower somewhere, or not decided by these runs"
+            .to_owned();
         return Point { name, variant: None, text };
     };
     let size = SizeDifference::of(best.bytes, baseline_bytes)
