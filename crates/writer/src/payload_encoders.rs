@@ -81,6 +81,12 @@ impl PayloadDecoder {
         }
     }
 
+    /// Whether `stored`, the chunk of one of Git's deltas, holds the object in its place, so that a reader applies no
+    /// delta. Mercurial's readers merge deltas before they apply them, so what they are spared is not known of one.
+    pub fn replaces_git_delta(&self, stored: &[u8]) -> bool {
+        matches!(self.0, DecoderOf::Git(_)) && ChunkDecoder::base_use(stored) == BaseUse::Patch
+    }
+
     /// Decodes `stored`, the chunk of a delta with this `base` or of anything else, into `payload`. The payload has
     /// `payload_len` bytes, or as many as `object_len` says if the chunk holds an object that replaces the delta. Chunks
     /// that are known to decode take as long as in a reader.

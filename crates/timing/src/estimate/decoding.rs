@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rand::{rngs::SmallRng, seq::SliceRandom};
 use repackbench_analysis::{MemberCost, stratified_total};
 use repackbench_codec::{DecodeMemo, Decoders};
-use repackbench_reader::Repository;
+use repackbench_reader::{Repository, git::delta};
 use repackbench_writer::{PayloadDecoder, Progress};
 
 use super::{
@@ -40,6 +40,8 @@ struct Arm<'a> {
     stored: Vec<&'a [u8]>,
     /// The time of each pass, for each chunk.
     times: Vec<[Duration; PASSES]>,
+    /// The time that applying a delta takes, for each chunk that holds an object in place of one.
+    spared: Vec<[Duration; PASSES]>,
 }
 
 /// The seconds that each chunk takes as found, under each codec, and where its payload is remembered.
@@ -49,6 +51,8 @@ pub(super) struct DecodeCosts {
     chunks: Vec<(usize, f64)>,
     as_found: Vec<f64>,
     codecs: Vec<Vec<f64>>,
+    /// What applying a delta takes where the chunk holds the object in its place, under each codec.
+    spared: Vec<Vec<f64>>,
     remembered: Vec<f64>,
 }
 
@@ -72,15 +76,14 @@ impl DecodeCosts {
         let count = chunks.len();
         let found: Vec<&[u8]> = chunks.iter().map(|chunk| held.stored(chunk).unwrap_or_default()).collect();
         let as_found = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
-        let mut arms =
-            vec![Arm { decoder: as_found, stored: found.clone(), times: vec![[Duration::ZERO; PASSES]; count] }];
+        let mut arms = vec![Arm::new(as_found, found.clone())];
         let remembering = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
         let memo = remembering.with_memo(DecodeMemo::recording(usize::MAX));
-        arms.push(Arm { decoder: memo, stored: found, times: vec![[Duration::ZERO; PASSES]; count] });
+        arms.push(Arm::new(memo, found));
         for encoded in encoded {
             let decoder = PayloadDecoder::new(source, &encoded.encoding);
             let stored = chosen.iter().map(|at| encoded.stored_of(*at).unwrap_or_default()).collect();
-            arms.push(Arm { decoder, stored, times: vec![[Duration::ZERO; PASSES]; count] });
+            arms.push(Arm::new(decoder, stored));
         }
         let own_time = own_time();
         let mut by_kind: Vec<usize> = (0..count).collect();
@@ -102,21 +105,26 @@ impl DecodeCosts {
             }
             arms.iter_mut().for_each(|arm| arm.decoder.give_back());
         }
-        let mut seconds: Vec<Vec<f64>> = arms.iter().map(|arm| arm.seconds(own_time)).collect();
-        let codecs = seconds.split_off(2);
+        let mut seconds: Vec<Vec<f64>> = arms.iter().map(|arm| seconds_of(&arm.times, own_time)).collect();
+        let mut spared: Vec<Vec<f64>> = arms.iter().map(|arm| seconds_of(&arm.spared, own_time)).collect();
+        let (codecs, spared) = (seconds.split_off(2), spared.split_off(2));
         let remembered = seconds.pop().unwrap_or_default();
         let as_found = seconds.pop().unwrap_or_default();
         let chunks = chunks.iter().map(|chunk| (chunk.stratum, chunk.stored_len as f64)).collect();
-        Ok(DecodeCosts { chunks, as_found, codecs, remembered })
+        Ok(DecodeCosts { chunks, as_found, codecs, spared, remembered })
     }
 
     /// The costs of each chunk under codec `codec`, the codec `baseline` and as found, beyond those of a remembered
-    /// payload.
+    /// payload. Where a codec stores objects in place of deltas, applying the delta is no longer a cost.
     pub(super) fn members(&self, codec: usize, baseline: usize) -> Vec<MemberCost> {
-        let (Some(costs), Some(baselines)) = (self.codecs.get(codec), self.codecs.get(baseline)) else {
+        let costs = |codec: usize| {
+            let of_codec = self.codecs.get(codec)?.iter().zip(self.spared.get(codec)?);
+            Some(of_codec.map(|(cost, spared)| cost - spared))
+        };
+        let (Some(costs), Some(baselines)) = (costs(codec), costs(baseline)) else {
             return Vec::new();
         };
-        let times = costs.iter().zip(baselines).zip(self.as_found.iter().zip(&self.remembered));
+        let times = costs.zip(baselines).zip(self.as_found.iter().zip(&self.remembered));
         let members = self.chunks.iter().zip(times);
         members
             .map(|((stratum, x), ((cost, baseline), (as_found, remembered)))| MemberCost {
@@ -179,7 +187,18 @@ fn own_time() -> Duration {
     (0..8).map(|_| series()).min().unwrap_or_default()
 }
 
-impl Arm<'_> {
+/// The shortest time of each chunk, less the clock's own.
+fn seconds_of(times: &[[Duration; PASSES]], own_time: Duration) -> Vec<f64> {
+    let least = |times: &[Duration; PASSES]| times.iter().min().copied().unwrap_or_default();
+    times.iter().map(|times| least(times).saturating_sub(own_time).as_secs_f64()).collect()
+}
+
+impl<'a> Arm<'a> {
+    fn new(decoder: PayloadDecoder, stored: Vec<&'a [u8]>) -> Self {
+        let none = vec![[Duration::ZERO; PASSES]; stored.len()];
+        Arm { decoder, stored, times: none.clone(), spared: none }
+    }
+
     /// Decodes some chunks in this order, twice: the first time brings tables and dictionary into the processor's
     /// caches, where a reader of thousands of chunks has them. The second time counts for `pass`.
     fn run(
@@ -197,17 +216,24 @@ impl Arm<'_> {
             let start = Instant::now();
             self.decoder.decode(chunk.kind, stored, base, (chunk.payload_len, object_len), &mut payload)?;
             let time = start.elapsed();
-            if let Some(of_pass) = self.times.get_mut(*at).and_then(|times| times.get_mut(pass)) {
-                *of_pass = time;
+            let spared = match base.filter(|_| self.decoder.replaces_git_delta(stored)) {
+                Some(base) => applying(base, held.payload(chunk), &mut payload),
+                None => Duration::ZERO,
+            };
+            for (all, time) in [(&mut self.times, time), (&mut self.spared, spared)] {
+                if let Some(of_pass) = all.get_mut(*at).and_then(|times| times.get_mut(pass)) {
+                    *of_pass = time;
+                }
             }
         }
         Ok(())
     }
+}
 
-    fn seconds(&self, own_time: Duration) -> Vec<f64> {
-        let least = |times: &[Duration; PASSES]| times.iter().min().copied().unwrap_or_default();
-        self.times.iter().map(|times| least(times).saturating_sub(own_time).as_secs_f64()).collect()
-    }
+/// How long it takes to apply `delta` to `base`; nothing if it is no delta of that.
+fn applying(base: &[u8], delta: &[u8], object: &mut Vec<u8>) -> Duration {
+    let start = Instant::now();
+    delta::apply(base, delta, object).map_or(Duration::ZERO, |()| start.elapsed())
 }
 
 #[cfg(test)]
@@ -220,6 +246,7 @@ mod tests {
             chunks: vec![(0, 10.0), (0, 30.0), (1, 60.0)],
             as_found: vec![2.0, 4.0, 14.0],
             codecs: Vec::new(),
+            spared: Vec::new(),
             remembered: vec![1.0, 1.0, 2.0],
         };
         // Stratum 0 costs 4 s for 40 bytes, stratum 1 costs 12 s for 60, and all cost 16 s for 100.
