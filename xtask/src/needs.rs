@@ -88,6 +88,15 @@ pub(crate) const TO_BUILD_GIT: [Need; 4] = [
     },
 ];
 
+/// Ways to run a program as root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Root {
+    /// This user is root.
+    ThisUser,
+    /// sudo needs no password.
+    Sudo,
+}
+
 /// A machine on which programs are looked up by a PATH.
 pub(crate) struct Machine {
     path: OsString,
@@ -120,7 +129,8 @@ impl Machine {
         self.install_missing_of(&NEEDS)
     }
 
-    /// Installs missing needs as root on a machine with apt-get. Otherwise fails and names them.
+    /// Installs missing needs on a machine with apt-get, as root or by a sudo that asks for no password. Otherwise fails
+    /// and names them.
     pub(crate) fn install_missing_of(&self, needs: &[Need]) -> Outcome<()> {
         let missing = self.missing(needs);
         if missing.is_empty() {
@@ -128,21 +138,16 @@ impl Machine {
         }
         let version = self.python_version();
         let packages: Vec<String> = missing.iter().map(|need| need.package.replace(PYTHON_VERSION, &version)).collect();
-        if !self.is_root() || !succeeds(self.command("apt-get").arg("--version")) {
+        let Some(root) = self.root().filter(|_| self.find("apt-get").is_some()) else {
             let needs: Vec<String> = missing.iter().map(|need| format!("{} ({})", need.name, need.purpose)).collect();
             return Err(Failure(format!(
                 "the tests need {}; run as root: apt-get install {}",
                 needs.join(", "),
                 packages.join(" ")
             )));
-        }
-        process::run(self.command("apt-get").arg("update"))?;
-        process::run(
-            self.command("apt-get")
-                .env("DEBIAN_FRONTEND", "noninteractive")
-                .args(["install", "--yes", "--no-install-recommends"])
-                .args(&packages),
-        )?;
+        };
+        process::run(self.apt_get(root).arg("update"))?;
+        process::run(self.apt_get(root).args(["install", "--yes", "--no-install-recommends"]).args(&packages))?;
         match self.missing(needs).first() {
             None => Ok(()),
             Some(need) => {
@@ -172,8 +177,27 @@ impl Machine {
         version.ok().filter(|version| !version.is_empty()).unwrap_or_else(|| "3".to_owned())
     }
 
-    fn is_root(&self) -> bool {
-        self.command("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+    /// How a program is run as root here; `None` if it cannot.
+    fn root(&self) -> Option<Root> {
+        let id = self.command("id").arg("-u").output();
+        if id.is_ok_and(|output| output.stdout.trim_ascii() == b"0") {
+            return Some(Root::ThisUser);
+        }
+        // With -n, a sudo that needs a password fails.
+        succeeds(self.command("sudo").args(["-n", "true"])).then_some(Root::Sudo)
+    }
+
+    /// apt-get that asks no questions. sudo sets the environment anew, so `env` sets the variable after it.
+    fn apt_get(&self, root: Root) -> Command {
+        let mut command = self.command(match root {
+            Root::ThisUser => "env",
+            Root::Sudo => "sudo",
+        });
+        if root == Root::Sudo {
+            command.args(["-n", "env"]);
+        }
+        command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+        command
     }
 
     fn command(&self, program: &str) -> Command {
@@ -206,6 +230,7 @@ mod tests {
             }
             machine.write("python3", "case $2 in *print*) echo 3.11 ;; *) test -e \"${0%/*}/modules\" ;; esac");
             machine.write("id", "echo 0");
+            machine.write("env", "exec /usr/bin/env \"$@\"");
             machine
         }
 
@@ -244,8 +269,32 @@ mod tests {
         assert_eq!(machine.install(), Ok(()));
         assert_eq!(
             machine.calls(),
-            "--version\nupdate\ninstall --yes --no-install-recommends python3-venv python3-dev libpython3.11-testsuite\n"
+            "update\ninstall --yes --no-install-recommends python3-venv python3-dev libpython3.11-testsuite\n"
         );
+    }
+
+    #[test]
+    fn sudo_without_a_password_installs_missing_packages() {
+        let machine = FakeMachine::new();
+        machine.write("apt-get", &apt_get("test \"$DEBIAN_FRONTEND\" = noninteractive && : > \"${0%/*}/modules\""));
+        machine.write("id", "echo 1000");
+        machine.write("sudo", "test \"$1\" = -n || exit 1\nshift\ntest \"$1\" = true || exec \"$@\"");
+        assert_eq!(machine.install(), Ok(()));
+        assert_eq!(
+            machine.calls(),
+            "update\ninstall --yes --no-install-recommends python3-venv python3-dev libpython3.11-testsuite\n"
+        );
+    }
+
+    #[test]
+    fn sudo_with_a_password_installs_nothing() {
+        let machine = FakeMachine::new();
+        machine.write("apt-get", &apt_get(":"));
+        machine.write("id", "echo 1000");
+        machine.write("sudo", "exit 1");
+        let message = machine.install().expect_err("sudo needs a password");
+        assert!(message.contains("run as root: apt-get install"), "{message}");
+        assert_eq!(machine.calls(), "", "apt-get is not even asked");
     }
 
     #[test]
