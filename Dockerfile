@@ -14,12 +14,14 @@ COPY crates crates
 COPY integrations integrations
 COPY xtask xtask
 RUN cargo install --locked --path crates/cli --root /opt/repackbench
+RUN cargo run --quiet --locked --package xtask -- licences > THIRD-PARTY-LICENSES
 
 FROM debian:stable-slim
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends git \
     && rm -rf /var/lib/apt/lists/*
-COPY --from=build /source/LICENSE-APACHE /source/LICENSE-MIT /usr/local/share/doc/repackbench/
+COPY --from=build /source/LICENSE-APACHE /source/LICENSE-MIT /source/THIRD-PARTY-LICENSES \
+    /usr/local/share/doc/repackbench/
 COPY --from=build /opt/repackbench/bin/repackbench /usr/local/bin/repackbench
 RUN useradd --create-home repackbench
 # Any user can write here, so that --user works. Variants, and the library that `exec` preloads, are below the cache.

@@ -1,6 +1,7 @@
 //! Collects the licences of the linked crates and of the C sources in them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,18 @@ const NAMES: [&str; 4] = ["LICENSE", "LICENCE", "UNLICENSE", "NOTICE"];
 
 /// How many folder levels of a crate are searched: deep enough for the C libraries in it.
 const DEPTH: usize = 3;
+
+/// The program, and the libraries that it contains.
+const PROGRAM: [&str; 3] = ["repackbench-cli", "repackbench-preload", "repackbench-preload-codecs"];
+
+/// Prints the licences of what `cargo install` builds without features.
+pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
+    if !arguments.is_empty() {
+        return Err(Failure("licences takes no arguments".into()));
+    }
+    print!("{}", of_dependencies(&PROGRAM, "")?);
+    Ok(())
+}
 
 /// Lists the dependencies of `packages` with these `features` and their licences, then each distinct text once, with the
 /// files that have it.

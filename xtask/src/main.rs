@@ -66,6 +66,7 @@ chores:
   hg-extension         build the Mercurial extension and print the folder to give to hg
   dist [--out DIR]     build everything that is installed, pack it into an archive, a Debian package and wheels, try each
                        of them, and print their paths. With --portable, they run on glibc 2.28 and later
+  licences             print the licences of the libraries that `cargo install` links into the program
   docs                 make the site of the documents with mdBook in target/docs, and check its links and the spelling.
                        Prints the path of the first page
   corpus [NAME...]     fetch the repositories that figures are measured on, and check that they have not changed.
@@ -110,6 +111,7 @@ fn main() -> ExitCode {
         Some("instructions") => instructions::run(&rest),
         Some("deny") => deny::run(&rest),
         Some("dist") => dist::run(&rest),
+        Some("licences") => licences::run(&rest),
         Some("docs") => docs::run(&rest),
         Some("corpus") => match corpus::run(&rest) {
             Ok(code) => return code,

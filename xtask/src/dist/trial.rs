@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use super::{EXTENSION, wheels::Wheels};
+use super::{
+    EXTENSION, LICENCES,
+    wheels::{EXTENSION_LICENCE, OWN_LICENCES, Wheels},
+};
 use crate::environment::PYTHON;
 use crate::files::{failed, make_folder, only_entry, remove_folder};
 use crate::mercurial;
@@ -22,6 +25,15 @@ import repackbench, sys
 assert repackbench.program().startswith(sys.prefix), repackbench.program()
 assert repackbench.results(sys.argv[1]), 'no results'
 print(len(list(repackbench.records(sys.argv[1], kind='estimate'))))";
+
+/// Reads the licences of an installed package, whose names follow the package's.
+const READ_LICENCES: &str = "\
+import importlib.metadata, sys
+package = importlib.metadata.distribution(sys.argv[1])
+named = sorted(package.metadata.get_all('License-File') or [])
+assert named == sorted(sys.argv[2:]), named
+for name in named:
+    assert package.read_text('licenses/' + name), name";
 
 /// Stands in for Ray, which is large: it runs each task at once, in the same process.
 const RAY: &str = "\
@@ -64,13 +76,17 @@ pub(super) fn wheels(wheels: &Wheels) -> Outcome<()> {
     let records = user.estimate(&installed.join("repackbench"))?;
     user.read(&installed, &records)?;
     user.exec(&installed.join("repackbench"))?;
-    process::run(user.pip(&installed.join("python3")).arg(&wheels.ray))?;
+    let python = installed.join("python3");
+    process::run(user.pip(&python).arg(&wheels.ray))?;
+    user.licences(&python, "repackbench", &[LICENCES])?;
+    user.licences(&python, "repackbench-ray", &[])?;
     let records = user.ray(&installed)?;
     user.read(&installed, &records)?;
     user.leave()?;
 
     let user = User::new(&wheels.extension)?;
     process::run(user.pip(PYTHON.as_ref()).arg("--target").arg("modules").arg(&wheels.extension))?;
+    user.licences(PYTHON.as_ref(), "repackbench-hg", &[EXTENSION_LICENCE, LICENCES])?;
     // Mercurial finds it by name.
     user.extension(Some(&user.folder.join("here/modules")), "")?;
     user.leave()
@@ -132,6 +148,13 @@ impl User {
             "1" => Ok(()),
             other => Err(Failure(format!("{}: its module read {other:?}, expected 1", self.product))),
         }
+    }
+
+    /// Checks that a package, which is installed for `python` or below `modules`, has our licences and `others`.
+    fn licences(&self, python: &Path, package: &str, others: &[&str]) -> Outcome<()> {
+        let mut read = self.command(python);
+        read.env("PYTHONPATH", "modules").args(["-c", READ_LICENCES, package]).args(OWN_LICENCES).args(others);
+        process::output(&mut read).map(drop)
     }
 
     /// Runs one shard by the driver for Ray, with a stand-in for Ray itself, and returns its records.

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{EXTENSION, build::Built, copy, empty_sibling, time_of_sources};
+use super::{DOCUMENTS, EXTENSION, LICENCES, build::Built, copy, empty_sibling, time_of_sources};
 use crate::environment::{PYTHON, PythonProgram, isolated};
 use crate::files::{make_folder, only_entry, remove_folder};
 use crate::process::{self, Failure, Outcome};
@@ -14,6 +14,12 @@ use crate::workspace_root;
 
 const WHEEL: PythonProgram =
     PythonProgram { package: "wheel", program: "wheel", release: "0.45.1", probe: &["version"] };
+
+/// The licences of our own code, at the root of the checkout.
+pub(super) const OWN_LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+
+/// The licence of the Mercurial extension, in its folder.
+pub(super) const EXTENSION_LICENCE: &str = "LICENSE-GPL";
 
 /// The wheels that were made.
 pub(super) struct Wheels {
@@ -33,17 +39,23 @@ pub(super) fn make(out: &Path, built: &Built) -> Outcome<Wheels> {
     let wheel = WHEEL.find_or_make(Path::new(PYTHON), &crate::target_dir().join("wheel"))?;
     let work = empty_sibling(out, "wheels")?;
     let maker = Maker { wheel, work, to: out.parent().unwrap_or(out).to_owned() };
+    let linked = out.join(DOCUMENTS).join(LICENCES);
     let platform = format!("manylinux_{}_{}", built.glibc("_"), std::env::consts::ARCH);
 
-    let program = maker.pure("python", &["README.md", "repackbench/__init__.py", "repackbench/py.typed"], None)?;
+    let program = maker.pure(
+        "python",
+        &["README.md", "repackbench/__init__.py", "repackbench/py.typed"],
+        &[(&linked, LICENCES)],
+    )?;
     let program = maker.with_program(&program, &out.join("bin/repackbench"))?;
     let program = maker.tagged(&program, ["py3", "none", &platform])?;
     let native = out.join(EXTENSION).join("_native.abi3.so");
-    let files = ["README.md", "LICENSE-GPL", "repackbench/__init__.py"];
-    let extension = maker.pure("hg", &files, Some((&native, "repackbench/_native.abi3.so")))?;
+    let files = ["README.md", EXTENSION_LICENCE, "repackbench/__init__.py"];
+    let added = [(&*native, "repackbench/_native.abi3.so"), (&*linked, LICENCES)];
+    let extension = maker.pure("hg", &files, &added)?;
     // The first Python whose stable interface the native module uses.
     let extension = maker.tagged(&extension, ["cp39", "abi3", &platform])?;
-    let ray = maker.pure("ray", &["README.md", "repackbench_ray/__init__.py", "repackbench_ray/__main__.py"], None)?;
+    let ray = maker.pure("ray", &["README.md", "repackbench_ray/__init__.py", "repackbench_ray/__main__.py"], &[])?;
     let ray = maker.moved(&ray)?;
     remove_folder(&maker.work)?;
     Ok(Wheels { program, extension, ray })
@@ -60,15 +72,18 @@ struct Maker {
 }
 
 impl Maker {
-    /// The wheel of a folder of `integrations`: of its pyproject.toml, of `files`, and of another file with its place there.
-    /// setuptools leaves files of its own beside the sources, so that these are copied.
-    fn pure(&self, integration: &str, files: &[&str], added: Option<(&Path, &str)>) -> Outcome<PathBuf> {
+    /// The wheel of a folder of `integrations`: of its pyproject.toml, of `files`, of other files with their places there,
+    /// and of our licences. setuptools leaves files of its own beside the sources, so that these are copied.
+    fn pure(&self, integration: &str, files: &[&str], added: &[(&Path, &str)]) -> Outcome<PathBuf> {
         let from = workspace_root().join("integrations").join(integration);
         let (sources, made) = (self.work.join(integration), self.work.join(format!("{integration}.made")));
         for file in ["pyproject.toml"].iter().chain(files) {
             copy(&from.join(file), &sources.join(file))?;
         }
-        if let Some((file, place)) = added {
+        for licence in OWN_LICENCES {
+            copy(&workspace_root().join(licence), &sources.join(licence))?;
+        }
+        for (file, place) in added {
             copy(file, &sources.join(place))?;
         }
         let mut pip = self.command(&self.wheel.with_file_name("python3"));
