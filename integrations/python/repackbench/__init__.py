@@ -1,20 +1,22 @@
 """Reads the records and results of the program ``repackbench``.
 
-A file of records, which ``--json`` writes, has one JSON object a line. ``records`` returns the objects as they are,
-``runs`` makes a flat row of each run, and ``results`` has the program compare the runs. ``to_pandas`` and ``to_arrow``
-make a table of rows. Errors are ``ReadError``, or ``OSError`` where a file cannot be read.
+A file of records, which ``--json`` writes, has one JSON object a line; gzip may have compressed it. ``records`` returns
+the objects as they are, ``runs`` makes a flat row of each run, and ``results`` has the program compare the runs.
+``to_pandas`` and ``to_arrow`` make a table of rows. Errors are ``ReadError``, or ``OSError`` where a file cannot be read.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
 import re
 import shutil
 import subprocess
 import sysconfig
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Union
+import zlib
+from typing import IO, TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union, cast
 
 if TYPE_CHECKING:
     import pandas
@@ -34,6 +36,15 @@ Record = Dict[str, Any]
 #: One row of a table: values by the name of their column.
 Row = Dict[str, Any]
 
+#: The first bytes of a file that gzip compressed.
+_GZIP = b"\x1f\x8b"
+
+#: The columns of ``report --csv`` with names and words, also where all of them look like numbers.
+_TEXTS = frozenset(
+    "arm baseline codec compared_time content deltas device experiment factor fingerprint form from kind machine"
+    " quantity repository revision role size_class spec table to unit variant vcs verdict workload".split()
+)
+
 
 class ReadError(ValueError):
     """A file does not hold what was expected. The message says where."""
@@ -46,8 +57,8 @@ def records(*paths: Path, kind: Optional[str] = None) -> Iterator[Record]:
     is an error.
     """
     for path in paths:
-        with open(path, encoding="utf-8", newline="\n") as lines:
-            for number, line in enumerate(lines, 1):
+        with _opened(path) as lines:
+            for number, line in enumerate(_lines(lines, path), 1):
                 if not line.strip():
                     continue
                 record = _record(line, f"{os.fspath(path)}:{number}")
@@ -55,19 +66,32 @@ def records(*paths: Path, kind: Optional[str] = None) -> Iterator[Record]:
                     yield record
 
 
-def _record(line: str, place: str) -> Optional[Record]:
+def _opened(path: Path) -> IO[bytes]:
+    """A file of records, unpacked if gzip compressed it. Its first bytes tell, as in the program."""
+    with open(path, "rb") as file:
+        is_compressed = file.read(len(_GZIP)) == _GZIP
+    return cast(IO[bytes], gzip.open(path)) if is_compressed else open(path, "rb")
+
+
+def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
+    try:
+        yield from file
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ReadError(f"{os.fspath(path)}: expected a file that gzip compressed: {error}") from error
+
+
+def _record(line: bytes, place: str) -> Optional[Record]:
     """The record in a line; ``None`` if the line was never finished."""
     try:
-        record = json.loads(line)
+        record: Any = json.loads(line)
     except ValueError as error:
-        if not line.endswith("\n"):
+        if not line.endswith(b"\n"):
             return None
         raise ReadError(f"{place}: expected a JSON object: {error}") from error
-    schema = record.get("schema") if isinstance(record, dict) else None
-    if not isinstance(schema, int):
+    if not isinstance(record, dict) or type(record.get("schema")) is not int:
         raise ReadError(f"{place}: expected a record with a number as `schema`")
-    if schema > NEWEST_SCHEMA:
-        raise ReadError(f"{place}: schema {schema}, expected at most {NEWEST_SCHEMA}")
+    if record["schema"] > NEWEST_SCHEMA:
+        raise ReadError(f"{place}: schema {record['schema']}, expected at most {NEWEST_SCHEMA}")
     return record
 
 
@@ -89,21 +113,36 @@ def _flat(record: Record, prefix: str = "") -> Row:
 def results(*paths: Path) -> List[Row]:
     """The rows of ``repackbench report --csv``: sizes, ratios of times with their intervals, and verdicts.
 
-    Whole numbers are ``int``, other numbers ``float``, and ``true`` and ``false`` are ``bool``; an empty field is ``None``.
+    All values of a column have one type, and an empty field is ``None``. Columns of names and words are ``str``. The
+    others are ``int`` if all of their values are whole numbers, ``float`` if all are numbers, ``bool`` if all are ``true``
+    or ``false``, and ``str`` otherwise.
     """
-    words = [program(), "report", "--csv", "-", *(os.fspath(path) for path in paths)]
+    words = [program(), "report", "--csv", "-", "--", *(os.fspath(path) for path in paths)]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         raise ReadError(f"exit code {done.returncode}: {done.stderr.strip()}")
-    return [{name: _typed(text) for name, text in row.items()} for row in csv.DictReader(done.stdout.splitlines())]
+    names, *rows = csv.reader(done.stdout.splitlines(keepends=True))
+    columns = [_typed(name, [row[at] for row in rows]) for at, name in enumerate(names)]
+    return [dict(zip(names, row)) for row in zip(*columns)]
 
 
-def _typed(text: str) -> Union[str, int, float, bool, None]:
-    if re.fullmatch(r"-?[0-9]+", text):
-        return int(text)
-    if re.fullmatch(r"-?[0-9]+\.[0-9]+(e-?[0-9]+)?", text):
-        return float(text)
-    return {"true": True, "false": False, "": None}.get(text, text)
+_Value = Union[str, int, float, bool]
+
+#: What all values of a column may look like, and how they are read.
+_TYPES: Tuple[Tuple[str, Callable[[str], _Value]], ...] = (
+    ("-?[0-9]+", int),
+    (r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|-?inf|NaN", float),
+    ("true|false", "true".__eq__),
+)
+
+
+def _typed(name: str, texts: List[str]) -> List[Optional[_Value]]:
+    """The values of a column."""
+    found: Callable[[str], _Value] = str
+    if name not in _TEXTS:
+        fits = (read for form, read in _TYPES if all(re.fullmatch(form, text) for text in texts if text))
+        found = next(fits, str)
+    return [found(text) if text else None for text in texts]
 
 
 def program() -> str:
@@ -119,7 +158,8 @@ def to_pandas(rows: Iterable[Row]) -> "pandas.DataFrame":
     """A data frame with a column for each name in any row."""
     import pandas
 
-    return pandas.DataFrame(list(rows))
+    frame: pandas.DataFrame = pandas.DataFrame(list(rows))
+    return frame
 
 
 def to_arrow(rows: Iterable[Row]) -> "pyarrow.Table":

@@ -1,5 +1,6 @@
 """Tests of the module on records that the program's own tests read. ``REPACKBENCH`` names the program."""
 
+import gzip
 import os
 import pathlib
 import sys
@@ -36,19 +37,27 @@ class Records(unittest.TestCase):
             '{"schema": 3}\n[1]\n': ":2: expected a record with a number",
             '{"schema": 3}\n{"schema"\n{"schema": 3}\n': ":2: expected a JSON object",
             '{"schema": 9}\n': ":1: schema 9, expected at most 3",
+            '{"schema": true}\n': ":1: expected a record with a number",
+            b'{"schema": 3, "note": "\xff"}\n': ":1: expected a JSON object: .*utf-8",
+            gzip.compress(b'{"schema": 3}\n')[:-4]: "records.jsonl: expected a file that gzip compressed",
         }
         for text, message in cases.items():
             with self.subTest(text), self.assertRaisesRegex(repackbench.ReadError, message):
                 list(self.read(text))
 
+    def test_compressed_files_are_read_whatever_their_name(self):
+        compressed = gzip.compress(RUNS.read_bytes()[:1000]) + gzip.compress(RUNS.read_bytes()[1000:])
+        self.assertEqual(list(self.read(compressed)), list(repackbench.records(RUNS)))
+
     def test_an_incomplete_last_line_is_left_out(self):
         self.assertEqual(list(self.read('{"schema": 3}\n\n{"sch')), [{"schema": 3}])
+        self.assertEqual(list(self.read(b'{"schema": 3}\n{"name": "\xc3')), [{"schema": 3}])
 
     @staticmethod
     def read(text):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "records.jsonl")
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(text.encode() if isinstance(text, str) else text)
             yield from repackbench.records(path)
 
 
@@ -62,8 +71,33 @@ class Results(unittest.TestCase):
         rows = repackbench.results(RUNS)
         ratios = [row["ratio"] for row in rows if row["verdict"]]
         self.assertTrue(ratios)
-        self.assertLessEqual({type(ratio) for ratio in ratios}, {float, int})
         self.assertEqual({row["is_valid"] for row in rows}, {True})
+
+    def test_all_values_of_a_column_have_one_type(self):
+        files = sorted(INPUTS.glob("*.jsonl"))
+        self.assertTrue(files)
+        for file in files:
+            types = {}
+            for name, value in (item for row in repackbench.results(file) for item in row.items()):
+                if value is not None:
+                    types.setdefault(name, set()).add(type(value))
+            with self.subTest(file.name):
+                self.assertEqual({name: found for name, found in types.items() if len(found) > 1}, {})
+                for name, expected in {"repository": str, "ratio": float, "size_bytes": int, "is_valid": bool}.items():
+                    self.assertEqual(types.get(name, {expected}), {expected}, name)
+
+    def test_names_that_look_like_numbers_stay_text(self):
+        self.assertEqual(repackbench._typed("revision", ["1234567890", ""]), ["1234567890", None])
+        self.assertEqual(repackbench._typed("ratio", ["1", "1e-7", "", "0.5"]), [1.0, 1e-7, None, 0.5])
+        self.assertEqual(repackbench._typed("anything", ["true", "", "false"]), [True, None, False])
+        self.assertEqual(repackbench._typed("anything", ["true", "1"]), ["true", "1"])
+
+    def test_a_name_may_look_like_an_option(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.addCleanup(os.chdir, os.getcwd())
+            os.chdir(folder)
+            pathlib.Path("--json").write_bytes(RUNS.read_bytes())
+            self.assertEqual(repackbench.results("--json"), repackbench.results(RUNS))
 
     def test_errors_of_the_program_are_passed_on(self):
         with self.assertRaisesRegex(repackbench.ReadError, "exit code 1: .*no-such-file"):
