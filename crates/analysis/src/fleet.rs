@@ -19,8 +19,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_records::{
-    DeltaOrigin, DeltaState, FleetEnd, FleetFailure, FleetFigure, FleetSummary, Rechosen, RepositoryEstimate,
-    ResultLine, WorkloadComparison,
+    DeltaOrigin, DeltaState, FleetEnd, FleetFailure, FleetFigure, FleetSummary, FleetSystem, Rechosen,
+    RepositoryEstimate, ResultLine, Vcs, WorkloadComparison,
 };
 
 pub use self::checks::CheckedPrediction;
@@ -34,15 +34,49 @@ use crate::{Results, quantile};
 /// The number of repositories that are named as the worst under a codec.
 const WORST: usize = 10;
 
+/// What the estimates of a fleet say.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FleetFindings {
+    /// The findings about all repositories. Of several version-control systems it only has counts, failures and figures:
+    /// their codecs, baselines and workloads differ, so their bytes and times are not added up.
+    pub whole: FleetSummary,
+    /// The findings about each system, if there are several.
+    pub systems: Vec<FleetSystem>,
+}
+
 /// The findings about the repositories in `lines`, the lines of all shards. A repository may be in several files, and
 /// in several tries: its last estimate and the last end of the work on it count. Repositories with the same content
 /// count once, under the first of their names. `with_figures` says whether to keep every figure of every repository.
-pub fn summarize_fleet(lines: Vec<ResultLine>, with_figures: bool) -> FleetSummary {
+pub fn summarize_fleet(lines: Vec<ResultLine>, with_figures: bool) -> FleetFindings {
     let FleetLines { ends, estimates, comparisons } = FleetLines::of(lines);
-    FleetSummary {
-        failures: ends.into_iter().filter_map(|(name, end)| failure(name, end)).collect(),
-        ..summarize_estimates(estimates, &comparisons, with_figures)
+    let mut by_system: BTreeMap<Option<Vcs>, Vec<RepositoryEstimate>> = BTreeMap::new();
+    for estimate in estimates {
+        by_system.entry(estimate.repository.vcs).or_default().push(estimate);
     }
+    let system = |(vcs, estimates)| {
+        let summary = summarize_estimates(estimates, &comparisons, with_figures);
+        FleetSystem { vcs, summary }
+    };
+    let mut systems: Vec<FleetSystem> = by_system.into_iter().map(system).collect();
+    let mut whole = match systems.as_slice() {
+        [] | [_] => systems.pop().map(|only| only.summary).unwrap_or_default(),
+        _ => counts(&mut systems),
+    };
+    whole.failures = ends.into_iter().filter_map(|(name, end)| failure(name, end)).collect();
+    FleetFindings { whole, systems }
+}
+
+/// The counts of all systems, with their figures, which are taken from them.
+fn counts(systems: &mut [FleetSystem]) -> FleetSummary {
+    let mut whole = FleetSummary::default();
+    for FleetSystem { summary, .. } in systems {
+        whole.repositories += summary.repositories;
+        whole.duplicates += summary.duplicates;
+        whole.disturbed += summary.disturbed;
+        whole.without_kind += summary.without_kind;
+        whole.figures.append(&mut summary.figures);
+    }
+    whole
 }
 
 /// The lines of all shards by their kind.

@@ -71,7 +71,7 @@ pub use device_check::{ColdTimes, calibrated_device, cold_times};
 pub use equal_budget::equal_budgets;
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;
-pub use fleet::{CheckedPrediction, estimate_figures, summarize_fleet};
+pub use fleet::{CheckedPrediction, FleetFindings, estimate_figures, summarize_fleet};
 pub use hierarchical::{
     CopyRatio, Hierarchical, estimate_of_copies, hierarchical, hierarchical_interval, ratio_of_copies,
 };

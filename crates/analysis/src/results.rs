@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use repackbench_records::{
-    ChainRecord, DeviceCheck, EqualBudget, Experiment, Explanation, FleetSummary, MemoryCheck, Record,
+    ChainRecord, DeviceCheck, EqualBudget, Experiment, Explanation, FleetSummary, FleetSystem, MemoryCheck, Record,
     RepositoryEstimate, ResultLine, Rollout, ServingLoad, SizeLine, TraceRecord, WorkloadComparison, WorkloadLabel,
 };
 
@@ -40,6 +40,8 @@ pub struct Results {
     pub serving_loads: Vec<ServingLoad>,
     /// What the estimates of a fleet say together; only `fleet summarize` has it.
     pub fleet: Option<FleetSummary>,
+    /// The same of each version-control system, if the fleet has several.
+    pub fleet_systems: Vec<FleetSystem>,
 }
 
 impl Results {

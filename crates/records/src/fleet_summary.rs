@@ -19,13 +19,23 @@ pub struct FleetSummary {
     pub disturbed: usize,
     /// The number of repositories whose content no record describes by kind.
     pub without_kind: usize,
-    /// As found, and with deltas that were searched for anew; the second only if a repository has it.
+    /// As found, and with deltas that were searched for anew; the second only if a repository has it. Empty for
+    /// repositories of several version-control systems, which no total adds up.
     pub states: Vec<FleetState>,
-    /// Estimates compared with measurements by `bench`.
+    /// Estimates compared with measurements by `bench`; also empty for repositories of several systems.
     pub checks: Vec<FleetCheck>,
     /// Every predicted figure of every repository, for other programs; empty unless they were asked for.
     #[serde(skip)]
     pub figures: Vec<FleetFigure>,
+}
+
+/// What the estimates of all repositories of one version-control system say together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct FleetSystem {
+    /// The system; `None` if records do not say it.
+    pub vcs: Option<Vcs>,
+    /// The findings, without failures: what was not estimated has no known system.
+    pub summary: FleetSummary,
 }
 
 /// One predicted figure of one repository.
@@ -220,9 +230,9 @@ impl RepositoryClass {
             RepositoryClass::Below100Mb => "below-100-mb",
             RepositoryClass::Below1Gb => "below-1-gb",
             RepositoryClass::From1Gb => "from-1-gb",
-            RepositoryClass::Histories => "histories",
+            RepositoryClass::Histories => "mostly-history",
             RepositoryClass::CompressedFiles => "compressed-files",
-            RepositoryClass::CompressibleFiles => "compressible-files",
+            RepositoryClass::CompressibleFiles => "other-files",
         }
     }
 

@@ -81,7 +81,7 @@ pub use explanation::{Explanation, Factor, FactorKind};
 pub use fleet::{FleetEnd, FleetRecord, FleetRun, FleetTry, FleetTryEvent};
 pub use fleet_summary::{
     ClassCodec, FleetCheck, FleetClass, FleetCodec, FleetFailure, FleetFigure, FleetRatios, FleetRow, FleetState,
-    FleetSummary, FleetWorkload, RepositoryClass,
+    FleetSummary, FleetSystem, FleetWorkload, RepositoryClass,
 };
 pub use host::{Host, Machine, Storage};
 pub use jsonl::{

@@ -15,6 +15,7 @@ mod chart;
 mod document;
 #[cfg(test)]
 mod fixtures;
+mod fleet_systems;
 mod number;
 mod render;
 pub mod sections;

@@ -52,7 +52,10 @@ pub use self::{
     summary::summary,
     traces::{device_check, traces},
 };
-use crate::document::{Article, Section, SectionKind};
+use crate::{
+    document::{Article, Section, SectionKind},
+    fleet_systems,
+};
 
 /// The document of `results`, in reading order, without empty sections.
 pub fn document(results: &Results) -> Vec<Section> {
@@ -64,7 +67,7 @@ pub fn document(results: &Results) -> Vec<Section> {
 fn section(kind: SectionKind, results: &Results) -> Section {
     let articles = match kind {
         SectionKind::Experiments => experiments(&results.experiments),
-        SectionKind::Fleet => results.fleet.iter().flat_map(fleet).collect(),
+        SectionKind::Fleet => fleet_systems::articles(results),
         SectionKind::Estimates => estimates(&results.estimates),
         SectionKind::Summary => summary(&results.comparisons),
         SectionKind::Clients => clients(&results.comparisons),

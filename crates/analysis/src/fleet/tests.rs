@@ -17,7 +17,7 @@ fn lines(estimates: &[RepositoryEstimate]) -> Vec<ResultLine> {
 }
 
 fn summarized(estimates: &[RepositoryEstimate]) -> FleetSummary {
-    summarize_fleet(lines(estimates), true)
+    summarize_fleet(lines(estimates), true).whole
 }
 
 fn end(name: &str, end: FleetEnd) -> ResultLine {
@@ -74,6 +74,27 @@ fn totals_weigh_bytes_and_means_weigh_repositories() {
 }
 
 #[test]
+fn no_total_adds_git_and_mercurial() {
+    let of = |name: &str, vcs, size| {
+        let mut estimate = estimate(name, name, 1000, (size, 1.0));
+        estimate.repository.vcs = Some(vcs);
+        estimate
+    };
+    let broken = end("d", FleetEnd::Failed { message: "no HEAD".to_owned() });
+    let estimates = [of("a", Vcs::Git, 0.5), of("b", Vcs::Mercurial, 2.0), of("c", Vcs::Git, 0.7)];
+    let FleetFindings { whole, systems } = summarize_fleet([lines(&estimates), vec![broken.clone()]].concat(), true);
+    assert_eq!((whole.repositories, whole.failures.len(), whole.figures.len()), (3, 1, 3 * 2 * 2));
+    assert!(whole.states.is_empty() && whole.checks.is_empty(), "{whole:?}");
+    let totals = systems.iter().map(|of| (of.vcs, of.summary.repositories, of.summary.states[0].codecs[1].size.total));
+    let totals: Vec<_> = totals.collect();
+    assert_eq!(totals, [(Some(Vcs::Git), 2, 0.6), (Some(Vcs::Mercurial), 1, 2.0)]);
+    assert!(systems.iter().all(|of| of.summary.failures.is_empty()));
+
+    let FleetFindings { whole, systems } = summarize_fleet([lines(&estimates[..1]), vec![broken]].concat(), false);
+    assert_eq!((whole.states.len(), whole.failures.len(), systems.len()), (1, 1, 0), "one system is the whole");
+}
+
+#[test]
 fn faster_and_larger_is_a_trade() {
     let of = |size, cpu| {
         let summary = summarized(&[estimate("a", "1", 1000, (size, cpu))]);
@@ -105,7 +126,7 @@ fn last_end_of_the_work_counts() {
         end("b", FleetEnd::TryAgain { message: message() }),
         end("c", FleetEnd::Failed { message: message() }),
     ]);
-    let failures = summarize_fleet(all, false).failures;
+    let failures = summarize_fleet(all, false).whole.failures;
     let failures: Vec<(&str, bool)> = failures.iter().map(|of| (of.name.as_str(), of.is_permanent)).collect();
     assert_eq!(failures, [("b", false), ("c", true)]);
 }
@@ -180,7 +201,7 @@ fn predictions_that_say_nothing_are_not_compared() {
     let mut checks_with_width = |width: f64| {
         let ratio = &mut estimate.as_found.workloads[0].ratios[1];
         ratio.interval = Some(RatioInterval { low: 0.6 - width / 2.0, high: 0.6 + width / 2.0, coverage: 0.95 });
-        let checks = summarize_fleet(with_runs(estimate.clone()), false).checks;
+        let checks = summarize_fleet(with_runs(estimate.clone()), false).whole.checks;
         checks.into_iter().map(|check| check.workload).collect::<Vec<_>>()
     };
     assert_eq!(checks_with_width(0.59), [Some("traverse".to_owned()), None]);
@@ -190,7 +211,7 @@ fn predictions_that_say_nothing_are_not_compared() {
 #[test]
 fn predictions_are_compared_with_measurements() {
     let all = with_runs(estimate("sample", "1", 1000, (0.5, 0.6)));
-    let checks = summarize_fleet(all, false).checks;
+    let checks = summarize_fleet(all, false).whole.checks;
     let [time, size] = checks.as_slice() else { panic!("{checks:?}") };
     assert_eq!(
         (time.codec.as_str(), time.workload.as_deref(), size.workload.as_deref()),
@@ -210,5 +231,5 @@ fn numbers_that_are_no_ratios_are_left_out() {
     let summary = summarized(&[broken]);
     assert_eq!(summary.repositories, 1);
     assert!(summary.states[0].codecs.is_empty() && summary.states[0].best().is_none());
-    assert_eq!(summarize_fleet(Vec::new(), true), FleetSummary::default());
+    assert_eq!(summarize_fleet(Vec::new(), true), FleetFindings::default());
 }

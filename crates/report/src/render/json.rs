@@ -41,6 +41,7 @@ pub fn json(results: &Results) -> serde_json::Result<String> {
     if let (Value::Object(fields), Some(fleet)) = (&mut document, &results.fleet) {
         fields.insert("fleet".to_owned(), serde_json::to_value(fleet)?);
     }
+    insert(&mut document, "fleet_systems", &results.fleet_systems)?;
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 

@@ -26,7 +26,7 @@ use crate::{
 /// `results` in GitHub's flavour of Markdown.
 pub fn markdown(results: &Results) -> String {
     let mut text = experiments::sections(&results.experiments);
-    text.extend(results.fleet.iter().map(fleet::section));
+    text.extend(fleet::section(results));
     for estimate in &results.estimates {
         let (answer, tables): (Vec<_>, Vec<_>) =
             sections::estimates(std::slice::from_ref(estimate)).into_iter().partition(|article| article.is_answer);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use repackbench_analysis::{Results, summarize_fleet};
+use repackbench_analysis::{FleetFindings, Results, summarize_fleet};
 use repackbench_records::FleetFigure;
 use repackbench_report::{json, sections, text};
 
@@ -73,14 +73,15 @@ pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
     for path in &arguments.shards {
         lines.extend(record_file::read_lines(path)?);
     }
-    let summary = summarize_fleet(lines, arguments.output.csv.is_some() || arguments.parquet.is_some());
-    if summary.repositories == 0 && summary.failures.is_empty() {
+    let with_figures = arguments.output.csv.is_some() || arguments.parquet.is_some();
+    let FleetFindings { whole, systems } = summarize_fleet(lines, with_figures);
+    if whole.repositories == 0 && whole.failures.is_empty() {
         return Err(Failure::new(FAILED, "expected the records of a fleet, found none"));
     }
     if let Some(path) = &arguments.parquet {
-        AtomicFile::create(path)?.write(parquet(&summary.figures)?)?;
+        AtomicFile::create(path)?.write(parquet(&whole.figures)?)?;
     }
-    let results = Results { fleet: Some(summary), ..Results::default() };
+    let results = Results { fleet: Some(whole), fleet_systems: systems, ..Results::default() };
     if let Some(destination) = &arguments.json {
         let document = json(&results).map_err(|error| Failure::new(FAILED, error.to_string()))?;
         match destination.file() {

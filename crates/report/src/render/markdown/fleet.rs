@@ -1,14 +1,17 @@
 //! A fleet in GitHub's flavour of Markdown: the answer first.
 
-use repackbench_records::FleetSummary;
+use repackbench_analysis::Results;
 
 use super::articles::articles_markdown;
-use crate::sections;
+use crate::fleet_systems;
 
-/// The tables of a fleet.
-pub(crate) fn section(summary: &FleetSummary) -> String {
-    let mut articles = sections::fleet(summary);
+/// The tables of the fleet in `results`; `None` without one.
+pub(crate) fn section(results: &Results) -> Option<String> {
+    let mut articles = fleet_systems::articles(results);
+    if articles.is_empty() {
+        return None;
+    }
     // Text ends with the answer.
     articles.rotate_right(1);
-    articles_markdown(&articles)
+    Some(articles_markdown(&articles))
 }
