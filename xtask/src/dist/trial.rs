@@ -56,14 +56,26 @@ pub(super) fn archive(archive: &Path) -> Outcome<()> {
     user.leave()
 }
 
-/// Unpacks the Debian package, which only root could install, and uses it.
+/// Installs the Debian package into an empty root, which needs no root user, uses it, and removes it again.
 pub(super) fn debian(package: &Path) -> Outcome<()> {
     let user = User::new(package)?;
-    process::run(user.command("dpkg-deb").arg("--extract").arg(package).arg("."))?;
-    let program = user.folder.join("here/usr/bin/repackbench");
+    let root = user.folder.join("root");
+    for folder in ["info", "updates"] {
+        make_folder(&root.join("var/lib/dpkg").join(folder))?;
+    }
+    let status = root.join("var/lib/dpkg/status");
+    fs::write(&status, "").map_err(|error| failed(&status, &error))?;
+    // That root has no libc6.
+    process::output(user.dpkg(&root).args(["--force-depends", "--install"]).arg(package))?;
+    let program = root.join("usr/bin/repackbench");
     user.estimate(&program)?;
     user.exec(&program)?;
-    user.leave()
+    let changed = process::output(user.dpkg(&root).args(["--verify", "repackbench"]))?;
+    process::output(user.dpkg(&root).args(["--remove", "repackbench"]))?;
+    match changed.is_empty() && !root.join("usr").exists() {
+        true => user.leave(),
+        false => Err(Failure(format!("{}: files that dpkg left or found changed: {changed}", root.display()))),
+    }
 }
 
 /// Installs the wheels without a network and uses them: the program and the driver for Ray in an environment of their
@@ -121,6 +133,14 @@ impl User {
         command.env_clear().current_dir(self.folder.join("here")).env("HOME", self.folder.join("home"));
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command
+    }
+
+    /// dpkg for the packages below `root`. The machine's own configuration may name its own log.
+    fn dpkg(&self, root: &Path) -> Command {
+        let mut dpkg = self.command("dpkg");
+        dpkg.arg(format!("--root={}", root.display())).arg(format!("--log={}", root.join("dpkg.log").display()));
+        dpkg.args(["--force-not-root", "--force-bad-path"]);
+        dpkg
     }
 
     fn pip(&self, python: &Path) -> Command {
