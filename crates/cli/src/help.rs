@@ -114,4 +114,21 @@ mod tests {
             }
         }
     }
+
+    /// A row for each command, with its options in the order of its help.
+    fn table_of_options(command: &Command, name: &str) -> String {
+        let options = command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long);
+        let options: Vec<String> = options.map(|option| format!("`--{option}`")).collect();
+        let commands = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let below = commands.map(|command| table_of_options(command, format!("{name} {}", command.get_name()).trim()));
+        let row = if options.is_empty() { String::new() } else { format!("| {name} | {} |\n", options.join(", ")) };
+        row + &below.collect::<String>()
+    }
+
+    #[test]
+    fn page_of_commands_lists_the_options_of_each() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md")).unwrap();
+        let table = format!("| command | options |\n|---|---|\n{}", table_of_options(&arranged(Arguments::command()), ""));
+        assert!(page.contains(&table), "docs/commands.md: expected this table:\n\n{table}");
+    }
 }
