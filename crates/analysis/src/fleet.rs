@@ -42,6 +42,8 @@ pub struct FleetFindings {
     pub whole: FleetSummary,
     /// The findings about each system, if there are several.
     pub systems: Vec<FleetSystem>,
+    /// The number of repositories without commits.
+    pub without_commits: usize,
 }
 
 /// The findings about the repositories in `lines`, the lines of all shards. A repository may be in several files, and
@@ -62,8 +64,9 @@ pub fn summarize_fleet(lines: Vec<ResultLine>, with_figures: bool) -> FleetFindi
         [] | [_] => systems.pop().map(|only| only.summary).unwrap_or_default(),
         _ => counts(&mut systems),
     };
+    let without_commits = ends.values().filter(|end| matches!(end, FleetEnd::Empty)).count();
     whole.failures = ends.into_iter().filter_map(|(name, end)| failure(name, end)).collect();
-    FleetFindings { whole, systems }
+    FleetFindings { whole, systems, without_commits }
 }
 
 /// The counts of all systems, with their figures, which are taken from them.
@@ -175,7 +178,7 @@ pub(crate) fn kept_by_whole_files(estimate: &RepositoryEstimate) -> Option<f64> 
 fn failure(name: String, end: FleetEnd) -> Option<FleetFailure> {
     let is_permanent = end.is_final();
     match end {
-        FleetEnd::Done { .. } => None,
+        FleetEnd::Done { .. } | FleetEnd::Empty => None,
         FleetEnd::Failed { message } | FleetEnd::TryAgain { message } => {
             Some(FleetFailure { name, message, is_permanent })
         }

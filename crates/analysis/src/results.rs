@@ -42,6 +42,8 @@ pub struct Results {
     pub fleet: Option<FleetSummary>,
     /// The same of each version-control system, if the fleet has several.
     pub fleet_systems: Vec<FleetSystem>,
+    /// The number of repositories of the fleet that have no commits.
+    pub fleet_without_commits: usize,
 }
 
 impl Results {

@@ -136,10 +136,7 @@ pub fn results_page(listed: &[ListedRepository], lines: Vec<ResultLine>) -> Resu
             page.chosen_on.push(listed.name.clone());
         }
         let Some(at) = estimates.iter().rposition(|estimate| estimate.repository.name == listed.name) else {
-            let why = ends.get(&listed.name).and_then(|end| match end {
-                FleetEnd::Failed { message } | FleetEnd::TryAgain { message } => Some(message.clone()),
-                FleetEnd::Done { .. } => None,
-            });
+            let why = ends.get(&listed.name).and_then(FleetEnd::why_not).map(str::to_owned);
             page.missing.push((listed.name.clone(), why));
             continue;
         };

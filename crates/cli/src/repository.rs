@@ -35,11 +35,14 @@ pub(crate) fn is_without_commits(repository: &Repository) -> Result<bool, Reader
     })
 }
 
+/// How the message about a repository without commits ends.
+pub(crate) const NO_COMMITS: &str = "the repository has no commits, so there is nothing to measure";
+
 /// Opens a repository to measure it. It has to have a commit.
 pub(crate) fn open_with_commits(path: &Path) -> Result<Repository, Failure> {
     let repository = open(path)?;
     if is_without_commits(&repository)? {
-        let message = format!("{}: the repository has no commits, so there is nothing to measure", name_of(path));
+        let message = format!("{}: {NO_COMMITS}", name_of(path));
         return Err(Failure::new(BAD_INPUT, message).with_hint("commit something first, or name another repository"));
     }
     Ok(repository)

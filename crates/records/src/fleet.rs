@@ -81,6 +81,8 @@ pub enum FleetEnd {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unchecked: Option<String>,
     },
+    /// It has no commits, so there is nothing to estimate.
+    Empty,
     /// The repository is bad, and another try would fail as well.
     Failed {
         /// What the program said.
@@ -97,5 +99,14 @@ impl FleetEnd {
     /// Whether resuming the shard leaves the repository out.
     pub fn is_final(&self) -> bool {
         !matches!(self, FleetEnd::TryAgain { .. })
+    }
+
+    /// Why the repository was not estimated; `None` if it was.
+    pub fn why_not(&self) -> Option<&str> {
+        match self {
+            FleetEnd::Done { .. } => None,
+            FleetEnd::Empty => Some("no commits, so there is nothing to estimate"),
+            FleetEnd::Failed { message } | FleetEnd::TryAgain { message } => Some(message),
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 /// The tables of the fleet in `results`, those of each system apart, then the failures and the answer.
 pub(crate) fn articles(results: &Results) -> Vec<Article> {
     let Some(whole) = &results.fleet else { return Vec::new() };
-    let mut answers = Vec::new();
+    let mut answers: Vec<String> = without_commits(results.fleet_without_commits).into_iter().collect();
     let mut articles = Vec::new();
     for FleetSystem { vcs, summary } in &results.fleet_systems {
         let name = system(*vcs);
@@ -26,6 +26,11 @@ pub(crate) fn articles(results: &Results) -> Vec<Article> {
         notes.append(&mut answers);
     }
     articles
+}
+
+fn without_commits(count: usize) -> Option<String> {
+    let have = if count == 1 { "repository has" } else { "repositories have" };
+    (count > 0).then(|| format!("{count} {have} no commits, so there is nothing to estimate."))
 }
 
 fn system(vcs: Option<Vcs>) -> &'static str {
@@ -76,7 +81,8 @@ mod tests {
         let system = |vcs, summary| FleetSystem { vcs: Some(vcs), summary };
         let fleet_systems =
             vec![system(Vcs::Git, summary(3, 70_000_000)), system(Vcs::Mercurial, summary(2, 20_000_000))];
-        let articles = articles(&Results { fleet: Some(whole), fleet_systems, ..Results::default() });
+        let articles =
+            articles(&Results { fleet: Some(whole), fleet_systems, fleet_without_commits: 1, ..Results::default() });
         let headings: Vec<&str> = articles.iter().map(|article| article.heading.as_str()).collect();
         let sizes = |system, rest| format!("{system}: Sizes as found: {rest}");
         assert!(headings.contains(&&*sizes("Git", "3 repositories, 70.0 MB")), "{headings:?}");
@@ -85,7 +91,7 @@ mod tests {
         assert_eq!(last_two, Some(&["Repositories that were not estimated", "Answer"][..]));
         let text = plain(&articles);
         let answer: Vec<&str> = text.split("Answer").nth(1).unwrap_or_default().split_whitespace().collect();
-        let expected = "5 repositories estimated, 1 failed. Git: 3 repositories estimated. Mercurial: 2 repositories";
+        let expected = "5 repositories estimated, 1 failed. 1 repository has no commits, so there is nothing to estimate. Git: 3 repositories estimated. Mercurial: 2 repositories";
         assert!(answer.join(" ").contains(expected), "{text}");
     }
 

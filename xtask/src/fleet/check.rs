@@ -14,6 +14,8 @@ use crate::process::Outcome;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) done: usize,
+    /// Repositories without commits.
+    pub(super) empty: usize,
     /// Bad repositories.
     pub(super) failed: usize,
     /// Repositories that the fleet does not try again, because it was killed in several tries.
@@ -48,6 +50,7 @@ struct Repository {
 #[derive(Default)]
 struct Ends {
     done: usize,
+    empty: usize,
     failed: usize,
     given_up: usize,
     again: usize,
@@ -74,6 +77,7 @@ fn check_texts<'a>(texts: impl Iterator<Item = &'a str>, names: &[String]) -> Ou
                     let ends = all.get_mut(&name).ok_or_else(|| known(&name))?;
                     match end.outcome.as_str() {
                         "done" => ends.done += 1,
+                        "empty" => ends.empty += 1,
                         "failed" if end.message.starts_with("given up: ") => ends.given_up += 1,
                         "failed" => ends.failed += 1,
                         _ => ends.again += 1,
@@ -85,13 +89,14 @@ fn check_texts<'a>(texts: impl Iterator<Item = &'a str>, names: &[String]) -> Ou
     }
     let mut found = Found::default();
     for (name, ends) in &all {
-        let Ends { done, failed, given_up, again, estimates } = ends;
-        if done + failed + given_up != 1 || estimates != done {
+        let Ends { done, empty, failed, given_up, again, estimates } = ends;
+        if done + empty + failed + given_up != 1 || estimates != done {
             return Err(wrong(format!(
-                "{name}: expected one final record, found {done} done, {failed} failed, {given_up} given up, {again} to try again, {estimates} estimates"
+                "{name}: expected one final record, found {done} done, {empty} empty, {failed} failed, {given_up} given up, {again} to try again, {estimates} estimates"
             )));
         }
         found.done += done;
+        found.empty += empty;
         found.failed += failed;
         found.given_up += given_up;
         found.retried += usize::from(*again > 0);
@@ -121,11 +126,13 @@ mod tests {
     #[test]
     fn each_repository_has_one_final_record() {
         let good = [RUN.to_owned(), estimate("a"), end("a", "done"), end("b", "try-again"), end("b", "failed")];
-        assert_eq!(checked(&good), Ok(Found { done: 1, failed: 1, given_up: 0, retried: 1 }));
+        assert_eq!(checked(&good), Ok(Found { done: 1, failed: 1, retried: 1, ..Found::default() }));
         let given_up = r#"{"record":"fleet","name":"b","end":{"outcome":"failed","message":"given up: killed"}}"#;
         let begun = r#"{"record":"fleet-try","name":"b","event":"begun"}"#;
         let given_up = [estimate("a"), end("a", "done"), begun.to_owned(), given_up.to_owned()];
-        assert_eq!(checked(&given_up), Ok(Found { done: 1, failed: 0, given_up: 1, retried: 0 }));
+        assert_eq!(checked(&given_up), Ok(Found { done: 1, given_up: 1, ..Found::default() }));
+        let empty = [estimate("a"), end("a", "done"), end("b", "empty")];
+        assert_eq!(checked(&empty), Ok(Found { done: 1, empty: 1, ..Found::default() }));
         let lost = checked(&good[..3]).unwrap_err();
         assert!(lost.contains("b: expected one final record, found 0 done"), "{lost}");
         for more in [end("a", "done"), end("a", "failed"), estimate("a"), estimate("b"), end("c", "done")] {

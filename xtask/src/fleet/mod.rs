@@ -55,9 +55,11 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     let shards: Vec<PathBuf> = run::SHARDS.map(|number| run::shard_file(&records, number)).collect();
     let found = check::check(&shards, &names)?;
     println!(
-        "{} repositories, one final record each: {} estimated, {} failed for good, {} given up; {} of them were tried again",
+        "{} repositories, one final record each: {} estimated, {} without commits, {} failed for good, {} given up; {} of \
+         them were tried again",
         names.len(),
         found.done,
+        found.empty,
         found.failed,
         found.given_up,
         found.retried

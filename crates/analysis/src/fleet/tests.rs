@@ -82,7 +82,8 @@ fn no_total_adds_git_and_mercurial() {
     };
     let broken = end("d", FleetEnd::Failed { message: "no HEAD".to_owned() });
     let estimates = [of("a", Vcs::Git, 0.5), of("b", Vcs::Mercurial, 2.0), of("c", Vcs::Git, 0.7)];
-    let FleetFindings { whole, systems } = summarize_fleet([lines(&estimates), vec![broken.clone()]].concat(), true);
+    let FleetFindings { whole, systems, .. } =
+        summarize_fleet([lines(&estimates), vec![broken.clone()]].concat(), true);
     assert_eq!((whole.repositories, whole.failures.len(), whole.figures.len()), (3, 1, 3 * 2 * 2));
     assert!(whole.states.is_empty() && whole.checks.is_empty(), "{whole:?}");
     let totals = systems.iter().map(|of| (of.vcs, of.summary.repositories, of.summary.states[0].codecs[1].size.total));
@@ -90,7 +91,7 @@ fn no_total_adds_git_and_mercurial() {
     assert_eq!(totals, [(Some(Vcs::Git), 2, 0.6), (Some(Vcs::Mercurial), 1, 2.0)]);
     assert!(systems.iter().all(|of| of.summary.failures.is_empty()));
 
-    let FleetFindings { whole, systems } = summarize_fleet([lines(&estimates[..1]), vec![broken]].concat(), false);
+    let FleetFindings { whole, systems, .. } = summarize_fleet([lines(&estimates[..1]), vec![broken]].concat(), false);
     assert_eq!((whole.states.len(), whole.failures.len(), systems.len()), (1, 1, 0), "one system is the whole");
 }
 
@@ -125,10 +126,13 @@ fn last_end_of_the_work_counts() {
         end("a", FleetEnd::Done { unchecked: None }),
         end("b", FleetEnd::TryAgain { message: message() }),
         end("c", FleetEnd::Failed { message: message() }),
+        end("d", FleetEnd::TryAgain { message: message() }),
+        end("d", FleetEnd::Empty),
     ]);
-    let failures = summarize_fleet(all, false).whole.failures;
-    let failures: Vec<(&str, bool)> = failures.iter().map(|of| (of.name.as_str(), of.is_permanent)).collect();
+    let FleetFindings { whole, without_commits, .. } = summarize_fleet(all, false);
+    let failures: Vec<(&str, bool)> = whole.failures.iter().map(|of| (of.name.as_str(), of.is_permanent)).collect();
     assert_eq!(failures, [("b", false), ("c", true)]);
+    assert_eq!(without_commits, 1, "nothing to estimate is no failure");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::{
     fleet::{
         Counts, Fleet, end_line,
         manifest::{FleetMember, members},
+        named,
         shard::Shard,
         shard_file::{Existing, ShardFile},
         work::{Work, codec_words, this_program},
@@ -101,7 +102,8 @@ pub(crate) struct FleetArguments {
 
     /// Time for each repository.
     ///
-    /// Such as 10s or 1m.
+    /// Such as 10s or 1m. A repository can take several seconds more: some chunks of every kind are encoded
+    /// under each codec in any case, so fewer codecs (--codec) need less. --as-found, too, shortens it.
     #[arg(long, value_name = "DURATION", default_value = "60s", help_heading = HOW_LONG)]
     time: TimeLimit,
 
@@ -258,7 +260,7 @@ pub(crate) fn run(arguments: &FleetArguments) -> Result<ExitCode, Failure> {
         let line = end_line(member, Duration::ZERO, end.clone());
         file.append(&[line]).map_err(|error| cannot_write(&json, &error))?;
         if let (FleetEnd::Failed { message }, false) = (&end, quiet) {
-            print_note(format!("{}: {message}", member.name));
+            print_note(named(&member.name, message));
         }
         finished.add(member.name.clone(), end);
     }
@@ -288,10 +290,18 @@ pub(crate) fn run(arguments: &FleetArguments) -> Result<ExitCode, Failure> {
 
 /// The end of a run on stderr.
 fn print_counts(counts: Counts, worked_on: usize) {
-    let Counts { done, unchecked, failed, try_again } = counts;
-    let unchecked = if unchecked > 0 { format!(" ({unchecked} of them without --bench)") } else { String::new() };
-    let again = if try_again > 0 { " (--resume tries those again)" } else { "" };
+    let Counts { done, unchecked, empty, failed, try_again } = counts;
+    let some = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };
+    let unchecked = some(unchecked, "of them could not be measured with --bench");
+    let unchecked = if unchecked.is_empty() { unchecked } else { format!(" ({unchecked})") };
+    let others = [
+        some(empty, "without commits"),
+        format!("{failed} failed"),
+        some(try_again, "failed for now (--resume tries those again)"),
+    ];
+    let others: Vec<String> = others.into_iter().filter(|part| !part.is_empty()).collect();
     say(format_args!(
-        "repackbench: fleet: {done} estimated{unchecked}, {failed} failed, {try_again} failed for now{again}; {worked_on} in this run"
+        "repackbench: fleet: {done} estimated{unchecked}, {}; {worked_on} worked on in this run",
+        others.join(", ")
     ));
 }

@@ -51,6 +51,8 @@ pub(crate) struct Counts {
     pub(crate) done: usize,
     /// Those of them that were to be measured, and could not.
     pub(crate) unchecked: usize,
+    /// Those without commits.
+    pub(crate) empty: usize,
     pub(crate) failed: usize,
     pub(crate) try_again: usize,
 }
@@ -62,13 +64,14 @@ impl Counts {
                 self.done += 1;
                 self.unchecked += usize::from(unchecked.is_some());
             }
+            FleetEnd::Empty => self.empty += 1,
             FleetEnd::Failed { .. } => self.failed += 1,
             FleetEnd::TryAgain { .. } => self.try_again += 1,
         }
     }
 
     fn sum(self) -> usize {
-        self.done + self.failed + self.try_again
+        self.done + self.empty + self.failed + self.try_again
     }
 }
 
@@ -137,8 +140,8 @@ impl Shared<'_> {
             state.counts.add(&end);
             state.finished += 1;
             drop(state);
-            if let FleetEnd::Failed { message } | FleetEnd::TryAgain { message } = &end {
-                self.bar.note(&format!("{}: {message}", member.name));
+            if let Some(why) = end.why_not() {
+                self.bar.note(&named(&member.name, why));
             }
             self.show(&member.name);
         }
@@ -171,6 +174,12 @@ impl Shared<'_> {
     }
 }
 
+/// `message` about the repository of this name, which many messages begin with.
+pub(crate) fn named(name: &str, message: &str) -> String {
+    let is_named = message.strip_prefix(name).is_some_and(|rest| rest.starts_with(':'));
+    if is_named { message.to_owned() } else { format!("{name}: {message}") }
+}
+
 /// The line of how the work on `member` ended.
 pub(crate) fn end_line(member: &FleetMember, elapsed: Duration, end: FleetEnd) -> ResultLine {
     ResultLine::Fleet(Box::new(FleetRecord {
@@ -192,6 +201,13 @@ fn time_left(elapsed: Duration, finished: usize, all: usize) -> Option<Duration>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_name_the_repository_once() {
+        assert_eq!(named("a.git", "a.git: no HEAD"), "a.git: no HEAD");
+        assert_eq!(named("a", "a.git: no HEAD"), "a: a.git: no HEAD");
+        assert_eq!(named("a", "disk full"), "a: disk full");
+    }
 
     #[test]
     fn time_left_follows_the_mean_pace() {

@@ -13,7 +13,10 @@ use repackbench_records::{FleetEnd, RepositoryEstimate, ResultLine, read_results
 use repackbench_writer::{Progress, cache::Cache};
 
 use super::{manifest::FleetMember, shard::is_in_sample};
-use crate::failure::{BAD_INPUT, Failure, INTERRUPTED};
+use crate::{
+    failure::{BAD_INPUT, Failure, INTERRUPTED},
+    repository::NO_COMMITS,
+};
 
 /// The codecs that `bench` checks if the user names none. All that are estimated would take too long.
 const CHECKED_CODECS: [&str; 3] = ["zlib:9", "zstd:9", "balanced"];
@@ -104,10 +107,7 @@ impl Work {
         };
         let lines = match self.lines_of(("bench", Some(scratch.path())), &options, member, progress)? {
             Ok(lines) => lines,
-            Err(FleetEnd::Failed { message } | FleetEnd::TryAgain { message }) => {
-                return Ok((Vec::new(), Some(message)));
-            }
-            Err(FleetEnd::Done { unchecked }) => return Ok((Vec::new(), unchecked)),
+            Err(end) => return Ok((Vec::new(), end.why_not().map(str::to_owned))),
         };
         let named = lines.into_iter().map(|line| match line {
             ResultLine::Run(mut run) => {
@@ -138,7 +138,8 @@ impl Work {
             command.arg("--memory").arg(bytes.to_string());
         }
         command.args([name, "--json", "-", "--quiet"]).args(options).arg("--").arg(&member.path);
-        command.stdin(Stdio::piped());
+        // The record of a crash holds a sentence.
+        command.stdin(Stdio::piped()).env("RUST_BACKTRACE", "0");
         let deadline = Instant::now().checked_add(self.limit);
         let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let mut output = Vec::new();
@@ -151,19 +152,39 @@ impl Work {
                 Err(error) => again(error.to_string()),
             },
             Err(ChildError::Interrupted) => again(format!("killed after {} s", self.limit.as_secs_f64())),
-            Err(ChildError::Ended { status, said }) => Ok(Err(end_of(name, status, &said))),
+            Err(ChildError::Ended { status, said }) => Ok(Err(end_of(name, status, &said, self.memory))),
             Err(error) => again(error.to_string()),
         }
     }
 }
 
-/// How the work ends if the process ended with this status. Only a bad repository stays bad.
-fn end_of(name: &str, status: ExitStatus, said: &str) -> FleetEnd {
+/// How the work ends if the process, within `memory`, ended with this status. Only a bad repository stays bad.
+fn end_of(name: &str, status: ExitStatus, said: &str, memory: Option<u64>) -> FleetEnd {
     let own = said.lines().find_map(|line| line.strip_prefix("repackbench: "));
     match status.code() {
-        Some(code) if code == i32::from(BAD_INPUT) => FleetEnd::Failed { message: own.unwrap_or(said).to_owned() },
+        Some(code) if code == i32::from(BAD_INPUT) => match own {
+            Some(own) if own.ends_with(NO_COMMITS) => FleetEnd::Empty,
+            _ => FleetEnd::Failed { message: own.unwrap_or(said).to_owned() },
+        },
         Some(_) if own.is_some() => FleetEnd::TryAgain { message: own.unwrap_or_default().to_owned() },
-        _ => FleetEnd::TryAgain { message: format!("{name}: {status}: {}", said.replace('\n', " ")) },
+        _ => FleetEnd::TryAgain { message: format!("{name}: {}", crash(status, said, memory)) },
+    }
+}
+
+/// What a process without a message of its own died of.
+fn crash(status: ExitStatus, said: &str, memory: Option<u64>) -> String {
+    // What Rust and its libraries in C++ say before they abort.
+    if said.contains("memory allocation of") || said.contains("std::bad_alloc") {
+        return match memory {
+            Some(bytes) => format!("needs more memory than the {bytes} bytes of --memory"),
+            None => "needs more memory than there is".to_owned(),
+        };
+    }
+    // Of a panic, the place and the message; nothing that follows.
+    let words: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
+    match words.as_slice() {
+        [] => status.to_string(),
+        words => format!("{status}: {}", words.join(" ")),
     }
 }
 
@@ -190,17 +211,33 @@ mod tests {
 
     use super::*;
 
+    /// How the work ends if `estimate` ended with this wait status, without a limit of memory.
+    fn ended(status: i32, said: &str) -> FleetEnd {
+        end_of("estimate", ExitStatus::from_raw(status), said, None)
+    }
+
+    fn again(message: &str) -> FleetEnd {
+        FleetEnd::TryAgain { message: message.to_owned() }
+    }
+
     #[test]
     fn only_bad_repositories_are_final() {
-        let exited = |code: i32, said: &str| end_of("estimate", ExitStatus::from_raw(code << 8), said);
+        let exited = |code: i32, said: &str| ended(code << 8, said);
         let failed = |message: &str| FleetEnd::Failed { message: message.to_owned() };
-        let again = |message: &str| FleetEnd::TryAgain { message: message.to_owned() };
         assert_eq!(exited(65, "repackbench: a.git: no HEAD\nhint: look"), failed("a.git: no HEAD"));
+        assert_eq!(exited(65, &format!("repackbench: a.git: {NO_COMMITS}\nhint: commit")), FleetEnd::Empty);
         assert_eq!(exited(75, "repackbench: a.git changed\nhint: wait"), again("a.git changed"));
         assert_eq!(exited(1, "repackbench: disk full"), again("disk full"));
-        let killed = end_of("estimate", ExitStatus::from_raw(9), "");
-        assert_eq!(killed, again("estimate: signal: 9 (SIGKILL): "));
-        let panicked = exited(101, "thread panicked\nat x");
-        assert_eq!(panicked, again("estimate: exit status: 101: thread panicked at x"));
+    }
+
+    #[test]
+    fn crash_is_one_sentence() {
+        assert_eq!(ended(9, ""), again("estimate: signal: 9 (SIGKILL)"));
+        let panicked = ended(101 << 8, "\nthread 'main' panicked at x.rs:1:2:\nno room\nnote: run with\nmore");
+        assert_eq!(panicked, again("estimate: exit status: 101: thread 'main' panicked at x.rs:1:2: no room"));
+        let said = "memory allocation of 12156928 bytes failed\nstack backtrace:\n   0: std::alloc::rust_oom";
+        assert_eq!(ended(6, said), again("estimate: needs more memory than there is"));
+        let limited = end_of("estimate", ExitStatus::from_raw(6), said, Some(20_000_000));
+        assert_eq!(limited, again("estimate: needs more memory than the 20000000 bytes of --memory"));
     }
 }

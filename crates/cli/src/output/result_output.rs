@@ -19,26 +19,27 @@ use crate::{
 pub(crate) struct OutputArguments {
     /// Write one HTML page with charts and all tables to FILE.
     ///
-    /// The page can be read anywhere and without a network.
+    /// The page can be read anywhere and without a network. A FILE that exists is replaced.
     #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
     pub(crate) html: Option<Destination>,
 
     /// Write the charts as SVG files to DIR.
     ///
-    /// DIR is created if necessary.
+    /// DIR is created if necessary. Files of the same names are replaced.
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(crate) svg: Option<PathBuf>,
 
     /// Write Markdown to FILE; - prints it.
     ///
-    /// With -, the tables are left out. Markdown is for a pull request, with the worst variants first.
+    /// With -, the tables are left out. Markdown is for a pull request, with the worst variants first. A FILE that
+    /// exists is replaced.
     #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
     pub(crate) markdown: Option<Destination>,
 
     /// Write CSV to FILE; - prints it.
     ///
-    /// With -, the tables are left out. Exact figures, one line for each variant in each workload, or for each trace
-    /// or size.
+    /// With -, the tables are left out. Exact figures: one line for each variant in each workload, for each trace or
+    /// size, or for each codec and workload of an estimate. A FILE that exists is replaced.
     #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
     pub(crate) csv: Option<Destination>,
 

@@ -1,9 +1,6 @@
 //! `repackbench fleet summarize`.
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use repackbench_analysis::{FleetFindings, Results, summarize_fleet};
@@ -26,9 +23,11 @@ use crate::{
 /// weigh every repository the same, of predicted sizes and CPU times under each codec: as found, and
 /// with deltas that git searched for anew. Says which share of repositories gains and loses, names the
 /// worst ten, and shows classes of size and content. Repositories with the same content count once.
+/// Git and Mercurial repositories have tables of their own: no total adds both.
 ///
-/// --csv has every figure of every repository, for notebooks; --json the summary. --parquet has the
-/// same as --csv in builds with the feature parquet. Without it, DuckDB or pandas convert the CSV:
+/// --csv has one line for each repository, codec and workload, for notebooks; --json the summary.
+/// --parquet has the same as --csv in builds with the feature parquet. Without it, DuckDB or pandas
+/// convert the CSV:
 ///   duckdb -c "COPY (FROM 'fleet.csv') TO 'fleet.parquet'"
 ///   python3 -c "import pandas; pandas.read_csv('fleet.csv').to_parquet('fleet.parquet')"
 ///
@@ -45,15 +44,19 @@ pub(super) struct SummarizeArguments {
     #[command(flatten)]
     output: OutputArguments,
 
-    /// Write the summary as one JSON document to FILE; - prints it instead of the tables.
+    /// Write the summary as JSON to FILE; - prints it.
+    ///
+    /// With -, the tables are left out.
     #[arg(long, value_name = "FILE", value_parser = destination(), help_heading = OUTPUT)]
     json: Option<Destination>,
 
-    /// Write every figure of every repository as Parquet to FILE; only in builds with the feature parquet.
+    /// Write the figures of --csv as Parquet to FILE.
+    ///
+    /// Only in builds with the feature parquet. A FILE that exists is replaced.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     parquet: Option<PathBuf>,
 
-    /// Replace the FILE of --json or --parquet if it exists.
+    /// Replace the FILE of --json if it exists.
     #[arg(long, help_heading = OUTPUT)]
     force: bool,
 }
@@ -62,8 +65,8 @@ pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
     if arguments.output.svg.is_some() {
         return Err(Failure::new(USAGE, "--svg: a summary has no charts; report --svg draws those of one repository"));
     }
-    if let Some(path) = &arguments.parquet {
-        check_parquet(path, arguments.force)?;
+    if arguments.parquet.is_some() {
+        check_parquet()?;
     }
     if let Some(path) = arguments.json.as_ref().and_then(Destination::file).filter(|_| !arguments.force) {
         refuse_existing(path, "--force replaces it, --json - prints")?;
@@ -74,14 +77,19 @@ pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
         lines.extend(record_file::read_lines(path)?);
     }
     let with_figures = arguments.output.csv.is_some() || arguments.parquet.is_some();
-    let FleetFindings { whole, systems } = summarize_fleet(lines, with_figures);
-    if whole.repositories == 0 && whole.failures.is_empty() {
+    let FleetFindings { whole, systems, without_commits } = summarize_fleet(lines, with_figures);
+    if whole.repositories + whole.failures.len() + without_commits == 0 {
         return Err(Failure::new(FAILED, "expected the records of a fleet, found none"));
     }
     if let Some(path) = &arguments.parquet {
         AtomicFile::create(path)?.write(parquet(&whole.figures)?)?;
     }
-    let results = Results { fleet: Some(whole), fleet_systems: systems, ..Results::default() };
+    let results = Results {
+        fleet: Some(whole),
+        fleet_systems: systems,
+        fleet_without_commits: without_commits,
+        ..Results::default()
+    };
     if let Some(destination) = &arguments.json {
         let document = json(&results).map_err(|error| Failure::new(FAILED, error.to_string()))?;
         match destination.file() {
@@ -94,13 +102,13 @@ pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses what cannot be written, before anything is read.
-fn check_parquet(path: &Path, force: bool) -> Result<(), Failure> {
+/// Refuses Parquet where it cannot be written, before anything is read.
+fn check_parquet() -> Result<(), Failure> {
     if !cfg!(feature = "parquet") {
         let hint = "--csv FILE has the same figures, and `fleet summarize --help` says how to convert them";
         return Err(Failure::new(USAGE, "--parquet: this build is without the feature parquet").with_hint(hint));
     }
-    if force { Ok(()) } else { refuse_existing(path, "--force replaces it") }
+    Ok(())
 }
 
 #[cfg(feature = "parquet")]
