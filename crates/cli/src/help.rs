@@ -128,7 +128,8 @@ mod tests {
     #[test]
     fn page_of_commands_lists_the_options_of_each() {
         let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md")).unwrap();
-        let table = format!("| command | options |\n|---|---|\n{}", table_of_options(&arranged(Arguments::command()), ""));
+        let table =
+            format!("| command | options |\n|---|---|\n{}", table_of_options(&arranged(Arguments::command()), ""));
         assert!(page.contains(&table), "docs/commands.md: expected this table:\n\n{table}");
     }
 }
