@@ -7,6 +7,11 @@ use repackbench_records::{Predicted, RatioInterval, WorkloadPrediction};
 use super::{decoding::DecodeCosts, shares::WorkloadShare};
 use crate::decode_share::{LEAST_ERROR, RoundMean, Took};
 
+/// The error of what decoding costs under a codec, as a part of what it costs under the baseline, beyond what replays in
+/// one process show: the same replays in another process, with other places in memory, or on another machine differ
+/// by more than rounds of one process do. Fitted to `bench` on five repositories (`docs/method.md`).
+const ERROR_BETWEEN_PROCESSES: f64 = 0.10;
+
 /// The prediction for one workload. `standing_for` has the number of the codec that is replayed for each codec, and
 /// `own` is that of the repository, if it is one of them.
 pub(super) fn workload_prediction(
@@ -79,6 +84,7 @@ impl Ratios<'_> {
             cost_error = (cost_error * relative.value).hypot(cost * half_of(&relative));
             cost *= relative.value;
         }
+        cost_error = cost_error.hypot(ERROR_BETWEEN_PROCESSES);
         let (share, share_error) = self.share(time);
         // The share in the baseline is a function of that as found and of the cost, whose errors it has by its derivatives.
         let whole = share.mul_add(baseline - 1.0, 1.0);
@@ -94,7 +100,9 @@ impl Ratios<'_> {
     /// The ratio by the sample alone.
     fn sampled(&self, codec: usize, time: fn(&Took) -> f64) -> Predicted {
         let (share, error) = self.share(time);
-        self.cost_ratio((codec, self.baseline), share, error)
+        let ratio = self.cost_ratio((codec, self.baseline), share, error);
+        let half_width = half_of(&ratio).hypot(share * ERROR_BETWEEN_PROCESSES);
+        if ratio.interval.is_some() { within((ratio.value, half_width), f64::INFINITY) } else { ratio }
     }
 
     /// The share of decoding in a time as found, with its standard error.
