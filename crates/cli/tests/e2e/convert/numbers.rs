@@ -321,6 +321,27 @@ fn numbers_of_another_kind_are_one_error() {
     }
 }
 
+/// The pack holds the object twice, and both numbers are valid. A tree names it by one number and by the other.
+#[test]
+fn object_with_two_numbers_is_counted_once() {
+    let (source, scratch) = (Fixture::get("duplicate-base").repo(), Scratch::new());
+    let variant = scratch.join("variant");
+    convert(&source, "store,ids=number", &variant);
+    let mut pack = OpenPack::open(&variant);
+    let mut ids: Vec<&String> = pack.entries.iter().map(|(_, id)| id).collect();
+    ids.sort();
+    let first = ids.windows(2).position(|pair| pair[0] == pair[1]).expect("an object that is stored twice") + 1;
+    let payload = payloads(&pack, TREE).swap_remove(0);
+    let name = b"100644 again\0";
+    assert!(pack.pack[payload.clone()].starts_with(name), "the first entry of the tree");
+    let at = payload.start + name.len();
+    let found = usize::from(pack.pack[at]);
+    let other = if found == first { first + 1 } else { first };
+    forge(&mut pack, payload, at, u8::try_from(other).expect("fewer than 255 objects"));
+    assert_verifies(&source, &variant);
+    assert_counts(&source, &variant);
+}
+
 #[test]
 fn trees_that_contain_themselves_are_one_error() {
     let scratch = Scratch::new();

@@ -1,7 +1,7 @@
 //! Counting what is reachable by the numbers of a pack, without a look at ids.
 //!
 //! The objects of the largest pack are named by their position in its index, all others by id. So an object has one
-//! name, whichever pack refers to it.
+//! name, whichever pack refers to it. If an index lists an object twice, its name is the position that a search finds.
 
 use gix_hash::{Kind, ObjectId, oid};
 use rustc_hash::FxBuildHasher;
@@ -23,7 +23,7 @@ use crate::{
         ObjectStore,
         numbered::{NumberError, PARENT_WORD, PackNumbers, Reference, VERBATIM},
         object_store::PackPlace,
-        pack::PackFile,
+        pack::{PackFile, RepeatedIds},
     },
     traits::FileMode,
 };
@@ -50,12 +50,12 @@ impl GitHistory {
         let tips = self.visit_tips(&mut seen, &mut |kind, _| count(kind))?;
         let mut store = self.store.lock();
         let pack = largest_pack(&store);
-        let Some(numbers) = numbered_pack(&store, pack) else { return Ok(()) };
+        let Some(numbers) = NumberNames::of(&store, pack) else { return Ok(()) };
         let mut objects = NumberedObjects {
             store: &mut store,
             hash: self.hash,
             pack,
-            numbers,
+            numbers: &numbers,
             overrides: &self.overrides,
             content: Vec::new(),
         };
@@ -83,12 +83,36 @@ fn numbered_pack(store: &ObjectStore, pack: usize) -> Option<PackNumbers> {
     store.packs().get(pack).and_then(PackFile::numbers).copied()
 }
 
+/// The numbers of a pack, which become names.
+struct NumberNames {
+    numbers: PackNumbers,
+    repeated: RepeatedIds,
+}
+
+impl NumberNames {
+    /// Those of the pack number `pack`, if its objects are numbered.
+    fn of(store: &ObjectStore, pack: usize) -> Option<Self> {
+        let numbers = numbered_pack(store, pack)?;
+        let repeated = store.packs().get(pack)?.repeated_ids().clone();
+        Some(NumberNames { numbers, repeated })
+    }
+
+    /// Takes a reference from the start of `bytes`. All numbers of an object give the same position.
+    #[inline]
+    fn take<'a>(&self, bytes: &mut &'a [u8]) -> std::result::Result<Reference<'a>, NumberError> {
+        Ok(match self.numbers.take(bytes)? {
+            Reference::Position(position) => Reference::Position(self.repeated.found(position)),
+            id @ Reference::Id(_) => id,
+        })
+    }
+}
+
 /// The objects of a store whose largest pack is numbered.
 struct NumberedObjects<'a> {
     store: &'a mut ObjectStore,
     hash: Kind,
     pack: usize,
-    numbers: PackNumbers,
+    numbers: &'a NumberNames,
     overrides: &'a ParentOverrides,
     content: Vec<u8>,
 }
@@ -239,15 +263,15 @@ impl NumberedObjects<'_> {
 }
 
 /// A numbered tree at `place`.
-struct ByNumbers {
-    numbers: PackNumbers,
+struct ByNumbers<'a> {
+    numbers: &'a NumberNames,
     place: PackPlace,
 }
 
-impl TreeForm for ByNumbers {
+impl TreeForm for ByNumbers<'_> {
     #[inline]
     fn parse<'a>(&self, bytes: &'a [u8]) -> Option<TreeEntry<'a>> {
-        parse_numbered_entry(bytes, &self.numbers)
+        parse_numbered_entry(bytes, &self.numbers.numbers)
     }
 
     fn malformed(&self, store: &ObjectStore) -> ReaderError {

@@ -3,7 +3,7 @@
 use std::{
     io::{self, Read},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use gix_hash::{ObjectId, oid};
@@ -12,6 +12,7 @@ use super::{
     PACK_HEADER_LEN,
     entry::{EntryHeaderError, PackEntryHeader},
     log::{IndexLayout, PackLog},
+    repeated::RepeatedIds,
     search,
 };
 use crate::{
@@ -36,6 +37,7 @@ pub struct PackFile {
     end: u64,
     /// How commits, trees and tags name other objects of the pack; `None` if by id.
     numbers: Option<PackNumbers>,
+    repeated: OnceLock<RepeatedIds>,
     /// The access log while accesses are recorded.
     log: Option<PackLog>,
 }
@@ -68,7 +70,8 @@ impl PackFile {
         }
         let end = pack.pack_end() as u64;
         let (path, index_path) = (files.pack.clone(), files.index.clone());
-        let mut this = PackFile { pack, index, path, index_path, hash_kind, end, numbers: None, log: None };
+        let (numbers, repeated) = (None, OnceLock::new());
+        let mut this = PackFile { pack, index, path, index_path, hash_kind, end, numbers, repeated, log: None };
         let trailer = this.trailer()?;
         let recorded = this.index.pack_checksum();
         if recorded != trailer {
@@ -304,6 +307,16 @@ impl PackFile {
             None => search::position(self.index.num_objects(), |at| self.index.oid_at_index(at), id),
             Some(log) => self.position_logged(id, log),
         }
+    }
+
+    /// The positions that [`position`](PackFile::position) does not find. The first call reads all ids.
+    pub(in crate::git) fn repeated_ids(&self) -> &RepeatedIds {
+        if let Some(log) = &self.log {
+            log.ids();
+        }
+        let id_at = |at| self.index.oid_at_index(at);
+        let find = |id: &oid| search::position(self.index.num_objects(), id_at, id);
+        self.repeated.get_or_init(|| RepeatedIds::new(self.index.num_objects(), id_at, find))
     }
 
     #[cold]

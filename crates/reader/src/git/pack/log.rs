@@ -43,6 +43,11 @@ impl IndexLayout {
         if self.has_header { INDEX_HEADER_LEN } else { 0 }
     }
 
+    /// Length of the part that all ids are in, in bytes.
+    fn ids_len(self) -> u64 {
+        self.entries * if self.has_header { self.id_len } else { OFFSET_LEN + self.id_len }
+    }
+
     /// Length of ids, CRC-32s and offsets together, in bytes.
     fn tables_len(self) -> u64 {
         let crc_len = if self.has_header { CRC_LEN } else { 0 };
@@ -114,6 +119,11 @@ impl PackLog {
         self.look_up(self.layout.fan_out() + FAN_OUT_LEN, self.layout.tables_len());
     }
 
+    /// Records that every id was read.
+    pub(super) fn ids(&self) {
+        self.look_up(self.layout.fan_out() + FAN_OUT_LEN, self.layout.ids_len());
+    }
+
     fn look_up(&self, offset: u64, len: u64) {
         self.log.access(Access { file: self.index, part: AccessPart::LookUp, kind: None, offset, len });
     }
@@ -183,10 +193,10 @@ mod tests {
             [version_1.offset(0), version_1.id(0), version_1.offset(1), version_1.id(1)],
             [1024, 1028, 1048, 1052]
         );
-        assert_eq!(version_1.tables_len(), 3 * 24);
+        assert_eq!((version_1.ids_len(), version_1.tables_len()), (3 * 24, 3 * 24));
         let version_2 = IndexLayout { has_header: true, ..version_1 };
         assert_eq!([version_2.id(0), version_2.id(2)], [1032, 1072]);
         assert_eq!([version_2.offset(0), version_2.offset(2)], [1032 + 3 * 24, 1032 + 3 * 24 + 8]);
-        assert_eq!(version_2.tables_len(), 3 * 28);
+        assert_eq!((version_2.ids_len(), version_2.tables_len()), (3 * 20, 3 * 28));
     }
 }

@@ -4,6 +4,7 @@ mod entry;
 mod entry_place;
 mod file;
 mod log;
+mod repeated;
 mod search;
 mod stored_entry;
 mod table;
@@ -12,6 +13,7 @@ pub use entry::{EntryHeaderError, EntryKind, PackEntryHeader, write_offset_dista
 pub use entry_place::EntryPlace;
 pub use file::PackFile;
 pub(crate) use log::DecodedChunk;
+pub(in crate::git) use repeated::RepeatedIds;
 pub use stored_entry::StoredEntry;
 pub use table::{DeltaBase, DeltaForest, EntryTable};
 
