@@ -26,6 +26,7 @@ pub(super) fn largest_pack(store: &ObjectStore) -> usize {
 /// than a hundredth of the memory of a set of ids, and fits the processor's cache. Many look-ups repeat recent ones; a
 /// small table answers those without a search in the index.
 pub(super) struct SeenObjects {
+    /// The last id of each slot, which bytes of the id decide. The number of slots is a power of two.
     recent: Vec<ObjectId>,
     /// The number of the largest pack.
     largest_pack: usize,
@@ -34,18 +35,24 @@ pub(super) struct SeenObjects {
 }
 
 impl SeenObjects {
-    const RECENT: usize = 1 << 16;
+    /// The fewest and the most slots. A small store has fewer, since filling many takes longer than it saves.
+    const LEAST_RECENT: usize = 1 << 10;
+    const MOST_RECENT: usize = 1 << 16;
 
     /// An empty set for objects of `store`, whose ids are of the kind `hash`.
     pub(super) fn new(hash: Kind, store: &ObjectStore) -> Self {
         let largest_pack = largest_pack(store);
         let entries = store.packs().get(largest_pack).map_or(0, PackFile::entry_count);
         SeenObjects {
-            recent: vec![ObjectId::null(hash); Self::RECENT],
+            recent: vec![ObjectId::null(hash); Self::slots(store.len())],
             largest_pack,
             in_largest_pack: vec![0; entries.div_ceil(64) as usize],
             elsewhere: HashSet::default(),
         }
+    }
+
+    fn slots(objects: usize) -> usize {
+        objects.clamp(Self::LEAST_RECENT, Self::MOST_RECENT).next_power_of_two()
     }
 
     /// Adds the object at `position` of the largest pack.
@@ -63,7 +70,8 @@ impl SeenObjects {
     pub(super) fn insert(&mut self, store: &ObjectStore, id: &oid) -> Sighting {
         // Ids are uniformly distributed, so any of their bytes can serve as an index.
         let at = id.as_bytes().iter().skip(4).take(2).fold(0usize, |at, byte| at << 8 | usize::from(*byte));
-        let Some(recent) = self.recent.get_mut(at % Self::RECENT) else { return Sighting::Seen };
+        let slot = at & self.recent.len().saturating_sub(1);
+        let Some(recent) = self.recent.get_mut(slot) else { return Sighting::Seen };
         // The table is initially filled with the null id.
         if *recent == id && !id.is_null() {
             return Sighting::Seen;
