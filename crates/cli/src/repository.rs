@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use repackbench_codec::CodecSpec;
 use repackbench_reader::{
     ReaderError, Repository,
     git::{
@@ -102,6 +103,15 @@ pub(crate) fn print_orders_without_effect(repository: &Repository, layouts: &[La
     if !names.is_empty() && !quiet {
         let (folder, names) = (repository.folder().display(), names.join(","));
         print_note(format!("{folder}: --order {names}: no effect, as nothing is packed and only packs have an order"));
+    }
+}
+
+/// Prints a note if one of `specs` has numbers, but `repository` has no packs for them, unless `quiet`.
+pub(crate) fn print_numbers_without_effect(repository: &Repository, specs: &[CodecSpec], quiet: bool) {
+    let Repository::Git(git) = repository else { return };
+    if !quiet && git.packs().is_empty() && specs.iter().any(CodecSpec::uses_numbers) {
+        let folder = repository.folder().display();
+        print_note(format!("{folder}: ids=number: no effect, as nothing is packed and only packs have numbers"));
     }
 }
 

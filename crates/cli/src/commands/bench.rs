@@ -24,7 +24,7 @@ use crate::{
         print_article,
         result_output::{OutputArguments, ResultOutput, finish_session},
     },
-    repository::print_orders_without_effect,
+    repository::{print_numbers_without_effect, print_orders_without_effect},
 };
 
 /// Replay workloads under several codecs and compare them
@@ -209,6 +209,9 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     let source = session.open()?;
     let plan = arguments.plan(&source)?;
     print_orders_without_effect(&source, &plan.layouts, session.effort.quiet());
+    if plan.recomputer.is_none() {
+        print_numbers_without_effect(&source, &plan.codecs, session.effort.quiet());
+    }
     let mut output = ResultOutput::create(&arguments.output, session.measure.records.json.as_ref())?;
     let without_cache_rows: Vec<String> = plan.without_cache_rows().map(ToString::to_string).collect();
     if !without_cache_rows.is_empty() && !session.effort.quiet() {

@@ -30,7 +30,9 @@ use crate::{
         Bar,
         stop::{set_last_line, set_target},
     },
-    repository::{cannot_convert, name_of, note_output, open_whole, print_orders_without_effect},
+    repository::{
+        cannot_convert, name_of, note_output, open_whole, print_numbers_without_effect, print_orders_without_effect,
+    },
 };
 
 /// Rewrite a repository under another codec
@@ -260,6 +262,9 @@ fn convert_part(
 ) -> Result<PathBuf, Failure> {
     let source = part.source;
     print_orders_without_effect(source, &[layout], arguments.effort.quiet());
+    if !arguments.rechosen {
+        print_numbers_without_effect(source, std::slice::from_ref(codec), arguments.effort.quiet());
+    }
     let bar = Bar::new(arguments.effort.quiet());
     match part.follows_others {
         false => set_target(part.target, part.force),

@@ -36,7 +36,7 @@ use crate::{
         result_output::{OutputArguments, ResultOutput},
     },
     progress::Bar,
-    repository::{name_of, open_with_commits, print_notes, print_orders_without_effect},
+    repository::{name_of, open_with_commits, print_notes, print_numbers_without_effect, print_orders_without_effect},
 };
 
 /// Show which pages a workload reads, and what that costs cold
@@ -180,6 +180,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         command: command_line(),
     };
     print_orders_without_effect(&source, &plan.layouts, arguments.effort.quiet());
+    print_numbers_without_effect(&source, &plan.codecs, arguments.effort.quiet());
     let mut output = ResultOutput::create(&arguments.output, arguments.records.json.as_ref())?;
     let mut json = RecordFile::open(&arguments.records)?;
     if let Some(path) = arguments.pages.as_deref().filter(|_| !arguments.records.force) {

@@ -16,7 +16,7 @@ use crate::{
     delta_search,
     session::StopRule,
     trace::Device,
-    workloads::{HistoryRange, WorkloadSpec},
+    workloads::{HistoryRange, WorkloadSpec, refuse_numbers},
 };
 
 /// The fewest blocks that give an interval.
@@ -157,6 +157,10 @@ impl BenchPlan {
             return refused(format!("{workload} cannot run as several jobs at once"));
         }
         check_payloads(&self.workloads, &self.layouts()).or_else(refused)?;
+        check_numbers(&self.workloads, &self.specs(source)).or_else(refused)?;
+        if let Some(workload) = self.workloads.iter().find(|workload| workload.compresses_payloads()) {
+            refuse_numbers(source, &workload.to_string())?;
+        }
         if self.is_cold && !self.earlier.is_empty() {
             // New copies are in other places of the disk, which the statistics would take for the old ones.
             return refused("a session of cold runs cannot be resumed: its copies are gone".to_owned());
@@ -226,6 +230,15 @@ fn second_reference(source: &Repository) -> Option<CodecSpec> {
     }
 }
 
+/// Refuses to measure how fast payloads are compressed where a variant has others than git: before any variant is made.
+fn check_numbers(workloads: &[WorkloadSpec], specs: &[CodecSpec]) -> Result<(), String> {
+    let Some(workload) = workloads.iter().find(|workload| workload.compresses_payloads()) else { return Ok(()) };
+    let Some(spec) = specs.iter().find(|spec| spec.uses_numbers()) else { return Ok(()) };
+    Err(format!(
+        "{workload} compresses the payloads that git has, but {spec} changes them: expected a spec without ids=number, or no {workload}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use repackbench_writer::Order;
@@ -257,5 +270,18 @@ mod tests {
         assert_eq!(check("ingest", &StoreKind::ALL), Ok(()), "new objects are loose ones everywhere");
         let orders = Order::ALL.map(Layout::in_order);
         assert_eq!(check_payloads(&[WorkloadSpec::Encode], &orders), Ok(()), "the same payloads in another order");
+    }
+
+    #[test]
+    fn numbered_payloads_are_not_compressed_again() {
+        let specs: Vec<CodecSpec> = ["zlib:6", "zstd:3,ids=number"].map(|spec| spec.parse().unwrap()).to_vec();
+        let check = |workload: &str| check_numbers(&["traverse".parse().unwrap(), workload.parse().unwrap()], &specs);
+        for workload in ["encode", "ingest", "floor:ingest"] {
+            let refused = check(workload).unwrap_err();
+            assert!(refused.starts_with(&format!("{workload} compresses")), "{refused}");
+            assert!(refused.contains("zstd:3,ids=number changes them"), "{refused}");
+        }
+        assert_eq!(check("traverse:count"), Ok(()));
+        assert_eq!(check_numbers(&[WorkloadSpec::Encode], &specs[..1]), Ok(()));
     }
 }

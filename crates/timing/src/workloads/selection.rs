@@ -189,6 +189,11 @@ impl WorkloadSpec {
         }
     }
 
+    /// Whether it compresses payloads of the kind that git has, and so none that name objects by number.
+    pub fn compresses_payloads(&self) -> bool {
+        matches!(self.without_floor(), WorkloadSpec::Encode | WorkloadSpec::Ingest)
+    }
+
     /// The workload whose floor it is, or itself.
     pub fn without_floor(&self) -> &WorkloadSpec {
         match self {

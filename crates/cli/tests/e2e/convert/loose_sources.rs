@@ -90,6 +90,22 @@ fn order_without_packs_has_no_effect_and_is_noted() {
 }
 
 #[test]
+fn numbers_without_packs_have_no_effect_and_are_noted() {
+    let scratch = Scratch::new();
+    let source = unpacked("history", &scratch);
+    let [plain, loud, quiet] = ["plain", "loud", "quiet"].map(|name| scratch.join(name));
+    convert(&source, &["--quiet", "--codec", "zstd:3"], &plain);
+    let note = convert(&source, &["--codec", "zstd:3,ids=number"], &loud).stderr;
+    assert!(note.contains(": ids=number: no effect, as nothing is packed"), "{note}");
+    let objects = |variant: &Path| snapshot::content(&variant.join("objects"));
+    snapshot::assert_same(&objects(&loud), &objects(&plain));
+    assert_eq!(convert(&source, &["--quiet", "--codec", "zstd:3,ids=number"], &quiet).stderr, "");
+    let packed = Fixture::get("history").repo();
+    let outcome = convert(&packed, &["--codec", "zstd:3,ids=number"], &scratch.join("packed"));
+    assert!(!outcome.stderr.contains("note: "), "packs have numbers: {}", outcome.stderr);
+}
+
+#[test]
 fn loose_objects_beside_packs_convert_to_every_layout() {
     let (source, scratch) = (Fixture::get("work-tree").repo(), Scratch::new());
     let counts = git::output(&source, ["count-objects", "-v"]);
