@@ -74,7 +74,7 @@ fn run() -> Result<()> {
         lengths.iter().sum::<usize>() as f64 / packs as f64 * 100.0,
         (writing.user + writing.sys).as_secs_f64(),
     );
-    HashBytes::count(subject.repository())?.print(packs);
+    HashBytes::count(subject.path())?.print(packs);
     Ok(())
 }
 

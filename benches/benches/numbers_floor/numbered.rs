@@ -85,7 +85,7 @@ impl Entries {
 }
 
 /// An entry of a tree: whether it is a tree, and the bytes of its id. Links to commits are left out.
-pub(crate) fn entries(tree: &[u8], id_len: usize) -> impl Iterator<Item = (bool, usize)> {
+fn entries(tree: &[u8], id_len: usize) -> impl Iterator<Item = (bool, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {

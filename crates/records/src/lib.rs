@@ -110,7 +110,7 @@ pub use serving_load::{
     ServingLoad,
 };
 pub use size::{
-    ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
+    ChunkForm, ChunkSizes, FormSizes, IdBytes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
     StoredForms,
 };
 pub use spec::SpecParts;

@@ -235,6 +235,26 @@ impl StoredForms {
     }
 }
 
+/// The names of other objects in the payloads of commits, trees and tags: ids, or numbers in their place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdBytes {
+    /// The number of names. A delta counts those that it inserts, whole or in part, and not those that it copies.
+    pub references: u64,
+    /// Their bytes. The ids of commits and tags are hexadecimal, and have two for each byte.
+    pub payload_bytes: u64,
+    /// The names in packs with numbers that are full ids all the same: of objects outside of the pack.
+    pub escaped: u64,
+}
+
+impl IdBytes {
+    /// Adds the names of `other`. Sums saturate at `u64::MAX`.
+    pub fn merge(&mut self, other: IdBytes) {
+        self.references = self.references.saturating_add(other.references);
+        self.payload_bytes = self.payload_bytes.saturating_add(other.payload_bytes);
+        self.escaped = self.escaped.saturating_add(other.escaped);
+    }
+}
+
 /// Loose objects: a part of [`ObjectSizes`], shown separately.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LooseSizes {
@@ -261,6 +281,9 @@ pub struct SizeRecord {
     /// The same chunks by stored form; empty in older records.
     #[serde(default, skip_serializing_if = "StoredForms::is_empty")]
     pub forms: StoredForms,
+    /// The names of objects in these chunks, if they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<IdBytes>,
     /// Pack entry headers: type, payload length and, for deltas, the reference to the base.
     pub entry_header_bytes: u64,
     /// Headers and trailing checksums of packs.
@@ -375,7 +398,9 @@ mod tests {
     fn forms_without_chunks_are_omitted() {
         let mut size = SizeRecord::default();
         let json = serde_json::to_value(&size).unwrap();
-        assert!(json.get("forms").is_none() && json.get("dictionary_bytes").is_none(), "{json}");
+        for absent in ["forms", "ids", "dictionary_bytes"] {
+            assert!(json.get(absent).is_none(), "{absent}: {json}");
+        }
         assert_eq!(serde_json::from_value::<SizeRecord>(json).unwrap(), size, "an older record");
         for (number, form) in (1..).zip(StoredForm::ALL) {
             size.forms.add(form, number);
@@ -383,8 +408,10 @@ mod tests {
             assert_eq!(size.forms.get(form), FormSizes { chunks: 2, stored_bytes: 11 * number }, "{}", form.name());
         }
         size.dictionary_bytes = 7;
-        assert_eq!(size.sum_of_parts(), 7, "forms are no parts of their own");
+        size.ids = Some(IdBytes { references: 3, payload_bytes: 60, escaped: 0 });
+        assert_eq!(size.sum_of_parts(), 7, "forms and ids are no parts of their own");
         let json = serde_json::to_value(&size).unwrap();
+        assert_eq!(json["ids"]["payload_bytes"], 60);
         assert_eq!(json["forms"]["stored"]["chunks"], 2);
         assert_eq!(serde_json::from_value::<SizeRecord>(json).unwrap(), size);
     }

@@ -1,5 +1,7 @@
 //! Where a repository's bytes go.
 
+pub mod ids;
+
 use std::{
     borrow::Cow,
     collections::BTreeSet,

@@ -8,7 +8,10 @@ use repackbench_client::GitProgram;
 use repackbench_reader::{Repository, git::GitRepository};
 use repackbench_records::{ResultLine, SizeRecord};
 use repackbench_report::{articles_text, sections};
-use repackbench_timing::{delta_search::predicted_time, sizes::measure};
+use repackbench_timing::{
+    delta_search::predicted_time,
+    sizes::{ids, measure},
+};
 use repackbench_writer::{
     Progress,
     cache::Cache,
@@ -52,6 +55,15 @@ pub(crate) struct SizeArguments {
     /// Do not search for deltas anew.
     #[arg(long, help_heading = WHAT, conflicts_with_all = ["rechosen", "window"])]
     as_found: bool,
+
+    /// Count the bytes of ids in commits, trees and tags.
+    ///
+    /// These are the names of other objects: of trees and parents, of the entries of trees, and of what tags are of. No
+    /// codec shrinks ids; convert --codec CODEC,ids=number writes numbers in their place, which count here, too. A
+    /// delta counts those that it inserts. This decodes all commits, trees and tags of a Git repository. Mercurial is
+    /// left out.
+    #[arg(long, help_heading = WHAT)]
+    ids: bool,
 
     #[command(flatten)]
     window: WindowArgument,
@@ -122,7 +134,17 @@ impl SizeArguments {
         bar.finish();
         searched.notes.iter().for_each(|note| self.note(note));
         let window = self.window.window.map(|window| format!(" with window {window}")).unwrap_or_default();
-        Ok(measure(&Repository::open(scratch.path())?, &format!("{}, rechosen{window}", size.label))?)
+        self.measured(&Repository::open(scratch.path())?, &format!("{}, rechosen{window}", size.label))
+    }
+
+    /// The size of `repository`, which tables call `label`.
+    fn measured(&self, repository: &Repository, label: &str) -> Result<SizeRecord, Failure> {
+        let size = measure(repository, label)?;
+        let ids = if self.ids { ids::count(repository)? } else { None };
+        if self.ids && ids.is_none() {
+            self.note(format!("{label}: ids are not counted in Mercurial, nor under prefix and patch"));
+        }
+        Ok(SizeRecord { ids: ids.map(|ids| ids.sum()), ..size })
     }
 
     fn note(&self, note: impl std::fmt::Display) {
@@ -143,7 +165,7 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
     for path in &arguments.repositories {
         let repository = open_whole(path, arguments.completeness.allow_missing, arguments.effort.quiet())?;
         print_notes(&repository, arguments.effort.quiet());
-        let size = measure(&repository, &name_of(path))?;
+        let size = arguments.measured(&repository, &name_of(path))?;
         let searched = match &repository {
             Repository::Git(repository) => arguments.rechosen(repository, &size, results.sizes.is_empty())?,
             Repository::Hg(_) => {

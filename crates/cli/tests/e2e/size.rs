@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::program::{self, command, convert, exit};
 use crate::support::records::{self, number};
-use crate::support::{Fixture, Scratch, git, snapshot};
+use crate::support::{Fixture, Scratch, fixture, git, snapshot};
 
 /// All pack entries and loose objects, as git reports them: kind, whether it is a delta, payload bytes, bytes on disk.
 fn chunks(repo: &Path) -> Vec<(String, bool, u64, u64)> {
@@ -249,6 +249,93 @@ fn deltas_that_git_searched_for_anew_are_a_second_size() {
     let wide = sizes(&["--window", "250"]);
     assert!(wide[1]["label"].as_str().expect("a name").ends_with(", rechosen with window 250"), "{wide:?}");
     assert_eq!(snapshot::content(&repo), before, "the source");
+}
+
+/// The number of ids in commits, trees and tags, as git prints them, and their bytes.
+fn ids_in_objects(repo: &Path) -> (u64, u64) {
+    let (mut references, mut bytes) = (0, 0);
+    for object in git::objects(repo).lines() {
+        let fields: Vec<&str> = object.split(' ').collect();
+        let (id, kind) = (fields[0], fields[1]);
+        if kind == "blob" {
+            continue;
+        }
+        let content = git::output(repo, ["--no-replace-objects", "cat-file", "-p", id]);
+        let is_named = |line: &&str| ["tree ", "parent ", "object "].iter().any(|word| line.starts_with(word));
+        let (lines, id_len) = match kind {
+            "tree" => (content.lines().count(), id.len() / 2),
+            _ => (content.lines().take_while(is_named).count(), id.len()),
+        };
+        references += lines as u64;
+        bytes += (lines * id_len) as u64;
+    }
+    (references, bytes)
+}
+
+/// The ids that `size --ids` counts: how many, their bytes, and those among numbers.
+#[track_caller]
+fn counted_ids(repo: &Path, scratch: &Scratch) -> [u64; 3] {
+    let file = scratch.join("ids.jsonl");
+    let mut size = command();
+    size.args(["size", "--quiet", "--as-found", "--ids", "--force", "--json"]).args([&file, &repo.to_owned()]);
+    program::run(&mut size).exits(exit::OK);
+    let ids = records::read(&file)[0]["size"]["ids"].clone();
+    ["references", "payload_bytes", "escaped"].map(|field| number(&ids[field]))
+}
+
+/// `size --ids` counts what git prints of the objects in the repository at `source`: whole, loose and numbered. Returns
+/// how many names are full ids among numbers.
+#[track_caller]
+fn assert_counts_ids(source: &Path) -> u64 {
+    let scratch = Scratch::new();
+    let [whole, loose, numbered] = ["whole", "loose", "numbered"].map(|name| scratch.join(name));
+    git::output(source, ["clone", "-q", "--mirror", "--no-local", ".", program::text(&whole)]);
+    git::output(&whole, ["repack", "-adfq", "--depth=0"]);
+    assert!(git::packed(&whole).iter().all(|entry| !entry.is_delta()));
+    let (references, bytes) = ids_in_objects(&whole);
+    assert_eq!(counted_ids(&whole, &scratch), [references, bytes, 0]);
+    let mut stored = command();
+    stored.args(["convert", "--quiet", "--codec", "zlib:6", "--store", "loose", "-o"]).args([&loose, &whole]);
+    program::run(&mut stored).exits(exit::OK);
+    assert_eq!(counted_ids(&loose, &scratch), [references, bytes, 0], "loose");
+    convert(&whole, "zlib:6,ids=number", &numbered);
+    let [numbers, bytes, escaped] = counted_ids(&numbered, &scratch);
+    // Each pack has fewer than 256 objects, so a number takes a byte. An id among numbers follows a zero.
+    let id_len = git::objects(&whole).find(' ').expect("an id") as u64 / 2;
+    assert_eq!((numbers, bytes), (references, references + escaped * id_len), "numbers");
+    escaped
+}
+
+#[test]
+fn ids_are_those_that_git_prints() {
+    for name in ["history", "sha256"] {
+        assert_eq!(assert_counts_ids(&Fixture::get(name).repo()), 0, "{name}");
+    }
+    // The commit of a submodule is in no pack.
+    assert!(assert_counts_ids(&Fixture::get("submodule").folder.join("super")) > 0);
+}
+
+#[test]
+fn ids_in_deltas_are_those_that_they_insert() {
+    let scratch = Scratch::new();
+    let [source, variant] = ["source", "variant"].map(|name| scratch.join(name));
+    fixture::modules(&source, 40);
+    git::output(&source, ["repack", "-adfq"]);
+    let is_tree_delta = |entry: &git::PackEntry| entry.kind == "tree" && entry.is_delta();
+    assert!(git::packed(&source).iter().any(is_tree_delta));
+    let whole = ids_in_objects(&source);
+    let [references, bytes, _] = counted_ids(&source, &scratch);
+    assert!(references < whole.0 && bytes < whole.1, "{references} of {}", whole.0);
+    let ids = "  of which ids";
+    let output = program::run(command().args(["size", "--as-found", "--ids"]).arg(&source)).exits(exit::OK).text();
+    assert!(output.contains(ids) && output.contains("ids of "), "{output}");
+    convert(&source, "zstd:3,prefix", &variant);
+    let mut size = command();
+    size.args(["size", "--as-found", "--ids"]).args([&source, &variant]);
+    let outcome = program::run(&mut size).exits(exit::OK);
+    assert!(outcome.stderr.contains("ids are not counted"), "{}", outcome.stderr);
+    let row = outcome.text().lines().find(|line| line.starts_with(ids)).expect("a row").to_owned();
+    assert!(row.ends_with('-'), "{row}");
 }
 
 #[test]

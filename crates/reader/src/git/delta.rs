@@ -9,6 +9,8 @@
 //!
 //! A copy of size 0 copies 0x10000 bytes.
 
+use std::ops::Range;
+
 use crate::memory::{self, TooLarge};
 
 /// Why a delta cannot be applied. The caller adds file and offset.
@@ -152,6 +154,26 @@ fn each_piece<'a>(
     Ok(())
 }
 
+/// Calls `visit` with each range of the result that `delta` inserts, in order. It copies the others from `base`.
+///
+/// # Errors
+/// The delta is damaged, or copies what the base does not have.
+pub fn for_each_insert(base: &[u8], delta: &[u8], mut visit: impl FnMut(Range<usize>)) -> Result<(), DeltaError> {
+    let sizes = DeltaSizes::parse(delta)?;
+    let mut instructions = delta.get(sizes.len..).unwrap_or_default();
+    let mut at = 0usize;
+    while let Some((&op, rest)) = instructions.split_first() {
+        let is_copy = op & 0x80 != 0;
+        let (piece, rest) = if is_copy { copy(op, rest, base)? } else { insert(op, rest)? };
+        let end = at.checked_add(piece.len()).ok_or(DeltaError::Overflow)?;
+        if !is_copy {
+            visit(at..end);
+        }
+        (at, instructions) = (end, rest);
+    }
+    Ok(())
+}
+
 /// The part of the base that a copy instruction adds, and what follows the instruction.
 fn copy<'a>(op: u8, mut rest: &'a [u8], base: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), DeltaError> {
     let mut field = |bits: u8, count: u32| -> Result<u64, DeltaError> {
@@ -274,6 +296,17 @@ mod tests {
             let mut result = vec![1, 2, 3];
             apply(&base, &delta, &mut result).unwrap();
             prop_assert_eq!(&result, &expected);
+            let (mut inserted, mut at) = (Vec::new(), 0);
+            for op in &ops {
+                let len = match op { Op::Copy(_, size) => *size, Op::Insert(bytes) => bytes.len() };
+                if matches!(op, Op::Insert(_)) {
+                    inserted.push(at..at + len);
+                }
+                at += len;
+            }
+            let mut found = Vec::new();
+            for_each_insert(&base, &delta, |range| found.push(range)).unwrap();
+            prop_assert_eq!(found, inserted);
 
             let short = encode(base.len(), &ops, expected.len() + 1);
             let is_refused = matches!(apply(&base, &short, &mut result), Err(DeltaError::ResultSize { .. }));
@@ -286,6 +319,7 @@ mod tests {
         #[test]
         fn arbitrary_bytes_never_panic(base: Vec<u8>, delta: Vec<u8>) {
             let _ = apply(&base, &delta, &mut Vec::new());
+            let _ = for_each_insert(&base, &delta, |_| {});
         }
     }
 

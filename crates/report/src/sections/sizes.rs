@@ -7,20 +7,27 @@ use crate::{
     number::{megabytes, size_ratio, thousands},
 };
 
-/// A line of the table: a name and the bytes in each repository.
+/// A line of the table: a name and the bytes in each repository, `None` where they were not counted.
 struct SizeLine {
     name: String,
-    bytes: Vec<u64>,
+    bytes: Vec<Option<u64>>,
 }
 
 impl SizeLine {
+    /// The line of a part that was counted in each repository.
+    fn counted(name: &str, bytes: Vec<u64>) -> Self {
+        SizeLine { name: name.to_owned(), bytes: bytes.into_iter().map(Some).collect() }
+    }
+
     /// The name, the bytes of the first repository, then those of each other one with their ratio to the first.
     fn cells(self) -> Vec<String> {
-        let first = self.bytes.first().copied().unwrap_or(0);
+        let first = self.bytes.first().copied().flatten();
+        let none = || "-".to_owned();
         let mut cells = vec![self.name];
         for (number, bytes) in self.bytes.into_iter().enumerate() {
-            cells.push(megabytes(bytes));
-            cells.extend((number > 0).then(|| size_ratio(bytes, first)));
+            cells.push(bytes.map_or_else(none, megabytes));
+            let ratio = || bytes.zip(first).map_or_else(none, |(bytes, first)| size_ratio(bytes, first));
+            cells.extend((number > 0).then(ratio));
         }
         cells
     }
@@ -30,15 +37,16 @@ impl SizeLine {
 /// the total, each with its ratio to the first repository. Lines that are empty in all repositories are left out, except
 /// for the total.
 pub fn sizes(sizes: &[SizeRecord]) -> Article {
-    let growth = match sizes.split_first() {
+    let growth: Vec<String> = match sizes.split_first() {
         Some((first, others)) => others.iter().filter_map(|other| manifest_growth(first, other)).collect(),
         None => Vec::new(),
     };
     let forms = stored_forms(sizes).map(Block::Table);
-    let growth = (!growth.is_empty()).then_some(Block::Notes(growth));
+    let notes: Vec<String> = growth.into_iter().chain(sizes.iter().filter_map(id_note)).collect();
+    let notes = (!notes.is_empty()).then_some(Block::Notes(notes));
     // The totals come last, where a terminal shows them.
     let totals = (sizes.len() > 2).then(|| Block::Table(totals(sizes)));
-    Article::of(forms.into_iter().chain(growth).chain([Block::Table(bytes_by_kind(sizes))]).chain(totals))
+    Article::of(forms.into_iter().chain(notes).chain([Block::Table(bytes_by_kind(sizes))]).chain(totals))
 }
 
 /// A line for each of several repositories: the total, and its ratio to the first.
@@ -111,10 +119,26 @@ fn manifest_growth(first: &SizeRecord, other: &SizeRecord) -> Option<String> {
     Some(format!("growth of {label}: {}, {} of it in the manifest", signed(growth), signed(of_manifest)))
 }
 
+/// How many names of objects commits, trees and tags hold, if they were counted.
+fn id_note(size: &SizeRecord) -> Option<String> {
+    let ids = size.ids?;
+    let payload = [ObjectKind::Commit, ObjectKind::Tree, ObjectKind::Tag]
+        .into_iter()
+        .flat_map(|kind| ChunkForm::ALL.map(|form| size.objects.get(kind, form).payload_bytes));
+    let share = 100.0 * ids.payload_bytes as f64 / payload.fold(0, u64::saturating_add).max(1) as f64;
+    let label = plain_text(&size.label);
+    let names = thousands(ids.references);
+    let escaped = match ids.escaped {
+        0 => String::new(),
+        escaped => format!("; {} are full ids among numbers", thousands(escaped)),
+    };
+    Some(format!("ids of {label}: {names} take {share:.1} % of the payload of commits, trees and tags{escaped}"))
+}
+
 /// A line with the bytes from `bytes_of`, unless they are zero in all repositories.
 fn line(name: &str, sizes: &[SizeRecord], bytes_of: impl Fn(&SizeRecord) -> u64) -> Option<SizeLine> {
     let bytes: Vec<u64> = sizes.iter().map(bytes_of).collect();
-    bytes.iter().any(|&bytes| bytes > 0).then(|| SizeLine { name: name.to_owned(), bytes })
+    bytes.iter().any(|&bytes| bytes > 0).then(|| SizeLine::counted(name, bytes))
 }
 
 fn stored_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
@@ -132,7 +156,7 @@ fn stored_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
     lines.extend(line("B-tree, unused", sizes, |size| size.btree_unused_bytes));
     lines.extend(line("other files", sizes, |size| size.other_bytes));
     let total = sizes.iter().map(|size| size.total_bytes).collect();
-    lines.push(SizeLine { name: "total".to_owned(), bytes: total });
+    lines.push(SizeLine::counted("total", total));
     lines.extend(line("  of which loose", sizes, |size| size.loose.stored_bytes));
     lines.extend(line("not counted: commit-graphs, bitmaps", sizes, |size| size.derived_bytes));
     if sizes.iter().any(SizeRecord::is_allocated_otherwise) {
@@ -148,6 +172,10 @@ fn payload_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
         })
         .collect();
     lines.extend(line("payload, total", sizes, |size| size.objects.sum().payload_bytes));
+    let ids: Vec<Option<u64>> = sizes.iter().map(|size| size.ids.map(|ids| ids.payload_bytes)).collect();
+    if ids.iter().any(Option::is_some) {
+        lines.push(SizeLine { name: "  of which ids".to_owned(), bytes: ids });
+    }
     lines
 }
 
@@ -158,7 +186,7 @@ fn kinds_and_forms() -> impl Iterator<Item = (String, ObjectKind, ChunkForm)> {
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::LooseSizes;
+    use repackbench_records::{IdBytes, LooseSizes};
 
     use super::*;
     use crate::fixtures::plain;
@@ -258,6 +286,21 @@ stored           0          0         1      30.0
 ";
         assert!(format!("\n{text}").starts_with(expected), "{text}");
         assert!(size_table(&[second]).starts_with("form        chunks     MB\n"), "one repository needs no name");
+    }
+
+    #[test]
+    fn ids_are_a_part_of_the_payload_where_they_were_counted() {
+        let ids = IdBytes { references: 123_456, payload_bytes: 4_000_000, escaped: 0 };
+        let first = SizeRecord { ids: Some(ids), ..sample("as found", 1) };
+        let numbers = IdBytes { references: 123_456, payload_bytes: 1_000_000, escaped: 2_345 };
+        let text = size_table(&[first, SizeRecord { ids: Some(numbers), ..sample("numbers", 1) }, sample("other", 1)]);
+        let note = "ids of as found: 123,456 take 25.0 % of the payload of commits, trees and tags\n";
+        assert!(text.starts_with(note), "{text}");
+        let note = "trees and tags; 2,345 are full ids among numbers\n";
+        assert!(text.contains(note), "{text}");
+        let row = text.lines().find(|line| line.starts_with("  of which ids")).unwrap();
+        assert_eq!(row.split_whitespace().collect::<Vec<_>>()[3..], ["4.00", "1.00", "0.250", "-", "-"]);
+        assert!(!size_table(&[sample("a", 1)]).contains("ids"));
     }
 
     #[test]
