@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -68,9 +69,22 @@ def records(*paths: Path, kind: Optional[str] = None) -> Iterator[Record]:
 
 def _opened(path: Path) -> IO[bytes]:
     """A file of records, unpacked if gzip compressed it. Its first bytes tell, as in the program."""
-    with open(path, "rb") as file:
-        is_compressed = file.read(len(_GZIP)) == _GZIP
-    return cast(IO[bytes], gzip.open(path)) if is_compressed else open(path, "rb")
+    file = open(path, "rb")
+    if not file.peek(len(_GZIP)).startswith(_GZIP):
+        return file
+    return cast(IO[bytes], _Gzip(file))
+
+
+class _Gzip(gzip.GzipFile):
+    """A compressed file, which closes what it reads from."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(fileobj=file)
+        self._file = file
+
+    def close(self) -> None:
+        super().close()
+        self._file.close()
 
 
 def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
@@ -121,7 +135,7 @@ def results(*paths: Path) -> List[Row]:
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         raise ReadError(f"exit code {done.returncode}: {done.stderr.strip()}")
-    names, *rows = csv.reader(done.stdout.splitlines(keepends=True))
+    names, *rows = csv.reader(io.StringIO(done.stdout, newline=""))
     columns = [_typed(name, [row[at] for row in rows]) for at, name in enumerate(names)]
     return [dict(zip(names, row)) for row in zip(*columns)]
 
