@@ -113,7 +113,7 @@ pub fn apply(base: &[u8], delta: &[u8], result: &mut Vec<u8>) -> Result<(), Delt
     let len = usize::try_from(sizes.result).map_err(|_| DeltaError::NoMemory(sizes.result))?;
     result.clear();
     result.try_reserve_exact(len).map_err(|_| DeltaError::NoMemory(sizes.result))?;
-    each_piece(instructions, base, |piece| {
+    each_piece(instructions, base, |piece, _| {
         if piece.len() > len - result.len() {
             return check_result(sizes.result, (result.len() + piece.len()) as u64);
         }
@@ -128,7 +128,7 @@ pub fn apply(base: &[u8], delta: &[u8], result: &mut Vec<u8>) -> Result<(), Delt
 #[inline(never)]
 fn check_large(sizes: &DeltaSizes, instructions: &[u8], base: &[u8]) -> Result<(), DeltaError> {
     let mut actual = 0u64;
-    each_piece(instructions, base, |piece| {
+    each_piece(instructions, base, |piece, _| {
         actual = actual.saturating_add(piece.len() as u64);
         Ok(())
     })?;
@@ -140,15 +140,17 @@ fn check_result(claimed: u64, actual: u64) -> Result<(), DeltaError> {
     if claimed == actual { Ok(()) } else { Err(DeltaError::ResultSize { claimed, actual }) }
 }
 
-/// Calls `visit` with the bytes that each instruction adds to the result.
+/// Calls `visit` with the bytes that each instruction adds to the result, and whether it copies them from the base.
+#[inline]
 fn each_piece<'a>(
     mut instructions: &'a [u8],
     base: &'a [u8],
-    mut visit: impl FnMut(&'a [u8]) -> Result<(), DeltaError>,
+    mut visit: impl FnMut(&'a [u8], bool) -> Result<(), DeltaError>,
 ) -> Result<(), DeltaError> {
     while let Some((&op, rest)) = instructions.split_first() {
-        let (piece, rest) = if op & 0x80 != 0 { copy(op, rest, base)? } else { insert(op, rest)? };
-        visit(piece)?;
+        let is_copy = op & 0x80 != 0;
+        let (piece, rest) = if is_copy { copy(op, rest, base)? } else { insert(op, rest)? };
+        visit(piece, is_copy)?;
         instructions = rest;
     }
     Ok(())
@@ -160,18 +162,15 @@ fn each_piece<'a>(
 /// The delta is damaged, or copies what the base does not have.
 pub fn for_each_insert(base: &[u8], delta: &[u8], mut visit: impl FnMut(Range<usize>)) -> Result<(), DeltaError> {
     let sizes = DeltaSizes::parse(delta)?;
-    let mut instructions = delta.get(sizes.len..).unwrap_or_default();
     let mut at = 0usize;
-    while let Some((&op, rest)) = instructions.split_first() {
-        let is_copy = op & 0x80 != 0;
-        let (piece, rest) = if is_copy { copy(op, rest, base)? } else { insert(op, rest)? };
+    each_piece(delta.get(sizes.len..).unwrap_or_default(), base, |piece, is_copy| {
         let end = at.checked_add(piece.len()).ok_or(DeltaError::Overflow)?;
         if !is_copy {
             visit(at..end);
         }
-        (at, instructions) = (end, rest);
-    }
-    Ok(())
+        at = end;
+        Ok(())
+    })
 }
 
 /// The part of the base that a copy instruction adds, and what follows the instruction.

@@ -1,4 +1,4 @@
-//! Counting what is reachable by the numbers of a pack, without a look at ids.
+//! Counting what is reachable by the numbers of a pack. Ids are read once, to find objects that an index lists twice.
 //!
 //! The objects of the largest pack are named by their position in its index, all others by id. So an object has one
 //! name, whichever pack refers to it. If an index lists an object twice, its name is the position that a search finds.

@@ -311,12 +311,17 @@ impl PackFile {
 
     /// The positions that [`position`](PackFile::position) does not find. The first call reads all ids.
     pub(in crate::git) fn repeated_ids(&self) -> &RepeatedIds {
-        if let Some(log) = &self.log {
-            log.ids();
-        }
-        let id_at = |at| self.index.oid_at_index(at);
-        let find = |id: &oid| search::position(self.index.num_objects(), id_at, id);
-        self.repeated.get_or_init(|| RepeatedIds::new(self.index.num_objects(), id_at, find))
+        let (count, id_at) = (self.index.num_objects(), |at| self.index.oid_at_index(at));
+        let searches_as_git = self.log.as_ref().is_some_and(PackLog::searches_as_git);
+        // The same search as in `position`: of several positions, each kind of search may find another.
+        let find = |id: &oid| match searches_as_git {
+            true => search::position_by_halving(search::fan_out(count, id_at, id.first_byte()), id_at, id),
+            false => search::position(count, id_at, id),
+        };
+        self.repeated.get_or_init(|| {
+            self.log.iter().for_each(PackLog::ids);
+            RepeatedIds::new(count, id_at, find)
+        })
     }
 
     #[cold]
