@@ -50,8 +50,10 @@ pub(super) struct DecodeCosts {
     /// The chunk's stratum and its stored bytes as found.
     chunks: Vec<(usize, f64)>,
     as_found: Vec<f64>,
+    /// What applying a delta takes where the chunk as found holds the object in its place.
+    spared_as_found: Vec<f64>,
     codecs: Vec<Vec<f64>>,
-    /// What applying a delta takes where the chunk holds the object in its place, under each codec.
+    /// The same under each codec.
     spared: Vec<Vec<f64>>,
     remembered: Vec<f64>,
 }
@@ -107,23 +109,20 @@ impl DecodeCosts {
         }
         let mut seconds: Vec<Vec<f64>> = arms.iter().map(|arm| seconds_of(&arm.times, own_time)).collect();
         let mut spared: Vec<Vec<f64>> = arms.iter().map(|arm| seconds_of(&arm.spared, own_time)).collect();
-        let (codecs, spared) = (seconds.split_off(2), spared.split_off(2));
+        let (codecs, spared_by_codecs) = (seconds.split_off(2), spared.split_off(2));
+        let spared_as_found = spared.swap_remove(0);
         let remembered = seconds.pop().unwrap_or_default();
         let as_found = seconds.pop().unwrap_or_default();
         let chunks = chunks.iter().map(|chunk| (chunk.stratum, chunk.stored_len as f64)).collect();
-        Ok(DecodeCosts { chunks, as_found, codecs, spared, remembered })
+        let spared = spared_by_codecs;
+        Ok(DecodeCosts { chunks, as_found, spared_as_found, codecs, spared, remembered })
     }
 
     /// The costs of each chunk under codec `codec`, the codec `baseline` and as found, beyond those of a remembered
-    /// payload. Where a codec stores objects in place of deltas, applying the delta is no longer a cost.
+    /// payload. Where a codec stores objects in place of deltas, applying the delta is no longer a cost, and it is one
+    /// under other codecs where the repository does that.
     pub(super) fn members(&self, codec: usize, baseline: usize) -> Vec<MemberCost> {
-        let costs = |codec: usize| {
-            let of_codec = self.codecs.get(codec)?.iter().zip(self.spared.get(codec)?);
-            Some(of_codec.map(|(cost, spared)| cost - spared))
-        };
-        let (Some(costs), Some(baselines)) = (costs(codec), costs(baseline)) else {
-            return Vec::new();
-        };
+        let (Some(costs), Some(baselines)) = (self.costs(codec), self.costs(baseline)) else { return Vec::new() };
         let times = costs.zip(baselines).zip(self.as_found.iter().zip(&self.remembered));
         let members = self.chunks.iter().zip(times);
         members
@@ -135,6 +134,22 @@ impl DecodeCosts {
                 as_found: as_found - remembered,
             })
             .collect()
+    }
+
+    /// What each chunk costs under codec `codec`, beside a repository as found in which applying deltas is no cost of
+    /// decoding.
+    fn costs(&self, codec: usize) -> Option<impl Iterator<Item = f64>> {
+        let of_codec = self.codecs.get(codec)?.iter().zip(self.spared.get(codec)?).zip(&self.spared_as_found);
+        Some(of_codec.map(|((cost, spared), as_found)| cost - spared + as_found))
+    }
+
+    /// What decoding the sample costs under codec `baseline` as a multiple of what it costs as found; 1 if nothing is
+    /// known.
+    pub(super) fn baseline_to_found(&self, baseline: usize) -> f64 {
+        let members = self.members(baseline, baseline);
+        let sum = |of: fn(&MemberCost) -> f64| members.iter().map(of).sum::<f64>();
+        let ratio = sum(|member| member.baseline) / sum(|member| member.as_found);
+        if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
     }
 
     /// The seconds that decoding takes of chunks with these stored bytes as found, by stratum, as found. Strata without
@@ -241,10 +256,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn delta_that_nobody_applies_is_credited() {
+        let costs = |spared_as_found: f64| DecodeCosts {
+            chunks: vec![(0, 10.0)],
+            as_found: vec![5.0],
+            spared_as_found: vec![spared_as_found],
+            codecs: vec![vec![4.0], vec![6.0]],
+            spared: vec![vec![0.0], vec![1.5]],
+            remembered: vec![1.0],
+        };
+        let of = |costs: &DecodeCosts| {
+            let member = costs.members(1, 0).remove(0);
+            [member.cost, member.baseline, member.as_found]
+        };
+        assert_eq!(of(&costs(0.0)), [3.5, 3.0, 4.0]);
+        assert_eq!(of(&costs(2.0)), [5.5, 5.0, 4.0], "as found, the deltas are not applied either");
+        assert_eq!((costs(0.0).baseline_to_found(0), costs(0.0).baseline_to_found(9)), (0.75, 1.0));
+    }
+
+    #[test]
     fn strata_without_a_sample_cost_what_all_do() {
         let costs = DecodeCosts {
             chunks: vec![(0, 10.0), (0, 30.0), (1, 60.0)],
             as_found: vec![2.0, 4.0, 14.0],
+            spared_as_found: vec![0.0; 3],
             codecs: Vec::new(),
             spared: Vec::new(),
             remembered: vec![1.0, 1.0, 2.0],

@@ -84,15 +84,8 @@ impl Ratios<'_> {
             cost_error = (cost_error * relative.value).hypot(cost * half_of(&relative));
             cost *= relative.value;
         }
-        cost_error = cost_error.hypot(ERROR_BETWEEN_PROCESSES);
         let (share, share_error) = self.share(time);
-        // The share in the baseline is a function of that as found and of the cost, whose errors it has by its derivatives.
-        let whole = share.mul_add(baseline - 1.0, 1.0);
-        let of_baseline = share * baseline / whole;
-        let by_share = 2.0 * share_error * baseline / whole.powi(2);
-        let by_cost = baseline_error * share * (1.0 - share) / whole.powi(2);
-        let error = (of_baseline * cost_error).hypot(by_share.hypot(by_cost) * (1.0 - cost));
-        let ratio = of_baseline.mul_add(cost - 1.0, 1.0);
+        let (ratio, error) = ratio_of((share, 2.0 * share_error), (baseline, baseline_error), (cost, cost_error));
         // Without any time beside decoding, and without any cost of the baseline, nothing is known.
         (ratio.is_finite() && error.is_finite()).then(|| within((ratio, error), f64::INFINITY))
     }
@@ -101,7 +94,8 @@ impl Ratios<'_> {
     fn sampled(&self, codec: usize, time: fn(&Took) -> f64) -> Predicted {
         let (share, error) = self.share(time);
         let ratio = self.cost_ratio((codec, self.baseline), share, error);
-        let half_width = half_of(&ratio).hypot(share * ERROR_BETWEEN_PROCESSES);
+        let baseline = self.costs.baseline_to_found(self.baseline);
+        let half_width = half_of(&ratio).hypot(share_in_baseline(share, baseline) * ERROR_BETWEEN_PROCESSES);
         if ratio.interval.is_some() { within((ratio.value, half_width), f64::INFINITY) } else { ratio }
     }
 
@@ -124,6 +118,29 @@ impl Ratios<'_> {
     }
 }
 
+/// The ratio of times, with its error, of the share of decoding in the time as found, what decoding costs under the
+/// baseline as a multiple of that as found, and under the codec as a multiple of the baseline, each with its error.
+fn ratio_of(
+    (share, share_error): (f64, f64),
+    (baseline, baseline_error): (f64, f64),
+    (cost, cost_error): (f64, f64),
+) -> (f64, f64) {
+    let cost_error = cost_error.hypot(ERROR_BETWEEN_PROCESSES);
+    // The share in the baseline has the errors of that as found and of the cost by its derivatives.
+    let whole = share.mul_add(baseline - 1.0, 1.0);
+    let of_baseline = share_in_baseline(share, baseline);
+    let by_share = share_error * baseline / whole.powi(2);
+    let by_cost = baseline_error * share * (1.0 - share) / whole.powi(2);
+    let error = (of_baseline * cost_error).hypot(by_share.hypot(by_cost) * (1.0 - cost));
+    (of_baseline.mul_add(cost - 1.0, 1.0), error)
+}
+
+/// The share of decoding in the time under the baseline, of that as found, if decoding costs `baseline` times as much
+/// there.
+fn share_in_baseline(share: f64, baseline: f64) -> f64 {
+    share * baseline / share.mul_add(baseline - 1.0, 1.0)
+}
+
 /// Half of the interval of a mean over rounds.
 fn half_width(mean: &RoundMean) -> f64 {
     student_quantile(mean.rounds as f64 - 1.0) * mean.error.max(LEAST_ERROR)
@@ -137,4 +154,30 @@ fn half_of(predicted: &Predicted) -> f64 {
 fn within((value, half_width): (f64, f64), most: f64) -> Predicted {
     let (low, high) = ((value - half_width).max(0.0), (value + half_width).min(most));
     Predicted { value, interval: Some(RatioInterval { low, high, coverage: COVERAGE }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_near((ratio, error): (f64, f64), expected: (f64, f64)) {
+        assert!((ratio - expected.0).abs() < 1e-9 && (error - expected.1).abs() < 1e-9, "{ratio} ±{error}");
+    }
+
+    #[test]
+    fn interval_has_the_error_between_processes_at_least() {
+        let exact = |share, baseline, cost| ratio_of((share, 0.0), (baseline, 0.0), (cost, 0.0));
+        assert_near(exact(0.8, 1.0, 0.5), (0.6, 0.08));
+        assert_near(exact(0.8, 1.0, 1.0), (1.0, 0.08));
+        // Decoding costs the baseline twice as much as it does as found: two thirds of its time.
+        assert_near(exact(0.5, 2.0, 0.25), (0.5, 0.2 / 3.0));
+        assert_near(exact(0.0, 1.0, 0.5), (1.0, 0.0));
+    }
+
+    #[test]
+    fn errors_add_in_quadrature() {
+        // The share counts by half of its error, as the codec saves half of it.
+        assert_near(ratio_of((0.8, 0.12), (1.0, 0.0), (0.5, 0.0)), (0.6, 0.1));
+    }
 }
