@@ -199,12 +199,13 @@ fn object_files(objects: &Path) -> Result<[FileBytes; 2]> {
 }
 
 /// Whether git makes the file at this path below an object directory from others: an index of packs, a bitmap, a
-/// commit-graph or a list for clients of plain HTTP. So are the files of a command that was interrupted.
+/// commit-graph or a list for clients of plain HTTP. Unfinished files of a command that was interrupted are treated
+/// alike, unless they are packs under another name, which a reader finds.
 fn is_derived(below: &Path) -> bool {
     let name = below.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let starts_with = |start: &str| below.to_str().is_some_and(|below| below.starts_with(start));
     let is_bitmap = starts_with("pack/") && name.ends_with(".bitmap");
-    let is_unfinished = name.starts_with("tmp_") || name.starts_with(".tmp-");
+    let is_unfinished = below.iter().any(|part| part.as_encoded_bytes().starts_with(b"tmp_"));
     is_bitmap
         || is_unfinished
         || ["pack/multi-pack-index", "info/commit-graph"].into_iter().any(starts_with)

@@ -49,6 +49,7 @@ pub(crate) struct SizeArguments {
     ///
     /// In a copy, which is thrown away. A variant is searched as zlib:6. This is the default for the first
     /// repository if stock git reads it and the search is predicted to take at most 10 s. --window implies this.
+    /// Packed objects that no ref and no reflog reaches are dropped, as git repack -adF drops them.
     #[arg(long, help_heading = WHAT)]
     rechosen: bool,
 
@@ -58,10 +59,10 @@ pub(crate) struct SizeArguments {
 
     /// Count the bytes of ids in commits, trees and tags.
     ///
-    /// These are the names of other objects: of trees and parents, of the entries of trees, and of what tags are of. No
-    /// codec shrinks ids; convert --codec CODEC,ids=number writes numbers in their place, which count here, too. A
-    /// delta counts those that it inserts. This decodes all commits, trees and tags of a Git repository. Mercurial is
-    /// left out.
+    /// Commits name a tree and parents, trees name their entries, and tags name an object. No codec shrinks these ids;
+    /// convert --codec CODEC,ids=number writes numbers in their place, and then the numbers are counted. In a delta,
+    /// only ids that it inserts are counted. This decodes all commits, trees and tags of a Git repository. Mercurial
+    /// is left out.
     #[arg(long, help_heading = WHAT)]
     ids: bool,
 
@@ -134,7 +135,13 @@ impl SizeArguments {
         bar.finish();
         searched.notes.iter().for_each(|note| self.note(note));
         let window = self.window.window.map(|window| format!(" with window {window}")).unwrap_or_default();
-        self.measured(&Repository::open(scratch.path())?, &format!("{}, rechosen{window}", size.label))
+        let rechosen =
+            self.measured(&Repository::open(scratch.path())?, &format!("{}, rechosen{window}", size.label))?;
+        let dropped = size.objects.sum().entries.saturating_sub(rechosen.objects.sum().entries);
+        if dropped > 0 {
+            self.note(format!("{}: without {dropped} unreachable or repeated objects", rechosen.label));
+        }
+        Ok(rechosen)
     }
 
     /// The size of `repository`, which tables call `label`.
@@ -143,6 +150,10 @@ impl SizeArguments {
         let ids = if self.ids { ids::count(repository)? } else { None };
         if self.ids && ids.is_none() {
             self.note(format!("{label}: ids are not counted in Mercurial, nor under prefix and patch"));
+        }
+        if let Some(left_out) = ids.as_ref().map(|ids| ids.left_out).filter(|left_out| left_out.payloads > 0) {
+            let (objects, bytes) = (left_out.payloads, left_out.bytes);
+            self.note(format!("{label}: {objects} objects of {bytes} bytes together are too large to count their ids"));
         }
         Ok(SizeRecord { ids: ids.map(|ids| ids.sum()), ..size })
     }

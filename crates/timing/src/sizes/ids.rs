@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 use memchr::memchr;
 use repackbench_codec::{Decoders, ZlibReader};
 use repackbench_reader::{
-    BaseReader, Chunk, ChunkKind, ChunkPlace, ObjectKind, ReaderError, Repository, Result,
+    BaseReader, Chunk, ChunkKind, ChunkPlace, LeftOut, ObjectKind, ReaderError, Repository, Result,
     git::{
         delta,
         numbered::{OBJECT_WORD, PARENT_WORD, PackNumbers, TREE_WORD, VERBATIM},
@@ -15,18 +15,22 @@ use repackbench_records::IdBytes;
 
 /// The names in each kind of chunk.
 #[derive(Debug, Default)]
-pub struct StoredIds(BTreeMap<ChunkKind, IdBytes>);
+pub struct StoredIds {
+    by_kind: BTreeMap<ChunkKind, IdBytes>,
+    /// The objects that were too large to read.
+    pub left_out: LeftOut,
+}
 
 impl StoredIds {
     /// Those in the chunks of one kind.
     pub fn get(&self, kind: ChunkKind) -> IdBytes {
-        self.0.get(&kind).copied().unwrap_or_default()
+        self.by_kind.get(&kind).copied().unwrap_or_default()
     }
 
     /// Those in all chunks.
     pub fn sum(&self) -> IdBytes {
         let mut sum = IdBytes::default();
-        self.0.values().for_each(|ids| sum.merge(*ids));
+        self.by_kind.values().for_each(|ids| sum.merge(*ids));
         sum
     }
 }
@@ -50,14 +54,15 @@ pub fn count(repository: &Repository) -> Result<Option<StoredIds>> {
         object: Vec::new(),
         names: Vec::new(),
     };
-    let mut counted = StoredIds::default();
+    let mut by_kind = BTreeMap::<ChunkKind, IdBytes>::default();
     let mut wanted = |chunk: &Chunk<'_>| chunk.kind.object != ObjectKind::Blob;
-    repository.for_each_payload_in_place::<ReaderError>(decoders, &mut wanted, &mut |chunk, place, payload| {
-        let ids = names.count(chunk, place, payload)?;
-        counted.0.entry(chunk.kind).or_default().merge(ids);
-        Ok(())
-    })?;
-    Ok(Some(counted))
+    let left_out =
+        repository.for_each_payload_in_place::<ReaderError>(decoders, &mut wanted, &mut |chunk, place, payload| {
+            let ids = names.count(chunk, place, payload)?;
+            by_kind.entry(chunk.kind).or_default().merge(ids);
+            Ok(())
+        })?;
+    Ok(Some(StoredIds { by_kind, left_out }))
 }
 
 /// The name of an object in another one.
