@@ -94,7 +94,17 @@ impl Display for Failure {
 
 /// Prints a note to stderr.
 pub(crate) fn print_note(note: impl Display) {
-    say(format_args!("repackbench: note: {}", one_line(&note.to_string())));
+    let note = format!("repackbench: note: {}", one_line(&note.to_string()));
+    say(match terminal_size::terminal_size_of(io::stderr()) {
+        Some((width, _)) => folded(&note, usize::from(width.0)),
+        // A line of a log is a note.
+        None => note,
+    });
+}
+
+/// `note` in lines of at most `width` columns, broken between words, the second and later ones indented.
+fn folded(note: &str, width: usize) -> String {
+    textwrap::fill(note, textwrap::Options::new(width).subsequent_indent("  ").break_words(false))
 }
 
 /// Whether the file is a bundle of git.
@@ -237,5 +247,18 @@ impl From<GetOrMakeError<WriterError>> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Failure::new(FAILED, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_folded_between_words() {
+        let note = "repackbench: note: /a/long/path/of/a/repository: nothing is packed";
+        assert_eq!(folded(note, 80), note);
+        assert_eq!(folded(note, 30), "repackbench: note:\n  /a/long/path/of/a/repository:\n  nothing is packed");
+        assert!(folded(note, 10).lines().any(|line| line == "  /a/long/path/of/a/repository:"), "paths stay whole");
     }
 }
