@@ -268,8 +268,9 @@ impl<'a> Advice<'a> {
             class.cmp(other).then_with(|| is_larger(a).cmp(&is_larger(b))).then_with(|| least(a, b))
         });
         // Where a format that everybody reads gains about as much, and as surely, nobody has to change to another.
-        let sufficing = stock.zip(best).and_then(|(stock, (class, best))| {
-            (stock.class() == Some(class) && stock.suffices_beside(best)).then_some((class, stock))
+        let sufficing = best.and_then(|(class, best)| {
+            let suffices = |gain: &&CodecGain<'_>| gain.class() == Some(class) && gain.suffices_beside(best);
+            read_by(true).filter(suffices).min_by(least).map(|gain| (class, *gain))
         });
         let best = sufficing.or(best.map(|(class, best)| (class, *best)));
         let verdict = match best {

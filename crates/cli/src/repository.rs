@@ -101,17 +101,21 @@ pub(crate) fn print_orders_without_effect(repository: &Repository, layouts: &[La
     let idle = layouts.iter().filter(|layout| layout.has_nothing_to_order(repository));
     let names: Vec<&str> = idle.map(|layout| layout.order.name()).collect();
     if !names.is_empty() && !quiet {
-        let (folder, names) = (repository.folder().display(), names.join(","));
-        print_note(format!("{folder}: --order {names}: no effect, as nothing is packed and only packs have an order"));
+        print_without_effect(repository, &format!("--order {}", names.join(",")), "an order");
     }
+}
+
+/// Prints that `option` has no effect, since `repository` has no packs, which alone have `what`.
+fn print_without_effect(repository: &Repository, option: &str, what: &str) {
+    let folder = repository.folder().display();
+    print_note(format!("{folder}: {option}: no effect, as nothing is packed and only packs have {what}"));
 }
 
 /// Prints a note if one of `specs` has numbers, but `repository` has no packs for them, unless `quiet`.
 pub(crate) fn print_numbers_without_effect(repository: &Repository, specs: &[CodecSpec], quiet: bool) {
     let Repository::Git(git) = repository else { return };
     if !quiet && git.packs().is_empty() && specs.iter().any(CodecSpec::uses_numbers) {
-        let folder = repository.folder().display();
-        print_note(format!("{folder}: ids=number: no effect, as nothing is packed and only packs have numbers"));
+        print_without_effect(repository, "ids=number", "numbers");
     }
 }
 

@@ -19,8 +19,8 @@ pub struct FleetSummary {
     pub disturbed: usize,
     /// The number of repositories whose content no record describes by kind.
     pub without_kind: usize,
-    /// As found, and with deltas that were searched for anew; the second only if a repository has it. Empty for
-    /// repositories of several version-control systems, which no total adds up.
+    /// As found, and with deltas that were searched for anew; the second only if a repository has it. Empty if
+    /// the repositories use several version-control systems, whose bytes and times are not added.
     pub states: Vec<FleetState>,
     /// Estimates compared with measurements by `bench`; also empty for repositories of several systems.
     pub checks: Vec<FleetCheck>,

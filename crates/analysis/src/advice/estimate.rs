@@ -9,22 +9,24 @@ use super::{Advice, BoundedRatio, CodecGain, is_written_by};
 pub struct EstimateAdvice<'a> {
     /// The state that codecs are compared in: after a new search for deltas where there was one.
     pub state: &'a DeltaState,
+    /// Whether that is after a new search.
+    pub is_searched: bool,
     /// What to do.
     pub advice: Advice<'a>,
 }
 
 /// What follows from `estimate`.
 pub fn advise_on_estimate(estimate: &RepositoryEstimate) -> EstimateAdvice<'_> {
-    let state = match &estimate.rechosen {
-        Rechosen::Searched { state, .. } => state,
-        _ => &estimate.as_found,
+    let (state, is_searched): (&DeltaState, bool) = match &estimate.rechosen {
+        Rechosen::Searched { state, .. } => (state, true),
+        _ => (&estimate.as_found, false),
     };
     let codec = estimate.repository.codec.as_deref();
     let reference = reference(codec, state);
     let others = state.specs.iter().enumerate().skip(1).filter(|(at, _)| *at != reference);
     let bytes = bytes_now(estimate, state);
     let gains: Vec<CodecGain<'_>> = others.map(|(at, spec)| gain(state, bytes, (at, reference), spec)).collect();
-    EstimateAdvice { state, advice: Advice::of(&gains, bytes as u64, codec.filter(|_| reference > 0)) }
+    EstimateAdvice { state, is_searched, advice: Advice::of(&gains, bytes as u64, codec.filter(|_| reference > 0)) }
 }
 
 /// The bytes of the repository with the deltas of `state`. A search for deltas leaves its result under git's own codec,

@@ -102,8 +102,8 @@ pub(crate) struct FleetArguments {
 
     /// Time for each repository.
     ///
-    /// Such as 10s or 1m. A repository can take several seconds more: some chunks of every kind are encoded
-    /// under each codec in any case, so fewer codecs (--codec) need less. --as-found, too, shortens it.
+    /// Such as 10s or 1m. A repository can take several seconds longer, because some chunks of each kind are always
+    /// encoded under every codec. Fewer codecs (--codec) or --as-found shorten that.
     #[arg(long, value_name = "DURATION", default_value = "60s", help_heading = HOW_LONG)]
     time: TimeLimit,
 

@@ -176,7 +176,7 @@ fn crash(status: ExitStatus, said: &str, memory: Option<u64>) -> String {
     // What Rust and its libraries in C++ say before they abort.
     if said.contains("memory allocation of") || said.contains("std::bad_alloc") {
         return match memory {
-            Some(bytes) => format!("needs more memory than the {bytes} bytes of --memory"),
+            Some(bytes) => format!("needs more memory than --memory allows ({bytes} bytes)"),
             None => "needs more memory than there is".to_owned(),
         };
     }
@@ -238,6 +238,6 @@ mod tests {
         let said = "memory allocation of 12156928 bytes failed\nstack backtrace:\n   0: std::alloc::rust_oom";
         assert_eq!(ended(6, said), again("estimate: needs more memory than there is"));
         let limited = end_of("estimate", ExitStatus::from_raw(6), said, Some(20_000_000));
-        assert_eq!(limited, again("estimate: needs more memory than the 20000000 bytes of --memory"));
+        assert_eq!(limited, again("estimate: needs more memory than --memory allows (20000000 bytes)"));
     }
 }

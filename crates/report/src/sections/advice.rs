@@ -17,6 +17,9 @@ use crate::{
     number::{counted, megabytes, percent, seconds},
 };
 
+/// The options of the search that `bench` measures: its result holds the same objects, unreachable ones, too.
+const KEEPING: &str = "-adFk";
+
 /// A line of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AdviceLine {
@@ -75,8 +78,8 @@ pub(crate) fn measured(repository: &RepositoryState, comparisons: &[&WorkloadCom
     lines
 }
 
-/// The most CPU seconds that a clone by others takes: a conversion with a new search for deltas also decodes and
-/// verifies. hg searches for none.
+/// The CPU seconds that a clone by others takes: at most, if a conversion with a new search for deltas was measured,
+/// since that also decodes and verifies; otherwise about, by a prediction of the search. hg searches for none.
 fn sending_seconds(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<(&'static str, f64)> {
     let of = |row: &VariantComparison| Some(row.conversion?.cpu_ns as f64 / 1e9);
     if repository.vcs == Some(Vcs::Mercurial) {
@@ -112,7 +115,7 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
     let pack = pack(repository, chunks.entries, bytes_found);
     match found.searched {
         Some(searched) => {
-            let program = if is_git { search(repository, None) } else { "hg's new search".to_owned() };
+            let program = if is_git { search(repository, KEEPING) } else { "hg's new search".to_owned() };
             let cost = searched.conversion.unwrap_or_default();
             let words = SearchResult {
                 bytes_found,
@@ -131,7 +134,7 @@ fn deltas(repository: &RepositoryState, found: &BenchAdvice<'_>) -> Option<Advic
         }
         None if repository.vcs == Some(Vcs::Git) && chunks.entries > 0 => {
             let takes = seconds(predicted_search_seconds(&chunks, None));
-            let search = search(repository, None);
+            let search = search(repository, KEEPING);
             let text = format!("{pack}{search} takes about {takes} of CPU time; `bench --rechosen` tries it.");
             Some(AdviceLine::new("Deltas", text))
         }
@@ -149,12 +152,11 @@ pub(super) fn pack(repository: &RepositoryState, chunks: u64, bytes: u64) -> Str
     format!("{}, {} MB{borrowed}; ", counted(chunks, one, many), megabytes(bytes))
 }
 
-/// `` `git repack -adF` ``: the command that searches for deltas, and where it does what was measured. In a partial clone
+/// `` `git repack -adF` ``: the command with `options` that searches for deltas, and where it does what was measured. In a partial clone
 /// git packs without file names, and finds far fewer deltas. Where objects are borrowed, it would copy them. Under
 /// another codec git needs help.
-pub(super) fn search(repository: &RepositoryState, window: Option<u32>) -> String {
-    let window = window.map(|window| format!(" --window={window}")).unwrap_or_default();
-    let command = format!("`git repack -adF{window}`");
+pub(super) fn search(repository: &RepositoryState, options: &str) -> String {
+    let command = format!("`git repack {options}`");
     match repository {
         RepositoryState { codec: Some(_), vcs: Some(Vcs::Git), .. } => command + " under `exec`",
         RepositoryState { is_partial_clone: true, .. } => format!("a search like that of {command} in a full clone"),
@@ -179,7 +181,7 @@ pub(super) struct SearchResult {
     pub(super) reading: Option<BoundedRatio>,
     /// The number of stored objects that are gone: unreachable, or stored twice.
     pub(super) dropped: u64,
-    /// Whether the user can make it, and so may be advised to.
+    /// Whether the user can run this search; only then is it advised.
     pub(super) is_advised: bool,
 }
 
@@ -350,15 +352,13 @@ fn range(shares: impl Iterator<Item = f64> + Clone) -> Option<String> {
 /// server, `about` or `at most`, if they are known. git does not keep deltas that it cannot copy.
 pub(super) fn price(advice: &Advice<'_>, vcs: Option<Vcs>, sending: Option<(&str, f64)>) -> Option<AdviceLine> {
     let is_hg = vcs == Some(Vcs::Mercurial);
-    let (program, search) = if is_hg { ("hg", "") } else { ("git", "a new search for deltas, and ") };
+    let (program, search) = if is_hg { ("hg", "") } else { ("git", "a new search for deltas and ") };
     let text = match advice.best?.readers? {
         Readers::Stock => format!("none; stock {program} reads it."),
         _ => {
             let took = sending.map(|(about, took)| format!(": {about} {} of CPU time for a clone", seconds(took)));
             let took = took.unwrap_or_default();
-            format!(
-                "{program} reads it only under `exec`; a clone or fetch by others needs {search}all that it sends encoded again{took}."
-            )
+            format!("{program} reads it only under `exec`; a clone or fetch by others takes {search}encoding{took}.")
         }
     };
     Some(AdviceLine::new("Price", text))
@@ -438,7 +438,7 @@ fn method(found: &BenchAdvice<'_>, comparisons: &[&WorkloadComparison]) -> Advic
     };
     let missing = |comparison: &&&WorkloadComparison| comparison.baseline()?.counts.get("missing").copied();
     let missing = comparisons.iter().filter_map(|comparison| missing(&comparison)).max().filter(|count| *count > 0);
-    let missing = missing.map(|count| format!(", {} met", counted(count, "missing object", "missing objects")));
+    let missing = missing.map(|count| format!(", {} skipped", counted(count, "missing object", "missing objects")));
     let confirm = advice.best.map(|best| {
         let is_stock = comparisons.iter().any(|comparison| comparison.workload.client().is_some());
         let client = if is_stock { " --client stock" } else { "" };
@@ -497,11 +497,11 @@ mod tests {
         assert_eq!(
             lines(DeltaOrigin::Recomputed),
             [
-                "Deltas: 9,000 objects, 10.0 MB; `git repack -adF` makes 7.00 MB of it in 434 ms with 40.0 MB of memory (30 % less; it takes 10 % less CPU time to read): do this first.",
+                "Deltas: 9,000 objects, 10.0 MB; `git repack -adFk` makes 7.00 MB of it in 434 ms with 40.0 MB of memory (30 % less; it takes 10 % less CPU time to read): do this first.",
                 "No new format: libdeflate:9 after that, if git decodes with it too: 1.0 % smaller, 11 % less CPU time in replays against zlib:6; with a commit-graph, git's traverse takes 55 % less CPU time.",
                 "Best codec: zstd:9 after that: 15.0 % smaller, 33 % less CPU time in replays against zlib:6.",
                 "Decoding: 50 % of replays' CPU time: the limit; about 20 % of your git's.",
-                "Price: git reads it only under `exec`; a clone or fetch by others needs a new search for deltas, and all that it sends encoded again: at most 2.00 s of CPU time for a clone.",
+                "Price: git reads it only under `exec`; a clone or fetch by others takes a new search for deltas and encoding: at most 2.00 s of CPU time for a clone.",
                 "Writing: 2.00 s of CPU time to convert, 3.50 MB a thread; `convert --codec zlib:6` leads back.",
                 "Verdict: change to zstd:9: it reaches the threshold, 5 % of size or 10 % of CPU time.",
                 "Measured: 10 blocks, CPU time within 4.8 %; `bench --precise --rechosen --codec zstd:9` confirms it.",
@@ -609,7 +609,7 @@ mod tests {
         let lines = lines(DeltaOrigin::Kept);
         assert_eq!(
             lines[0],
-            "Deltas: 9,000 objects, 10.0 MB; `git repack -adF` takes about 2.67 s of CPU time; `bench --rechosen` tries it."
+            "Deltas: 9,000 objects, 10.0 MB; `git repack -adFk` takes about 2.67 s of CPU time; `bench --rechosen` tries it."
         );
         assert!(lines[2].starts_with("Best codec: zstd:9: 40.5 % smaller, 40 % less CPU time"), "{lines:?}");
     }

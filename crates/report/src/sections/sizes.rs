@@ -158,7 +158,7 @@ fn stored_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
     let total = sizes.iter().map(|size| size.total_bytes).collect();
     lines.push(SizeLine::counted("total", total));
     lines.extend(line("  of which loose", sizes, |size| size.loose.stored_bytes));
-    lines.extend(line("not counted: commit-graphs, bitmaps", sizes, |size| size.derived_bytes));
+    lines.extend(line("not counted: derived, unfinished", sizes, |size| size.derived_bytes));
     if sizes.iter().any(SizeRecord::is_allocated_otherwise) {
         lines.extend(line("total in disk blocks", sizes, |size| size.allocated_bytes));
     }
