@@ -139,7 +139,7 @@ fn commit_graph_that_is_there_is_not_tried() {
         let workload = &found["as_found"]["workloads"][0];
         assert!(workload["own_share"].as_f64().is_some(), "git was timed: {workload}");
         assert!(workload["own_graph_ratio"].is_null(), "{workload}");
-        std::fs::remove_file(repo.join("objects/info/commit-graph")).ok();
+        fs::remove_file(repo.join("objects/info/commit-graph")).ok();
     }
 }
 
