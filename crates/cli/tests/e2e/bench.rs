@@ -245,7 +245,7 @@ fn short_search_for_deltas_is_made_unasked() {
         &[
             "zstd:3, rechosen",
             "\nDeltas: 67 objects, ",
-            "; `git repack -adF` makes ",
+            "; `git repack -adFk` makes ",
             "\nDecoding: ",
             "\nMeasured: 1 block",
         ],

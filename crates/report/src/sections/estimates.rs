@@ -475,7 +475,10 @@ mod tests {
 
     #[test]
     fn searched_deltas_are_an_article_of_their_own() {
-        let searched = DeltaState { total_bytes: 7_000_000, ..state() };
+        let mut searched = DeltaState { total_bytes: 7_000_000, ..state() };
+        let specs =
+            [("zlib:6", 7e6, Readers::Stock), ("libdeflate:9", 6.9e6, Readers::Stock), ("zstd:9", 6e6, Readers::Exec)];
+        searched.specs = specs.map(|(typed, bytes, readers)| spec(typed, bytes, readers)).to_vec();
         let text = plain(&estimates(&[estimate(Rechosen::Searched {
             seconds: 3.0,
             cpu_seconds: Some(5.0),
