@@ -268,7 +268,8 @@ impl<'a> Advice<'a> {
             class.cmp(other).then_with(|| is_larger(a).cmp(&is_larger(b))).then_with(|| least(a, b))
         });
         // Where a format that everybody reads gains about as much, and as surely, nobody has to change to another.
-        let sufficing = best.and_then(|(class, best)| {
+        let of_new_format = best.filter(|(_, best)| best.readers != Some(Readers::Stock));
+        let sufficing = of_new_format.and_then(|(class, best)| {
             let suffices = |gain: &&CodecGain<'_>| gain.class() == Some(class) && gain.suffices_beside(best);
             read_by(true).filter(suffices).min_by(least).map(|gain| (class, *gain))
         });

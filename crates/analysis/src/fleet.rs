@@ -42,8 +42,6 @@ pub struct FleetFindings {
     pub whole: FleetSummary,
     /// The findings about each system, if there are several.
     pub systems: Vec<FleetSystem>,
-    /// The number of repositories without commits.
-    pub without_commits: usize,
 }
 
 /// The findings about the repositories in `lines`, the lines of all shards. A repository may be in several files, and
@@ -64,9 +62,9 @@ pub fn summarize_fleet(lines: Vec<ResultLine>, with_figures: bool) -> FleetFindi
         [] | [_] => systems.pop().map(|only| only.summary).unwrap_or_default(),
         _ => counts(&mut systems),
     };
-    let without_commits = ends.values().filter(|end| matches!(end, FleetEnd::Empty)).count();
+    whole.without_commits = ends.values().filter(|end| matches!(end, FleetEnd::Empty)).count();
     whole.failures = ends.into_iter().filter_map(|(name, end)| failure(name, end)).collect();
-    FleetFindings { whole, systems, without_commits }
+    FleetFindings { whole, systems }
 }
 
 /// The counts of all systems, with their figures, which are taken from them.
@@ -127,6 +125,7 @@ pub(crate) fn summarize_estimates(
     let states = [(DeltaOrigin::Kept, &found), (DeltaOrigin::Recomputed, &searched)];
     let states = states.into_iter().filter(|(_, members)| !members.is_empty());
     FleetSummary {
+        without_commits: 0,
         repositories: estimates.len(),
         duplicates: count - estimates.len(),
         failures: Vec::new(),

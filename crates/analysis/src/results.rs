@@ -42,8 +42,6 @@ pub struct Results {
     pub fleet: Option<FleetSummary>,
     /// The same of each version-control system, if the fleet has several.
     pub fleet_systems: Vec<FleetSystem>,
-    /// The number of repositories of the fleet that have no commits.
-    pub fleet_without_commits: usize,
 }
 
 impl Results {

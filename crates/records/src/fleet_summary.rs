@@ -13,6 +13,9 @@ pub struct FleetSummary {
     pub duplicates: usize,
     /// The repositories that could not be estimated.
     pub failures: Vec<FleetFailure>,
+    /// The number of repositories without commits, in which there is nothing to estimate. Omitted from JSON if 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub without_commits: usize,
     /// The number of repositories whose estimate ran beside other programs that make its times doubtful:
     /// [`DISTURBING_LOAD`](crate::RepositoryEstimate::DISTURBING_LOAD).
     #[serde(default)]
@@ -27,6 +30,10 @@ pub struct FleetSummary {
     /// Every predicted figure of every repository, for other programs; empty unless they were asked for.
     #[serde(skip)]
     pub figures: Vec<FleetFigure>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What the estimates of all repositories of one version-control system say together.

@@ -313,7 +313,8 @@ pub struct SizeRecord {
     /// Files that only a work tree needs, such as its index, are excluded, and so are `derived_bytes`.
     pub total_bytes: u64,
     /// Files that git makes from the objects, whatever their codec: commit-graphs, bitmaps, multi-pack-indexes. Also
-    /// what interrupted commands left. A variant has none. Not one of the parts; older records count them among the other files.
+    /// what interrupted commands left. A variant has none. Not one of the parts; older records count them among the
+    /// other files.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub derived_bytes: u64,
     /// The disk blocks allocated for these files, in bytes; 0 in older records. Not one of the parts.

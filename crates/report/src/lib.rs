@@ -15,7 +15,6 @@ mod chart;
 mod document;
 #[cfg(test)]
 mod fixtures;
-mod fleet_systems;
 mod number;
 mod render;
 pub mod sections;

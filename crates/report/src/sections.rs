@@ -14,6 +14,7 @@ mod estimates;
 pub(crate) mod experiments;
 pub(crate) mod explanations;
 pub(crate) mod fleet;
+pub(crate) mod fleet_systems;
 pub(crate) mod joined;
 mod memory_check;
 pub(crate) mod names;
@@ -52,10 +53,7 @@ pub use self::{
     summary::summary,
     traces::{device_check, traces},
 };
-use crate::{
-    document::{Article, Section, SectionKind},
-    fleet_systems,
-};
+use crate::document::{Article, Section, SectionKind};
 
 /// The document of `results`, in reading order, without empty sections.
 pub fn document(results: &Results) -> Vec<Section> {

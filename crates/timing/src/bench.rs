@@ -54,7 +54,7 @@ pub use self::{
 use crate::{
     BenchError,
     clock::{Clock, unix_ms},
-    own_git::OwnGit,
+    own_git::{OwnGit, has_commit_graph},
     record_names::{borrows_objects, codec_of, is_partial_clone, vcs_of},
     session::BASELINE,
 };
@@ -123,7 +123,7 @@ pub fn bench(
     let own_git = match (&plan.own_git, rows.get(BASELINE)) {
         (Some(git), Some(baseline)) if plan.has_answer() => {
             let baseline = Repository::open(&baseline.place.folder)?;
-            OwnGit::find(git, (&baseline, commits.unwrap_or_default()), cache, progress)?
+            OwnGit::find(git, (&baseline, commits.unwrap_or_default()), !has_commit_graph(source), cache, progress)?
         }
         _ => None,
     };

@@ -59,7 +59,7 @@ use crate::{
     clock::Clock,
     context_memory::{self, ContextMemory},
     delta_search, host_with_software,
-    own_git::{OwnGit, is_tried_with_graph},
+    own_git::{OwnGit, has_commit_graph, is_tried_with_graph},
     probe::ProcessorUse,
     record_names::{borrows_objects, codec_of, is_partial_clone, readers_of, vcs_of},
     session::Session,
@@ -159,7 +159,8 @@ pub fn estimate(
     let time = plan.time.unwrap_or_else(|| plan.default_time(source, &examined.chunks()));
     let end = began.saturating_add(time);
     let steps = Steps::new(progress, clock, Some(end));
-    let job = Job { plan, time, own_codec: own_codec(source, &plan.specs), clock, progress: &steps };
+    let own_codec = own_codec(source, &plan.specs);
+    let job = Job { plan, time, own_codec, has_graph: has_commit_graph(source), clock, progress: &steps };
     let predicted = job.predict(source, examined, cache, (began, end));
     progress.finish();
     let (as_found, missing_objects, rechosen) = predicted?;
@@ -256,6 +257,8 @@ struct Job<'a> {
     time: Duration,
     /// See [`own_codec`].
     own_codec: Option<CodecSpec>,
+    /// Whether the source has a commit-graph.
+    has_graph: bool,
     clock: &'a (dyn Clock + Sync),
     progress: &'a dyn Progress,
 }
@@ -426,7 +429,7 @@ impl Job<'_> {
     /// The user's git on `repository`, if it reads it.
     fn own_git(&self, repository: (&Repository, u64), cache: &Cache) -> Result<Option<OwnGit>, BenchError> {
         let Some(git) = &self.plan.git else { return Ok(None) };
-        OwnGit::find(git, repository, cache, self.progress)
+        OwnGit::find(git, repository, !self.has_graph, cache, self.progress)
     }
 
     /// Replays each workload until its share of the time is over.

@@ -3,7 +3,7 @@
 use std::{cell::Cell, ffi::OsStr, rc::Rc, time::Duration};
 
 use repackbench_analysis::mean_ratio;
-use repackbench_reader::{History, Repository, git::GitRepository};
+use repackbench_reader::{History, Repository};
 use repackbench_records::{OwnGitCost, Predicted, Vcs};
 use repackbench_writer::{
     Progress,
@@ -36,8 +36,10 @@ pub(crate) fn is_tried_with_graph(spec: &WorkloadSpec) -> bool {
     *spec == WorkloadSpec::Traverse
 }
 
-/// Whether git finds a commit-graph in `repository`: one file, or a chain.
-fn has_commit_graph(repository: &GitRepository) -> bool {
+/// Whether git finds a commit-graph in `repository`: one file, or a chain. A conversion or a search for deltas leaves it
+/// out, so what a graph gains is only of interest if the user's own repository has none.
+pub(crate) fn has_commit_graph(repository: &Repository) -> bool {
+    let Repository::Git(repository) = repository else { return false };
     let names = ["commit-graph", "commit-graphs/commit-graph-chain"];
     let folders = repository.object_dirs().iter();
     folders.map(|folder| folder.join("info")).any(|info| names.iter().any(|name| info.join(name).is_file()))
@@ -59,8 +61,8 @@ pub(crate) struct OwnGit {
     with_graph: RowClient,
     /// The number of stored commits.
     commits: u64,
-    /// Whether the repository has a commit-graph already.
-    has_graph: bool,
+    /// Whether what a commit-graph gains is of interest.
+    wants_graph: bool,
     /// Whether a note has said that it fails. On a source with missing objects it fails at every workload.
     has_failed: Cell<bool>,
     /// Removed at the end.
@@ -68,18 +70,19 @@ pub(crate) struct OwnGit {
 }
 
 impl OwnGit {
-    /// The git that `program` names, on `repository` of this many `commits`. `None`, with a note, if it does not read
-    /// it.
+    /// The git that `program` names, on `repository` of this many `commits`. It is tried with a commit-graph if
+    /// `wants_graph`. `None`, with a note, if it does not read the repository.
     ///
     /// # Errors
     /// The user stops it.
     pub(crate) fn find(
         program: &OsStr,
         (repository, commits): (&Repository, u64),
+        wants_graph: bool,
         cache: &Cache,
         progress: &dyn Progress,
     ) -> Result<Option<Self>, BenchError> {
-        match OwnGit::new(program, (repository, commits), cache) {
+        match OwnGit::new(program, (repository, commits), wants_graph, cache) {
             Err(BenchError::Interrupted) => Err(BenchError::Interrupted),
             Err(error) => {
                 progress.note(&format!("no comparison with your own git: {error}"));
@@ -92,6 +95,7 @@ impl OwnGit {
     fn new(
         program: &OsStr,
         (repository, commits): (&Repository, u64),
+        wants_graph: bool,
         cache: &Cache,
     ) -> Result<Option<Self>, BenchError> {
         let Repository::Git(repository) = repository else { return Ok(None) };
@@ -105,13 +109,17 @@ impl OwnGit {
             Ok(RowClient { client: Box::new(row), start: Default::default() })
         };
         let (plain, with_graph) = (row(0, Vec::new())?, row(1, vec![GitFeature::CommitGraph])?);
-        let has_graph = has_commit_graph(repository);
-        Ok(Some(OwnGit { git, plain, with_graph, commits, has_graph, has_failed: Cell::new(false), _folder: folder }))
+        Ok(Some(OwnGit { git, plain, with_graph, commits, wants_graph, has_failed: Cell::new(false), _folder: folder }))
+    }
+
+    /// Whether `spec` is tried with a commit-graph.
+    pub(crate) fn tries_graph(&self, spec: &WorkloadSpec) -> bool {
+        self.wants_graph && is_tried_with_graph(spec)
     }
 
     /// The cost of what a replay of `spec` over `range` does, in which decoding took a share of the time. The trial
-    /// with a commit-graph, over `with_graph`, is left out if the repository has one, or if it does not end before
-    /// `end`. `None`, with a note, if git fails or has no command for it.
+    /// with a commit-graph, over `with_graph`, is left out if it does not end before `end`. `None`, with a note, if git
+    /// fails or has no command for it.
     ///
     /// # Errors
     /// The user stops it.
@@ -129,7 +137,7 @@ impl OwnGit {
         let mut measure = || -> Result<_, BenchError> {
             let Some(job) = self.job(spec, range, history)? else { return Ok(None) };
             let plain = took(&job, &self.plain, runner)?;
-            let has_time = !self.has_graph && session.now()?.saturating_add(graph_takes) < end;
+            let has_time = session.now()?.saturating_add(graph_takes) < end;
             let graph_job = match with_graph.filter(|_| has_time) {
                 Some(range) => self.job(spec, range, history)?,
                 None => None,

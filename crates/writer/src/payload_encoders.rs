@@ -82,7 +82,8 @@ impl PayloadDecoder {
     }
 
     /// Whether `stored`, the chunk of one of Git's deltas, holds the object in its place, so that a reader applies no
-    /// delta. Mercurial's readers merge deltas before they apply them, so the time that one delta would have taken is unknown.
+    /// delta. Mercurial's readers merge deltas before they apply them, so the time that one delta would have taken is
+    /// unknown.
     pub fn replaces_git_delta(&self, stored: &[u8]) -> bool {
         matches!(self.0, DecoderOf::Git(_)) && ChunkDecoder::base_use(stored) == BaseUse::Patch
     }

@@ -134,11 +134,14 @@ fn commit_graph_that_is_there_is_not_tried() {
     let repo = Fixture::copy("history", &scratch).repo();
     for options in [&["--reachable"][..], &["--reachable", "--split"]] {
         git::output(&repo, [&["commit-graph", "write"], options].concat());
-        let options = ["--as-found", "--time", "10s", "--codec", "zstd:3", "--workload", "traverse"];
+        let options = ["--time", "10s", "--codec", "zstd:3", "--workload", "traverse"];
         let (_, found) = estimate(&repo, &scratch, &options);
-        let workload = &found["as_found"]["workloads"][0];
-        assert!(workload["own_share"].as_f64().is_some(), "git was timed: {workload}");
-        assert!(workload["own_graph_ratio"].is_null(), "{workload}");
+        assert_eq!(found["rechosen"]["outcome"], "searched", "{found}");
+        for state in [&found["as_found"], &found["rechosen"]["state"]] {
+            let workload = &state["workloads"][0];
+            assert!(workload["own_share"].as_f64().is_some(), "git was timed: {workload}");
+            assert!(workload["own_graph_ratio"].is_null(), "{workload}");
+        }
         fs::remove_file(repo.join("objects/info/commit-graph")).ok();
     }
 }

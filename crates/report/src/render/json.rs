@@ -39,11 +39,7 @@ pub fn json(results: &Results) -> serde_json::Result<String> {
     insert(&mut document, "device_checks", &results.device_checks)?;
     insert(&mut document, "memory_checks", &results.memory_checks)?;
     if let (Value::Object(fields), Some(fleet)) = (&mut document, &results.fleet) {
-        let mut fleet = serde_json::to_value(fleet)?;
-        if let (Value::Object(fields), 1..) = (&mut fleet, results.fleet_without_commits) {
-            fields.insert("without_commits".to_owned(), results.fleet_without_commits.into());
-        }
-        fields.insert("fleet".to_owned(), fleet);
+        fields.insert("fleet".to_owned(), serde_json::to_value(fleet)?);
     }
     insert(&mut document, "fleet_systems", &results.fleet_systems)?;
     serde_json::to_string_pretty(&document).map(|text| text + "\n")

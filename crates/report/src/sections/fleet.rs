@@ -331,6 +331,7 @@ mod tests {
             }],
         };
         FleetSummary {
+            without_commits: 0,
             repositories: 2,
             duplicates: 3,
             failures: vec![FleetFailure {

@@ -16,7 +16,6 @@ use crate::{
         stock::{Caches, StockError, StockJob, StockOutput, output_of},
     },
     decode_share::{self, DecodeShare, Took},
-    own_git::is_tried_with_graph,
     session::BASELINE,
     trace::{NEW_PAGES, traced_reads},
     workloads::{Counts, Digester, HistoryRange, VariantPlace, Workload, WorkloadSpec},
@@ -176,7 +175,7 @@ impl BenchContext<'_> {
         let own_git = match (&self.own_git, baseline.histories.first_mut()) {
             (Some(git), Some(history)) => {
                 let end = self.session().now()?.saturating_add(self.plan.time.unwrap_or_default() / OWN_GIT_PART);
-                let with_graph = is_tried_with_graph(spec).then_some(range);
+                let with_graph = git.tries_graph(spec).then_some(range);
                 git.cost((spec, range, &decoding), with_graph, history.as_mut(), (self.clock, self.progress), end)?
             }
             _ => None,

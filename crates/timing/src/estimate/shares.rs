@@ -21,7 +21,7 @@ use crate::{
     clock::{Clock, measure},
     decode_share::{self, DecodeShare, Rounds, Took},
     newest_commits::{CommitTrials, NewestCommits},
-    own_git::{self, OwnGit, is_tried_with_graph},
+    own_git::{self, OwnGit},
     session::Session,
     workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadError, WorkloadSpec, record_accesses},
 };
@@ -269,7 +269,7 @@ impl Replays<'_> {
 
     /// Whether the workload is tried with a commit-graph.
     fn tries_graph(&self, spec: &WorkloadSpec) -> bool {
-        self.own_git.is_some() && is_tried_with_graph(spec)
+        self.own_git.as_ref().is_some_and(|git| git.tries_graph(spec))
     }
 
     /// The error of a replay that sees something else than the recording.

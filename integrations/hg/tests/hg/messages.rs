@@ -39,7 +39,7 @@ fn unknown_codec_stops_hg_before_init() {
     for hg in Hg::extended() {
         let folder = scratch();
         let refused = hg.codec("zsdt:5").try_run(folder.path(), ["init", "new"]);
-        refused.fails_saying(&["repackbench.codec", "zsdt", "did you mean zstd?"]);
+        refused.fails_saying(&["repackbench.codec", "zsdt", "did you mean zstd?", "`repackbench codecs` lists all"]);
         assert!(!folder.path().join("new").exists());
 
         let refused = hg.codec("zstd:99").try_run(folder.path(), ["init", "new"]);
@@ -47,7 +47,11 @@ fn unknown_codec_stops_hg_before_init() {
 
         hg.run(folder.path(), ["init", "old"]);
         let old = folder.path().join("old");
-        hg.codec("lzham").try_run(&old, ["log"]).fails_saying(&["repackbench.codec", "did you mean lzma?"]);
+        hg.codec("lzham").try_run(&old, ["log"]).fails_saying(&[
+            "repackbench.codec",
+            "unknown codec",
+            "did you mean lzma?",
+        ]);
     }
 }
 

@@ -1,6 +1,9 @@
 //! `repackbench fleet summarize`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::Args;
 use repackbench_analysis::{FleetFindings, Results, summarize_fleet};
@@ -52,11 +55,11 @@ pub(super) struct SummarizeArguments {
 
     /// Write the figures of --csv as Parquet to FILE.
     ///
-    /// Only in builds with the feature parquet. A FILE that exists is replaced.
+    /// Only in builds with the feature parquet.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     parquet: Option<PathBuf>,
 
-    /// Replace the FILE of --json if it exists.
+    /// Replace the FILE of --json or --parquet if it exists.
     #[arg(long, help_heading = OUTPUT)]
     force: bool,
 }
@@ -65,8 +68,8 @@ pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
     if arguments.output.svg.is_some() {
         return Err(Failure::new(USAGE, "--svg: a summary has no charts; report --svg draws those of one repository"));
     }
-    if arguments.parquet.is_some() {
-        check_parquet()?;
+    if let Some(path) = &arguments.parquet {
+        check_parquet(path, arguments.force)?;
     }
     if let Some(path) = arguments.json.as_ref().and_then(Destination::file).filter(|_| !arguments.force) {
         refuse_existing(path, "--force replaces it, --json - prints")?;
@@ -77,19 +80,14 @@ pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
         lines.extend(record_file::read_lines(path)?);
     }
     let with_figures = arguments.output.csv.is_some() || arguments.parquet.is_some();
-    let FleetFindings { whole, systems, without_commits } = summarize_fleet(lines, with_figures);
-    if whole.repositories + whole.failures.len() + without_commits == 0 {
+    let FleetFindings { whole, systems } = summarize_fleet(lines, with_figures);
+    if whole.repositories + whole.failures.len() + whole.without_commits == 0 {
         return Err(Failure::new(FAILED, "expected the records of a fleet, found none"));
     }
     if let Some(path) = &arguments.parquet {
         AtomicFile::create(path)?.write(parquet(&whole.figures)?)?;
     }
-    let results = Results {
-        fleet: Some(whole),
-        fleet_systems: systems,
-        fleet_without_commits: without_commits,
-        ..Results::default()
-    };
+    let results = Results { fleet: Some(whole), fleet_systems: systems, ..Results::default() };
     if let Some(destination) = &arguments.json {
         let document = json(&results).map_err(|error| Failure::new(FAILED, error.to_string()))?;
         match destination.file() {
@@ -102,13 +100,13 @@ pub(super) fn run(arguments: &SummarizeArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses Parquet where it cannot be written, before anything is read.
-fn check_parquet() -> Result<(), Failure> {
+/// Refuses what cannot be written, before anything is read.
+fn check_parquet(path: &Path, force: bool) -> Result<(), Failure> {
     if !cfg!(feature = "parquet") {
         let hint = "--csv FILE has the same figures, and `fleet summarize --help` says how to convert them";
         return Err(Failure::new(USAGE, "--parquet: this build is without the feature parquet").with_hint(hint));
     }
-    Ok(())
+    if force { Ok(()) } else { refuse_existing(path, "--force replaces it") }
 }
 
 #[cfg(feature = "parquet")]

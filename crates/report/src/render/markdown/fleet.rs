@@ -3,7 +3,7 @@
 use repackbench_analysis::Results;
 
 use super::articles::articles_markdown;
-use crate::fleet_systems;
+use crate::sections::fleet_systems;
 
 /// The tables of the fleet in `results`; `None` without one.
 pub(crate) fn section(results: &Results) -> Option<String> {

@@ -4,15 +4,13 @@
 use repackbench_analysis::Results;
 use repackbench_records::{FleetSystem, Vcs};
 
-use crate::{
-    document::{Article, Block},
-    sections::fleet,
-};
+use super::fleet;
+use crate::document::{Article, Block};
 
 /// The tables of the fleet in `results`, those of each system apart, then the failures and the answer.
 pub(crate) fn articles(results: &Results) -> Vec<Article> {
     let Some(whole) = &results.fleet else { return Vec::new() };
-    let mut answers: Vec<String> = without_commits(results.fleet_without_commits).into_iter().collect();
+    let mut answers: Vec<String> = without_commits(whole.without_commits).into_iter().collect();
     let mut articles = Vec::new();
     for FleetSystem { vcs, summary } in &results.fleet_systems {
         let name = system(*vcs);
@@ -77,12 +75,12 @@ mod tests {
     #[test]
     fn each_system_has_tables_and_both_share_failures_and_answer() {
         let failure = FleetFailure { name: "bad".to_owned(), message: "no HEAD".to_owned(), is_permanent: true };
-        let whole = FleetSummary { repositories: 5, failures: vec![failure], ..FleetSummary::default() };
+        let whole =
+            FleetSummary { repositories: 5, without_commits: 1, failures: vec![failure], ..FleetSummary::default() };
         let system = |vcs, summary| FleetSystem { vcs: Some(vcs), summary };
         let fleet_systems =
             vec![system(Vcs::Git, summary(3, 70_000_000)), system(Vcs::Mercurial, summary(2, 20_000_000))];
-        let articles =
-            articles(&Results { fleet: Some(whole), fleet_systems, fleet_without_commits: 1, ..Results::default() });
+        let articles = articles(&Results { fleet: Some(whole), fleet_systems, ..Results::default() });
         let headings: Vec<&str> = articles.iter().map(|article| article.heading.as_str()).collect();
         let sizes = |system, rest| format!("{system}: Sizes as found: {rest}");
         assert!(headings.contains(&&*sizes("Git", "3 repositories, 70.0 MB")), "{headings:?}");
