@@ -123,14 +123,14 @@ impl StratifiedTotal {
     }
 }
 
-/// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of all others together. Its
-/// spread is its own, or if that is larger, a mean with that of its group, weighted by the members that each is known
-/// from. `None` if nothing is sampled.
+/// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of the one of its group whose
+/// members are most nearly as large, or of all others together if there is none. Its spread is its own, or if that is
+/// larger, a mean with that of its group, weighted by the members that each is known from. `None` if nothing is sampled.
 pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
     let common = Common::of(strata)?;
     let (mut value, mut variance, mut by_degrees, mut not_sampled) = (0.0, 0.0, 0.0, 0.0);
     for stratum in strata.iter().filter(|stratum| stratum.members > 0) {
-        let rate = stratum.rate().unwrap_or(common.rate);
+        let rate = common.rate_of(strata, stratum);
         value += rate * stratum.total_x;
         if stratum.sampled < stratum.members {
             not_sampled += rate * (stratum.total_x - stratum.sum_x).max(0.0);
@@ -153,7 +153,7 @@ pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
 /// The totals of `y` in each of `strata`, as [`stratified_total`] estimates them.
 fn totals_by_stratum(strata: &[StratumSample]) -> Option<Vec<f64>> {
     let common = Common::of(strata)?;
-    Some(strata.iter().map(|stratum| stratum.rate().unwrap_or(common.rate) * stratum.total_x).collect())
+    Some(strata.iter().map(|stratum| common.rate_of(strata, stratum) * stratum.total_x).collect())
 }
 
 /// The total of `y` in double sampling: `reference` is a larger sample of another value of the same members, which is known
@@ -211,6 +211,16 @@ impl Common {
         let spread = all.relative().unwrap_or(1.0);
         let spreads = groups.iter().filter_map(|(group, spread)| Some((*group, spread.relative()?))).collect();
         Some(Common { rate: if sum_x > 0.0 { sum_y / sum_x } else { 0.0 }, spreads, spread })
+    }
+
+    /// `y` as a multiple of `x` in `stratum`, one of `strata`: see [`stratified_total`].
+    fn rate_of(&self, strata: &[StratumSample], stratum: &StratumSample) -> f64 {
+        let distance = |other: &StratumSample| (other.mean_x() / stratum.mean_x().max(f64::MIN_POSITIVE)).ln().abs();
+        let nearest = || {
+            let like = strata.iter().filter(|other| other.group == stratum.group && other.sampled > 0);
+            like.min_by(|one, other| distance(one).total_cmp(&distance(other)))?.rate()
+        };
+        stratum.rate().or_else(nearest).unwrap_or(self.rate)
     }
 
     /// The standard deviation of `y` around its rate in `stratum`.
@@ -384,6 +394,25 @@ mod tests {
         };
         let held = (0..2000).map(holds).filter(|held| *held).count();
         assert!((1850..=1960).contains(&held), "{held} of 2000");
+    }
+
+    #[test]
+    fn stratum_without_a_sample_has_the_rate_of_the_nearest_of_its_group() {
+        let stratum = |group, members: u64, mean: f64, rate: Option<f64>| {
+            let mut stratum = StratumSample::new(group, members, members as f64 * mean);
+            rate.into_iter().for_each(|rate| (0..4).for_each(|_| stratum.add(mean, rate * mean)));
+            stratum
+        };
+        let (small, large, other) =
+            (stratum(0, 9, 10.0, Some(0.9)), stratum(0, 9, 400.0, Some(0.5)), stratum(1, 9, 900.0, Some(0.1)));
+        let total = |of| {
+            stratified_total(&[small, large, other, of]).unwrap().value
+                - stratified_total(&[small, large, other]).unwrap().value
+        };
+        assert!((total(stratum(0, 2, 1000.0, None)) - 1000.0).abs() < 1e-9);
+        assert!((total(stratum(0, 2, 20.0, None)) - 36.0).abs() < 1e-9);
+        let common = (0.9 * 10.0 + 0.5 * 400.0 + 0.1 * 900.0) / 1310.0;
+        assert!((total(stratum(2, 1, 1000.0, None)) - 1000.0 * common).abs() < 1e-9, "nothing of its group is sampled");
     }
 
     #[test]

@@ -61,10 +61,11 @@ pub(crate) struct Took {
 }
 
 impl DecodeShare {
-    /// The share in a longer replay of `seconds`, whose decoding takes `times` as long by the sample. What decoding
-    /// takes in place is a multiple of that, which hardly depends on the number of commits.
-    pub(crate) fn in_longer(&self, seconds: f64, times: f64) -> DecodeShare {
-        let factor = times * self.seconds / seconds.max(f64::MIN_POSITIVE);
+    /// The share in a longer replay of `seconds`, whose decoding takes `times` as long by the sample, where this one took
+    /// `own_seconds` at about the same time. What decoding takes in place is a multiple of that, which hardly depends on
+    /// the number of commits.
+    pub(crate) fn in_longer(&self, (own_seconds, seconds): (f64, f64), times: f64) -> DecodeShare {
+        let factor = times * own_seconds / seconds.max(f64::MIN_POSITIVE);
         if !factor.is_finite() {
             return DecodeShare { seconds, error: 1.0, elapsed_error: 1.0, ..*self };
         }
@@ -90,10 +91,12 @@ impl Took {
     }
 }
 
-/// A replay with all payloads decoded, one with all of them or a sample remembered, and one under each codec.
+/// A replay with all payloads decoded, one that looks for all of them or for a sample before it decodes them, one that
+/// has those remembered, and one under each codec, which looks as well.
 #[derive(Debug, Clone, Default)]
 struct Round {
     decoded: Took,
+    looked_for: Took,
     remembered: Took,
     codecs: Vec<Option<Took>>,
 }
@@ -143,21 +146,23 @@ pub(crate) fn measure(
     stand_ins: &mut MakeStandIns<'_>,
     is_over: &dyn Fn() -> Result<bool, BenchError>,
 ) -> Result<Rounds, BenchError> {
-    let (took, memo) = replay(Some(Box::new(DecodeMemo::recording(MOST_REMEMBERED))))?;
+    let (_, memo) = replay(Some(Box::new(DecodeMemo::recording(MOST_REMEMBERED))))?;
     let remembered = memo.part();
     let sampling_error = SPREAD_OF_COSTS * ((1.0 - remembered).max(0.0) / memo.effective_chunks().max(1.0)).sqrt();
-    let each = with_repetitions(Duration::try_from_secs_f64(took.elapsed).unwrap_or(Duration::MAX));
+    // Recording takes longer.
+    let (once, _) = replay(None)?;
+    let each = with_repetitions(Duration::try_from_secs_f64(once.elapsed).unwrap_or(Duration::MAX));
     let is_known = remembered >= LEAST_PART;
     let made = if is_known { stand_ins(&memo, each.saturating_mul(FEWEST_ROUNDS as u32))? } else { Vec::new() };
     let parts = made.iter().map(|codec| codec.as_ref().map_or(0.0, |codec| remembered * codec.part)).collect();
     let mut codecs: Vec<Option<StandIns>> = made.into_iter().map(|codec| codec.map(|codec| codec.stand_ins)).collect();
     let mut measured = Rounds { rounds: Vec::new(), remembered, sampling_error, parts };
-    let blind = (remembered < 1.0).then(|| Box::new(DecodeMemo::blind()));
-    let mut replays = Replays { replay, memo, blind, repeats: repeats(took.cpu) };
+    let mut replays = Replays { replay, memo, repeats: repeats(once.cpu) };
     loop {
         let count = measured.rounds.len();
         let mut round = Round {
             decoded: replays.decoded()?,
+            looked_for: replays.looked_for()?,
             remembered: replays.remembered(&mut None)?,
             codecs: vec![None; codecs.len()],
         };
@@ -199,20 +204,20 @@ pub(crate) fn with_repetitions(once: Duration) -> Duration {
 struct Replays<'a, 'b> {
     replay: &'a mut Replay<'b>,
     memo: Box<DecodeMemo>,
-    /// Set if the memo has a sample. Looking for a chunk in it takes time, too, which is not to count as decoding.
-    blind: Option<Box<DecodeMemo>>,
     repeats: u32,
 }
 
 impl Replays<'_, '_> {
     fn decoded(&mut self) -> Result<Took, BenchError> {
-        let (replay, blind) = (&mut self.replay, &mut self.blind);
-        repeated(self.repeats, &mut || {
-            let is_blind = blind.is_some();
-            let (took, given_back) = replay(blind.take())?;
-            *blind = is_blind.then_some(given_back);
-            Ok(took)
-        })
+        let replay = &mut self.replay;
+        repeated(self.repeats, &mut || Ok(replay(None)?.0))
+    }
+
+    fn looked_for(&mut self) -> Result<Took, BenchError> {
+        self.memo.set_only_looks(true);
+        let took = self.remembered(&mut None);
+        self.memo.set_only_looks(false);
+        took
     }
 
     /// With all payloads remembered, or with the chunks of a codec in their places.
@@ -229,6 +234,14 @@ impl Replays<'_, '_> {
         *stand_ins = self.memo.set_stand_ins(None);
         took
     }
+}
+
+/// The time of a replay that took `seconds` once, measured as in rounds.
+pub(crate) fn as_in_rounds(
+    seconds: f64,
+    replay: &mut dyn FnMut() -> Result<Took, BenchError>,
+) -> Result<Took, BenchError> {
+    repeated(repeats(seconds), replay)
 }
 
 /// The mean of several replays, before which one warms the processor's caches; of the only one otherwise.
@@ -298,9 +311,10 @@ impl Rounds {
         })
     }
 
-    /// The time of decoding as found. Remembering a part of the chunks saves that part of it.
+    /// The time of decoding as found. Remembering a part of the chunks saves that part of it. What both replays take to
+    /// look for chunks is no part of it.
     fn decoding(&self, round: &Round, time: fn(&Took) -> f64) -> f64 {
-        (time(&round.decoded) - time(&round.remembered)) / self.remembered.max(f64::MIN_POSITIVE)
+        (time(&round.looked_for) - time(&round.remembered)) / self.remembered.max(f64::MIN_POSITIVE)
     }
 
     /// The time of a replay with all chunks under a codec. Stand-ins for a part of the chunks add that part of the
@@ -346,10 +360,11 @@ mod tests {
 
     /// Measures replays of which each takes the next of `seconds` where it decodes, and half a second otherwise.
     fn measured(seconds: &[f64], is_over: bool) -> (DecodeShare, usize) {
-        let replays = Cell::new(0);
+        let replays = Cell::new(0_usize);
         let mut replay = |memo: Option<Box<DecodeMemo>>| {
-            let number = replays.replace(replays.get() + 1);
-            let took = if memo.is_some() { 0.5 } else { seconds[number / 2 % seconds.len()] };
+            // The recording and a plain replay come first. Then three replays are a round, of which the last remembers.
+            let number = replays.replace(replays.get() + 1).saturating_sub(2);
+            let took = if number % 3 == 2 { 0.5 } else { seconds[number / 3 % seconds.len()] };
             Ok((Took { cpu: took, elapsed: 2.0 * took }, memo.unwrap_or_default()))
         };
         let rounds = measure(&mut replay, &mut |_, _| Ok(Vec::new()), &|| Ok(is_over)).unwrap();
@@ -372,10 +387,10 @@ mod tests {
         let (agreed, replays) = measured(&[2.0], false);
         assert_eq!((agreed.share, agreed.seconds, agreed.error), (0.75, 2.0, LEAST_ERROR));
         assert_eq!((agreed.elapsed, agreed.elapsed_error), (0.75, LEAST_ERROR));
-        assert_eq!(replays, 1 + 2 * FEWEST_ROUNDS);
+        assert_eq!(replays, 2 + 3 * FEWEST_ROUNDS);
         let (spread, replays) = measured(&[1.0, 2.0, 4.0], false);
-        assert!(spread.error > 0.01 && replays == 1 + 2 * MOST_ROUNDS, "{spread:?}");
-        assert_eq!(measured(&[1.0, 2.0, 4.0], true).1, 1 + 2 * FEWEST_ROUNDS);
+        assert!(spread.error > 0.01 && replays == 2 + 3 * MOST_ROUNDS, "{spread:?}");
+        assert_eq!(measured(&[1.0, 2.0, 4.0], true).1, 2 + 3 * FEWEST_ROUNDS);
     }
 
     /// Costs of a baseline, a codec that is not replayed, and one that takes half of the baseline's decoding, where
@@ -383,11 +398,12 @@ mod tests {
     fn costs(part: f64) -> Vec<Option<f64>> {
         let replays = Cell::new(0);
         let mut replay = |memo: Option<Box<DecodeMemo>>| {
-            // The recording comes first. Then four replays are a round, which begins with the baseline in the first
-            // round alone.
-            let codecs = if replays.get() < 5 { [part, part / 2.0] } else { [part / 2.0, part] };
+            // The recording and a plain replay come first. Then five replays are a round, which begins with the baseline
+            // in the first round alone. To look takes a tenth of a second.
+            let codecs = if replays.get() < 7 { [part, part / 2.0] } else { [part / 2.0, part] };
             let number = replays.replace(replays.get() + 1);
-            let decoding = if number == 0 { 0.0 } else { [1.0, 0.0, codecs[0], codecs[1]][(number - 1) % 4] };
+            let round = [1.0, 1.1, 0.1, 0.1 + codecs[0], 0.1 + codecs[1]];
+            let decoding = if number < 2 { 0.0 } else { round[(number - 2) % 5] };
             Ok((Took { cpu: 1.0 + decoding, elapsed: 3.0 }, memo.unwrap_or_default()))
         };
         let no_chunks = || StandIns::of_packs(ChunkDecoder::new(ZlibReader::Stock), StandInChunks::default());
@@ -426,9 +442,9 @@ mod tests {
             if let Some(recorded) = recorded.take() {
                 return Ok((Took { cpu: 2.0, elapsed: 2.0 }, recorded));
             }
-            let memo = memo.expect("a reader with a sample also looks for what it does not remember");
-            // After the blind replay of a round there is one that remembers, then one for each codec.
-            let remembers = memo.payloads().count() > 0 && replays.replace((replays.get() + 1) % 3) == 0;
+            let Some(memo) = memo else { return Ok((Took { cpu: 2.0, elapsed: 3.0 }, Box::default())) };
+            // After the replay that looks there is one that remembers, then one for each codec.
+            let remembers = replays.replace((replays.get() + 1) % 4) == 1;
             Ok((Took { cpu: if remembers { 2.0 - part } else { 2.0 }, elapsed: 3.0 }, memo))
         };
         let no_chunks = || StandIns::of_packs(ChunkDecoder::new(ZlibReader::Stock), StandInChunks::default());
@@ -451,15 +467,16 @@ mod tests {
     fn longer_replay_has_the_share_that_the_sample_gives_it() {
         let few = DecodeShare { seconds: 2.0, share: 0.6, error: 0.01, elapsed: 0.5, elapsed_error: 0.02 };
         // Decoding takes 1.2 s of the 2 s, and three times as long in 9 s.
-        let many = few.in_longer(9.0, 3.0);
+        let many = few.in_longer((2.0, 9.0), 3.0);
         let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value}, not {expected}");
         near(many.share, 0.4);
         near(many.error, (0.01_f64 * 2.0 / 3.0).hypot(0.4 * CARRYING_ERROR));
         near(many.elapsed, 0.5 * 2.0 / 3.0);
         assert_eq!((many.seconds, many.is_known()), (9.0, true));
-        assert_eq!(few.in_longer(2.0, 9.0).share, 1.0, "no share is larger");
+        near(few.in_longer((1.0, 4.5), 3.0).share, 0.4);
+        assert_eq!(few.in_longer((2.0, 2.0), 9.0).share, 1.0, "no share is larger");
         for times in [f64::NAN, f64::INFINITY] {
-            assert!(!few.in_longer(9.0, times).is_known(), "{times}");
+            assert!(!few.in_longer((2.0, 9.0), times).is_known(), "{times}");
         }
     }
 
@@ -467,7 +484,7 @@ mod tests {
     fn share_is_unknown_where_next_to_nothing_is_remembered() {
         let mut given = Some(memo_of(&[4, 1200], 8));
         let mut replay = |memo: Option<Box<DecodeMemo>>| {
-            let memo = given.take().or(memo).expect("a memo");
+            let memo = given.take().or(memo).unwrap_or_default();
             Ok((Took { cpu: 2.0, elapsed: 2.0 }, memo))
         };
         let mut no_codecs = |_: &DecodeMemo, _| panic!("there is nothing to encode");

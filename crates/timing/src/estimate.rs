@@ -68,24 +68,22 @@ use crate::{
 };
 
 /// The half-width of the interval of a size, as a share of the size, that is precise enough.
-pub const PRECISION: f64 = 0.0025;
+pub const PRECISION: f64 = 0.004;
 
 /// Until when parts of the work on one state of the deltas may take time, as shares of the whole.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
     encoding_ends: f64,
     replays_end: f64,
+    /// What the replays have at least, however late they begin. A ratio from a single commit says nothing.
+    least_for_replays: f64,
 }
 
 /// The parts of a state that is the last one.
-const LAST: Parts = Parts { encoding_ends: 0.45, replays_end: 0.97 };
+const LAST: Parts = Parts { encoding_ends: 0.4, replays_end: 0.97, least_for_replays: 0.1 };
 
 /// The parts of a state that a search for deltas and another state follow.
-const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.22, replays_end: 0.43 };
-
-/// The part of a state's time that its replays have at least, however late they begin. A ratio from a single commit
-/// says nothing.
-const LEAST_FOR_REPLAYS: f64 = 0.1;
+const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.18, replays_end: 0.46, least_for_replays: 0.2 };
 
 /// The part of its share of the replays' time that each workload has at least, however long those before it took.
 const LEAST_OF_EVEN: f64 = 0.5;
@@ -163,8 +161,10 @@ pub fn estimate(
     let job = Job { plan, time, own_codec, has_graph: has_commit_graph(source), clock, progress: &steps };
     let predicted = job.predict(source, examined, cache, (began, end));
     progress.finish();
-    let (as_found, missing_objects, rechosen) = predicted?;
-    let other_load = load.share_of_others(ProcessorUse::now());
+    let States { as_found, missing_objects, use_after_found, rechosen } = predicted?;
+    // Nobody waits for the children of a git that is stopped, so what they took would be that of others.
+    let is_stopped = matches!(rechosen, Rechosen::TooLong { stopped_after_seconds: Some(_), .. });
+    let other_load = load.share_of_others(if is_stopped { use_after_found } else { ProcessorUse::now() });
     snapshot.check().map_err(WorkloadError::from)?;
     let repository = RepositoryState {
         name: name.to_owned(),
@@ -250,6 +250,15 @@ impl Examined {
     }
 }
 
+/// What is predicted for both states of the deltas.
+struct States {
+    as_found: DeltaState,
+    missing_objects: u64,
+    /// What the processors had done before the search for deltas.
+    use_after_found: ProcessorUse,
+    rechosen: Rechosen,
+}
+
 /// What all parts of an estimate share.
 struct Job<'a> {
     plan: &'a EstimatePlan,
@@ -264,14 +273,14 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Predicts for both states of the deltas, from `began` to `end`. Also counts missing objects.
+    /// Predicts for both states of the deltas, from `began` to `end`.
     fn predict(
         &self,
         source: &Repository,
         examined: Examined,
         cache: &Cache,
         (began, end): (Duration, Duration),
-    ) -> Result<(DeltaState, u64, Rechosen), BenchError> {
+    ) -> Result<States, BenchError> {
         let chunks = examined.chunks();
         let parts = match &self.plan.recomputer {
             Ok(recomputer) if self.has_time_for(self.plan.search_time(&chunks, recomputer.window(source))) => {
@@ -280,8 +289,9 @@ impl Job<'_> {
             _ => LAST,
         };
         let (as_found, missing_objects) = self.state(source, examined, cache, (began, end), parts)?;
+        let use_after_found = ProcessorUse::now();
         let rechosen = self.rechosen(source, &chunks, cache, end)?;
-        Ok((as_found, missing_objects, rechosen))
+        Ok(States { as_found, missing_objects, use_after_found, rechosen })
     }
 
     fn has_time_for(&self, search: Duration) -> bool {
@@ -345,7 +355,7 @@ impl Job<'_> {
             own_git: self.own_git((repository, size.objects.commits()), cache)?,
         };
         let now = Session::new(self.clock, self.progress).now()?;
-        let least = now.saturating_add(time.mul_f64(LEAST_FOR_REPLAYS));
+        let least = now.saturating_add(time.mul_f64(parts.least_for_replays));
         let shares = self.shares(&replays, part_ends(parts.replays_end).max(least))?;
         let sum = size.objects.sum();
         // Variants have dictionaries of their own.
@@ -452,9 +462,13 @@ impl Job<'_> {
 }
 
 /// The weight of a workload in the division of the time. A traversal reads a whole tree for the first commit, and git
-/// runs it with and without a commit-graph.
+/// runs it with and without a commit-graph. Of a checkout no part is left out.
 fn weight(spec: &WorkloadSpec) -> f64 {
-    if is_tried_with_graph(spec) { 2.0 } else { 1.0 }
+    match (is_tried_with_graph(spec), spec.reads_commits()) {
+        (true, _) => 2.0,
+        (false, false) => 1.5,
+        (false, true) => 1.0,
+    }
 }
 
 /// What makes the encoders for the chunks of `repository`.

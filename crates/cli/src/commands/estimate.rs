@@ -96,7 +96,7 @@ pub(crate) struct EstimateArguments {
 
     /// Time for everything, such as 5m [default: 20s to 60s].
     ///
-    /// The default is 20s for repositories of up to 500 MB, rising to 60s at 5 GB, and up to 60s where that makes room
+    /// The default is 20s for repositories of up to 500 MB, rising to 60s at 5 GB, and 40s to 60s where that makes room
     /// for a new search for deltas. What would take longer is cut or left out, and the output says so. Some chunks of
     /// every kind are encoded under each codec in any case, which can take several seconds.
     #[arg(long, value_name = "DURATION", help_heading = HOW_LONG)]

@@ -1,10 +1,13 @@
 //! What it costs to decode the chunks of the sample, as found and under each codec.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use rand::{rngs::SmallRng, seq::SliceRandom};
 use repackbench_analysis::{MemberCost, stratified_total};
-use repackbench_codec::{DecodeMemo, Decoders};
+use repackbench_codec::{ChunkKind, DecodeMemo, Decoders};
 use repackbench_reader::{Repository, git::delta};
 use repackbench_writer::{PayloadDecoder, Progress};
 
@@ -26,7 +29,7 @@ const IN_A_ROW: usize = 64;
 const MOST_CHUNKS: usize = 3000;
 
 /// The payload bytes of the chunks that are decoded, under all codecs together, for each second of the session.
-const BYTES_FOR_A_SECOND: f64 = 2.5e6;
+const BYTES_FOR_A_SECOND: f64 = 1.5e6;
 
 /// The payload bytes of the chunks that are decoded, under `codecs` codecs and as found, in a session of `time`.
 pub(super) fn affordable_bytes(codecs: usize, time: Duration) -> f64 {
@@ -49,6 +52,8 @@ struct Arm<'a> {
 pub(super) struct DecodeCosts {
     /// The chunk's stratum and its stored bytes as found.
     chunks: Vec<(usize, f64)>,
+    /// Their strata.
+    strata: HashSet<usize>,
     as_found: Vec<f64>,
     /// What applying a delta takes where the chunk as found holds the object in its place.
     spared_as_found: Vec<f64>,
@@ -113,9 +118,15 @@ impl DecodeCosts {
         let spared_as_found = spared.swap_remove(0);
         let remembered = seconds.pop().unwrap_or_default();
         let as_found = seconds.pop().unwrap_or_default();
-        let chunks = chunks.iter().map(|chunk| (chunk.stratum, chunk.stored_len as f64)).collect();
+        let chunks: Vec<(usize, f64)> = chunks.iter().map(|chunk| (chunk.stratum, chunk.stored_len as f64)).collect();
+        let strata = chunks.iter().map(|(stratum, _)| *stratum).collect();
         let spared = spared_by_codecs;
-        Ok(DecodeCosts { chunks, as_found, spared_as_found, codecs, spared, remembered })
+        Ok(DecodeCosts { chunks, strata, as_found, spared_as_found, codecs, spared, remembered })
+    }
+
+    /// The stratum of the sample that says what a chunk costs: its own, or else the nearest one of its group.
+    pub(super) fn stratum(&self, population: &Population, kind: ChunkKind, lengths: (u64, u64)) -> Option<usize> {
+        population.stratum_near(kind, lengths, |at| self.strata.contains(&at))
     }
 
     /// The costs of each chunk under codec `codec`, the codec `baseline` and as found, beyond those of a remembered
@@ -259,6 +270,7 @@ mod tests {
     fn delta_that_nobody_applies_is_credited() {
         let costs = |spared_as_found: f64| DecodeCosts {
             chunks: vec![(0, 10.0)],
+            strata: HashSet::new(),
             as_found: vec![5.0],
             spared_as_found: vec![spared_as_found],
             codecs: vec![vec![4.0], vec![6.0]],
@@ -278,6 +290,7 @@ mod tests {
     fn strata_without_a_sample_cost_what_all_do() {
         let costs = DecodeCosts {
             chunks: vec![(0, 10.0), (0, 30.0), (1, 60.0)],
+            strata: HashSet::from([0, 1]),
             as_found: vec![2.0, 4.0, 14.0],
             spared_as_found: vec![0.0; 3],
             codecs: Vec::new(),

@@ -8,6 +8,10 @@ use crate::delta_search;
 /// predictions hardly more exact (`docs/method.md`).
 const SHORT: Duration = Duration::from_secs(20);
 
+/// The least time where the deltas are searched for anew, which makes a second state to predict for: each needs its own
+/// dictionaries, its own sample, and its own replays.
+const SHORT_OF_TWO: Duration = Duration::from_secs(40);
+
 /// The time for repositories of [`LARGE`] bytes or more, and the most in any case.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -20,7 +24,7 @@ pub(super) fn default_time(stored_bytes: u64, search: Option<Duration>) -> Durat
     let part = ((stored_bytes as f64 - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0);
     let alone = SHORT + (LONG - SHORT).mul_f64(part);
     let with_search = search.filter(|search| delta_search::fits(*search, LONG)).map(delta_search::comfortable_time);
-    with_search.map_or(alone, |time| time.clamp(alone, LONG))
+    with_search.map_or(alone, |time| time.clamp(alone.max(SHORT_OF_TWO), LONG))
 }
 
 #[cfg(test)]
@@ -37,7 +41,7 @@ mod tests {
     #[test]
     fn search_has_room_if_it_fits_a_minute() {
         let seconds = |search| default_time(1_000_000, Some(Duration::from_secs(search))).as_secs_f64();
-        assert_eq!([1, 5, 10, 15, 20, 21].map(seconds), [20.0, 30.0, 60.0, 60.0, 60.0, 20.0]);
+        assert_eq!([1, 5, 10, 15, 20, 21].map(seconds), [40.0, 40.0, 60.0, 60.0, 60.0, 20.0]);
         for search in 1..=20 {
             let search = Duration::from_secs(search);
             assert!(delta_search::fits(search, default_time(1_000_000, Some(search))), "{search:?}");

@@ -36,10 +36,10 @@ const MOST_BYTES: f64 = 40e6;
 /// The fewest chunks that are decoded, whatever they take.
 pub(super) const FEWEST_DECODED: usize = 200;
 
-/// Chunks of one kind and about one length.
+/// Chunks of one group and about one length.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stratum {
-    /// The number of their kind.
+    /// The number of their group.
     group: usize,
     /// The number of chunks.
     pub(super) chunks: u64,
@@ -57,18 +57,27 @@ pub(super) struct Population {
     /// The strata, by number.
     pub(super) strata: Vec<Stratum>,
     by_class: BTreeMap<Class, usize>,
-    kinds: Vec<ChunkKind>,
+    groups: Vec<Group>,
     /// The number of chunks.
     chunks: u64,
     /// The stored bytes of chunks that are too long to be held in memory.
     pub(super) large: u64,
 }
 
-/// What distinguishes strata: the kind, and the binary order of magnitude of the stored length.
-type Class = (ChunkKind, u32);
+/// A chunk of this many stored bytes or more that has at least this share of its payload's holds what is compressed
+/// already, such as an image. Some decoders take next to no time for that, and others as much as for text.
+const LONG: u64 = 4096;
+const INCOMPRESSIBLE: f64 = 0.95;
 
-fn class(kind: ChunkKind, stored_len: u64) -> Class {
-    (kind, stored_len.max(1).ilog2())
+/// What strata have in common: the kind, and whether they hold what is compressed already.
+type Group = (ChunkKind, bool);
+
+/// What distinguishes strata: the group, and the binary order of magnitude of the stored length.
+type Class = (Group, u32);
+
+fn class(kind: ChunkKind, (stored_len, payload_len): (u64, u64)) -> Class {
+    let is_incompressible = stored_len >= LONG && stored_len as f64 >= INCOMPRESSIBLE * payload_len as f64;
+    ((kind, is_incompressible), stored_len.max(1).ilog2())
 }
 
 /// A chunk of the sample.
@@ -86,7 +95,7 @@ pub(crate) struct Drawn {
 impl Population {
     /// Adds a chunk. The order of calls is that of the store.
     pub(super) fn add(&mut self, chunk: &Chunk<'_>, random: &mut SmallRng) {
-        let at = self.stratum_for(chunk.kind, chunk.stored_len);
+        let at = self.stratum_for(chunk.kind, (chunk.stored_len, chunk.payload_len));
         if let Some(stratum) = self.strata.get_mut(at) {
             stratum.add(self.chunks, chunk.stored_len, chunk.payload_len, random);
         }
@@ -96,27 +105,38 @@ impl Population {
         self.chunks += 1;
     }
 
-    fn stratum_for(&mut self, kind: ChunkKind, stored_len: u64) -> usize {
-        *self.by_class.entry(class(kind, stored_len)).or_insert_with(|| {
-            let known = self.kinds.iter().position(|known| *known == kind);
+    fn stratum_for(&mut self, kind: ChunkKind, lengths: (u64, u64)) -> usize {
+        let class = class(kind, lengths);
+        *self.by_class.entry(class).or_insert_with(|| {
+            let known = self.groups.iter().position(|known| *known == class.0);
             let group = known.unwrap_or_else(|| {
-                self.kinds.push(kind);
-                self.kinds.len() - 1
+                self.groups.push(class.0);
+                self.groups.len() - 1
             });
             self.strata.push(Stratum { group, ..Stratum::default() });
             self.strata.len() - 1
         })
     }
 
-    /// The strata before anything of them is measured, with their stored bytes as `x`. Strata of one kind are a group.
+    /// The strata before anything of them is measured, with their stored bytes as `x`.
     pub(super) fn to_sample(&self) -> Vec<StratumSample> {
         let stratum = |of: &Stratum| StratumSample::new(of.group, of.chunks, of.stored as f64);
         self.strata.iter().map(stratum).collect()
     }
 
-    /// The stratum of a chunk; `None` if the repository has no chunk like it.
-    pub(super) fn stratum(&self, kind: ChunkKind, stored_len: u64) -> Option<usize> {
-        self.by_class.get(&class(kind, stored_len)).copied()
+    /// The stratum of a chunk of these stored and payload `lengths` among those that `has` accepts: its own, or else the
+    /// nearest of its group, where a byte costs most nearly the same. `None` if there is none in its group.
+    pub(super) fn stratum_near(
+        &self,
+        kind: ChunkKind,
+        lengths: (u64, u64),
+        has: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let own = class(kind, lengths);
+        let accepted = |(class, at): (&Class, &usize)| has(*at).then_some((own.1.abs_diff(class.1), *at));
+        let smaller = self.by_class.range((own.0, 0)..=own).rev().find_map(accepted);
+        let larger = self.by_class.range(own..=(own.0, u32::MAX)).find_map(accepted);
+        smaller.into_iter().chain(larger).min_by_key(|(distance, _)| *distance).map(|(_, at)| at)
     }
 
     /// A sample, by the chunks' numbers in the order of the store. A stratum gets chunks in proportion to its stored
@@ -228,6 +248,18 @@ mod tests {
         assert_eq!(chunks, [2, 2, 1, 2, 1]);
         let stored: u64 = population.strata.iter().map(|stratum| stratum.stored).sum();
         assert_eq!((population.chunks, stored), (8, 3057));
+    }
+
+    #[test]
+    fn chunk_without_a_stratum_has_the_nearest_of_its_group() {
+        let population = population([100, 3000, 5000, 90_000].into_iter());
+        let blob = ChunkKind { object: ObjectKind::Blob, is_delta: false };
+        let near = |lengths, left_out| population.stratum_near(blob, lengths, |at| at != left_out);
+        assert_eq!([near((110, 300), 9), near((110, 300), 0), near((1, 3), 9)], [Some(0), Some(1), Some(0)]);
+        assert_eq!([near((80_000, 240_000), 3), near((9_000_000, 27_000_000), 9)], [Some(2), Some(3)]);
+        assert_eq!([near((5000, 5001), 9), near((100, 101), 9)], [None, Some(0)], "an image is like no text");
+        let tree = ChunkKind { object: ObjectKind::Tree, is_delta: false };
+        assert_eq!(population.stratum_near(tree, (100, 300), |_| true), None);
     }
 
     #[test]

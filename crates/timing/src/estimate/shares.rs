@@ -39,14 +39,17 @@ const MOST_CODECS_PART: f64 = 0.5;
 /// The rounds of replays that the number of commits is chosen for.
 const PLANNED_ROUNDS: usize = 5;
 
-/// The replays of more commits, of which the shorter one counts.
-const LONG_REPLAYS: u32 = 2;
+/// The replays of more commits, of which the shortest counts.
+const LONG_REPLAYS: u32 = 3;
 
 /// The approximate limit of chunks that the recording of more commits holds, of 48 bytes each.
 const MOST_RECORDED: f64 = 250e3;
 
 /// The part of the time for replays under codecs in which their chunks are encoded.
 const ENCODING_PART: f64 = 0.4;
+
+/// What a replay takes under the default codecs in the mean, and one that remembers, as a multiple of one as found.
+const UNDER_CODEC: f64 = 0.6;
 
 /// What was measured of one workload.
 #[derive(Debug)]
@@ -135,7 +138,7 @@ impl Replays<'_> {
         let rounds = self.rounds(spec, (&mut recorded, trace), history.as_mut(), times)?;
         let mut decoding = rounds.share();
         if let Some(few) = few {
-            let longer = self.longer(&mut newest, &few, (&recorded, decoding), history.as_mut(), replays_end)?;
+            let longer = self.longer(&mut newest, &few, (&mut recorded, decoding), history.as_mut(), replays_end)?;
             (read, recorded, decoding) = longer.unwrap_or((read, recorded, decoding));
         }
         let with_graph = match (self.tries_graph(spec), range.commits.is_none() && read.commits.is_some()) {
@@ -169,7 +172,7 @@ impl Replays<'_> {
         &self,
         newest: &mut Newest<'_>,
         few: &Few,
-        (recorded, decoding): (&Recorded, DecodeShare),
+        (recorded, decoding): (&mut Recorded, DecodeShare),
         history: &mut dyn History,
         end: Duration,
     ) -> Result<Option<(HistoryRange, Recorded, DecodeShare)>, BenchError> {
@@ -181,8 +184,9 @@ impl Replays<'_> {
             return Ok(None);
         }
         let (spec, read) = (newest.spec, newest.of(many));
+        let few = recorded;
         let (mut recorded, _) = self.record(spec, &read, history)?;
-        let seconds = self.seconds(spec, &mut recorded, history)?;
+        let seconds = self.seconds(spec, (few, decoding.seconds), &mut recorded, history)?;
         let decoding = decoding.in_longer(seconds, self.costs.seconds_as_found(&recorded.decoded) / by_sample);
         Ok(Some((read, recorded, decoding)))
     }
@@ -199,7 +203,7 @@ impl Replays<'_> {
         let (trace, counts) = record_accesses(workload.as_mut(), history, &place, Recording::Decodes)?;
         let mut decoded = vec![0.0; self.population.strata.len() + 1];
         for decode in &trace.decodes {
-            let stratum = self.population.stratum(decode.kind, decode.stored_len);
+            let stratum = self.costs.stratum(self.population, decode.kind, (decode.stored_len, decode.payload_limit));
             let at = stratum.unwrap_or(self.population.strata.len());
             if let Some(sum) = decoded.get_mut(at) {
                 *sum += decode.stored_len as f64;
@@ -238,19 +242,22 @@ impl Replays<'_> {
         decode_share::measure(&mut replay, &mut stand_ins, &is_over)
     }
 
-    /// The CPU seconds of what was `recorded`.
+    /// The CPU seconds of `few` commits, which took `once` before, and of `many`, in turn: what slows the machine down for
+    /// a while does so for both.
     fn seconds(
         &self,
         spec: &WorkloadSpec,
-        recorded: &mut Recorded,
+        (few, once): (&mut Recorded, f64),
+        many: &mut Recorded,
         history: &mut dyn History,
-    ) -> Result<f64, BenchError> {
-        let Recorded { workload, counts, .. } = recorded;
-        let mut least = f64::INFINITY;
+    ) -> Result<(f64, f64), BenchError> {
+        let (mut of_few, mut of_many) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..LONG_REPLAYS {
-            least = least.min(self.same(spec, (workload.as_mut(), counts), history)?.cpu);
+            of_many = of_many.min(self.same(spec, (many.workload.as_mut(), &many.counts), history)?.cpu);
+            let mut replay = || self.same(spec, (few.workload.as_mut(), &few.counts), history);
+            of_few = of_few.min(decode_share::as_in_rounds(once, &mut replay)?.cpu);
         }
-        Ok(least)
+        Ok((of_few, of_many))
     }
 
     /// The times of a replay, which sees what the recording counted.
@@ -331,8 +338,8 @@ impl Newest<'_> {
         if self.range.commits.is_some() || !self.spec.reads_commits() {
             return Ok(None);
         }
-        // As found, remembered, and under codecs.
-        let in_rounds = PLANNED_ROUNDS * (2 + self.replays.in_place.codecs());
+        // As found, looked for, remembered, and under codecs.
+        let in_rounds = PLANNED_ROUNDS * (3 + self.replays.in_place.codecs());
         // And two recordings, and the trials.
         let fits = available.mul_f64(CODECS_PART * (1.0 - ENCODING_PART)) / u32_of(in_rounds + 6);
         let newest = self.that_fit(history, fits.max(decode_share::least_useful()))?;
@@ -379,11 +386,11 @@ impl Newest<'_> {
     }
 }
 
-/// How many codecs one round can replay in the time `left`, if a replay takes `each`.
+/// How many codecs one round can replay in the time `left`, if a replay as found takes `each`.
 fn codecs_that_fit(left: Duration, each: Duration) -> usize {
-    let replays = (left.as_secs_f64() / each.as_secs_f64().max(f64::MIN_POSITIVE)) as usize;
-    // A replay as found and one that remembers are in every round.
-    replays.saturating_sub(2)
+    let replays = left.as_secs_f64() / each.as_secs_f64().max(f64::MIN_POSITIVE);
+    // Two replays as found and one that remembers are in every round.
+    ((replays - 2.0) / UNDER_CODEC - 1.0) as usize
 }
 
 fn u32_of(count: usize) -> u32 {
@@ -397,9 +404,9 @@ mod tests {
     #[test]
     fn a_short_time_replays_few_codecs() {
         let seconds = Duration::from_secs;
-        assert_eq!(codecs_that_fit(seconds(12), seconds(1)), 10);
-        assert_eq!(codecs_that_fit(seconds(12), Duration::from_millis(5500)), 0);
-        assert_eq!(codecs_that_fit(seconds(3), seconds(1)), 1);
+        assert_eq!(codecs_that_fit(seconds(8), seconds(1)), 9);
+        assert_eq!(codecs_that_fit(seconds(7), seconds(5)), 0);
+        assert_eq!(codecs_that_fit(seconds(4), seconds(1)), 2);
         assert_eq!(codecs_that_fit(Duration::ZERO, seconds(1)), 0);
         assert!(codecs_that_fit(seconds(1), Duration::ZERO) > 1_000_000);
     }
