@@ -217,7 +217,7 @@ impl Common {
     fn rate_of(&self, strata: &[StratumSample], stratum: &StratumSample) -> f64 {
         let distance = |other: &StratumSample| (other.mean_x() / stratum.mean_x().max(f64::MIN_POSITIVE)).ln().abs();
         let nearest = || {
-            let like = strata.iter().filter(|other| other.group == stratum.group && other.sampled > 0);
+            let like = strata.iter().filter(|other| other.group == stratum.group && other.rate().is_some());
             like.min_by(|one, other| distance(one).total_cmp(&distance(other)))?.rate()
         };
         stratum.rate().or_else(nearest).unwrap_or(self.rate)

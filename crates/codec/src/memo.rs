@@ -1,7 +1,7 @@
 //! Payloads that were decoded before, so that reading a repository can be timed with next to nothing to decode.
 //!
-//! The time that a reader takes with all payloads remembered, against its time without, is the time that decoding takes
-//! in its place: between look-ups and the application of deltas, where it finds less in the processor's caches, and
+//! The time that a reader takes with all payloads remembered, beside its time where it looks for them and decodes, is the
+//! time that decoding takes in its place: between look-ups and the application of deltas, where it finds less in the processor's caches, and
 //! leaves less there for others, than in a loop of its own. With the chunks of another codec in the place of payloads, it
 //! is the time that a reader takes under that codec.
 
@@ -149,10 +149,15 @@ impl DecodeMemo {
         self.next = 0;
     }
 
-    /// From now on only looks for what it would give back, or does that again. What a reader then takes, beside one that
-    /// gives back, is what decoding takes: both look.
+    /// From now on only looks for what it would give back, and has it decoded; `false` ends that. A reader takes longer
+    /// then than with what is given back by just what decoding takes, since both look. Stand-ins are decoded in any case.
     pub fn set_only_looks(&mut self, only_looks: bool) {
         self.only_looks = only_looks;
+    }
+
+    /// Whether it only looks.
+    pub fn only_looks(&self) -> bool {
+        self.only_looks
     }
 
     /// The part of the decoded bytes that it remembers: 1 within the limit.

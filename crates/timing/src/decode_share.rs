@@ -1,5 +1,5 @@
 //! The share of a workload's CPU time that decoding takes where it happens: what a replay saves that has every payload
-//! remembered, or a sample of them. In the same rounds, what a replay takes that has the chunks of another codec in
+//! remembered, or a sample of them, beside one that looks for them and decodes. In the same rounds, what a replay takes that has the chunks of another codec in
 //! their places.
 
 use std::time::Duration;
@@ -411,6 +411,8 @@ mod tests {
         let mut made = |_: &DecodeMemo, _| Ok(vec![made(), None, made()]);
         let rounds = measure(&mut replay, &mut made, &|| Ok(true)).unwrap();
         assert_eq!(rounds.cost_to_found(0, |took| took.cpu).map(|cost| cost.value), Some(1.0));
+        // The second that decoding takes, of two: to look is no part of it.
+        assert!((rounds.share().share - 0.5).abs() < 1e-9);
         let to_half = rounds.cost(0, 2, |took| took.cpu).map(|cost| cost.value);
         assert_eq!(to_half, Some(2.0), "any of them may be the baseline");
         (0..4).map(|codec| rounds.cost(codec, 0, |took| took.cpu).map(|cost| cost.value)).collect()
@@ -444,8 +446,9 @@ mod tests {
             }
             let Some(memo) = memo else { return Ok((Took { cpu: 2.0, elapsed: 3.0 }, Box::default())) };
             // After the replay that looks there is one that remembers, then one for each codec.
-            let remembers = replays.replace((replays.get() + 1) % 4) == 1;
-            Ok((Took { cpu: if remembers { 2.0 - part } else { 2.0 }, elapsed: 3.0 }, memo))
+            let number = replays.replace((replays.get() + 1) % 4);
+            assert_eq!(memo.only_looks(), number == 0);
+            Ok((Took { cpu: if number == 1 { 2.0 - part } else { 2.0 }, elapsed: 3.0 }, memo))
         };
         let no_chunks = || StandIns::of_packs(ChunkDecoder::new(ZlibReader::Stock), StandInChunks::default());
         let made = || Some(CodecStandIns { stand_ins: no_chunks(), part: 1.0 });

@@ -14,7 +14,8 @@ pub fn predicted_time(chunks: &ChunkSizes, window: Option<u32>, threads: usize) 
     Duration::from_secs_f64(predicted_search_seconds(chunks, window) / threads.max(1) as f64)
 }
 
-/// The time of a session in which a search that is predicted to take `predicted` fits even if it takes twice as long.
+/// The time of a session in which a search that is predicted to take `predicted` fits even if it takes twice as long,
+/// if the replays of the state as found end in time.
 pub(crate) fn comfortable_time(predicted: Duration) -> Duration {
     predicted.saturating_mul(2 * SHARE)
 }

@@ -162,8 +162,12 @@ pub fn estimate(
     let predicted = job.predict(source, examined, cache, (began, end));
     progress.finish();
     let States { as_found, missing_objects, use_after_found, rechosen } = predicted?;
-    // Nobody waits for the children of a git that is stopped, so what they took would be that of others.
-    let is_stopped = matches!(rechosen, Rechosen::TooLong { stopped_after_seconds: Some(_), .. });
+    // A git that is stopped does not wait for its children, so their time would count as that of other programs.
+    let is_stopped = match &rechosen {
+        Rechosen::TooLong { stopped_after_seconds, .. } => stopped_after_seconds.is_some(),
+        Rechosen::Searched { other, .. } => other.as_ref().is_some_and(|other| other.total_bytes.is_none()),
+        Rechosen::Left { .. } => false,
+    };
     let other_load = load.share_of_others(if is_stopped { use_after_found } else { ProcessorUse::now() });
     snapshot.check().map_err(WorkloadError::from)?;
     let repository = RepositoryState {
@@ -239,7 +243,7 @@ impl Examined {
     fn new(repository: &Repository, seed: u64, progress: &dyn Progress) -> Result<Self, BenchError> {
         progress.start("reading the framing of all chunks", 1, ProgressUnit::Items);
         let mut random = SmallRng::seed_from_u64(seed);
-        let mut population = Population::default();
+        let mut population = Population::of(repository);
         let examined = examine_each(repository, "", &mut |chunk| population.add(chunk, &mut random));
         let (size, _) = examined.map_err(WorkloadError::from)?;
         Ok(Examined { size, population, random })

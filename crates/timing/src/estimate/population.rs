@@ -8,7 +8,7 @@ use std::{
 use rand::{Rng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_analysis::StratumSample;
 use repackbench_codec::BLOCK_LEN;
-use repackbench_reader::{Chunk, ChunkKind};
+use repackbench_reader::{Chunk, ChunkKind, Repository};
 
 /// The most chunks of a stratum that a sample can hold.
 const MOST_OF_STRATUM: usize = 4096;
@@ -58,14 +58,18 @@ pub(super) struct Population {
     pub(super) strata: Vec<Stratum>,
     by_class: BTreeMap<Class, usize>,
     groups: Vec<Group>,
+    /// Whether a replay knows only an upper bound of a delta's payload, as in revlogs. Then no delta counts as compressed
+    /// already.
+    are_deltas_bounded: bool,
     /// The number of chunks.
     chunks: u64,
     /// The stored bytes of chunks that are too long to be held in memory.
     pub(super) large: u64,
 }
 
-/// A chunk of this many stored bytes or more that has at least this share of its payload's holds what is compressed
-/// already, such as an image. Some decoders take next to no time for that, and others as much as for text.
+/// A chunk of this many stored bytes or more that has at least this share of its payload's is taken to hold what is
+/// compressed already, such as an image; in a store without compression these are all long chunks. Some decoders take
+/// next to no time for that, and others as much as for text.
 const LONG: u64 = 4096;
 const INCOMPRESSIBLE: f64 = 0.95;
 
@@ -74,11 +78,6 @@ type Group = (ChunkKind, bool);
 
 /// What distinguishes strata: the group, and the binary order of magnitude of the stored length.
 type Class = (Group, u32);
-
-fn class(kind: ChunkKind, (stored_len, payload_len): (u64, u64)) -> Class {
-    let is_incompressible = stored_len >= LONG && stored_len as f64 >= INCOMPRESSIBLE * payload_len as f64;
-    ((kind, is_incompressible), stored_len.max(1).ilog2())
-}
 
 /// A chunk of the sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -93,6 +92,11 @@ pub(crate) struct Drawn {
 }
 
 impl Population {
+    /// No chunks of `repository` yet.
+    pub(super) fn of(repository: &Repository) -> Self {
+        Population { are_deltas_bounded: matches!(repository, Repository::Hg(_)), ..Population::default() }
+    }
+
     /// Adds a chunk. The order of calls is that of the store.
     pub(super) fn add(&mut self, chunk: &Chunk<'_>, random: &mut SmallRng) {
         let at = self.stratum_for(chunk.kind, (chunk.stored_len, chunk.payload_len));
@@ -105,8 +109,16 @@ impl Population {
         self.chunks += 1;
     }
 
+    /// The class of a chunk of these stored and payload lengths.
+    fn class(&self, kind: ChunkKind, (stored_len, payload_len): (u64, u64)) -> Class {
+        let is_incompressible = !(kind.is_delta && self.are_deltas_bounded)
+            && stored_len >= LONG
+            && stored_len as f64 >= INCOMPRESSIBLE * payload_len as f64;
+        ((kind, is_incompressible), stored_len.max(1).ilog2())
+    }
+
     fn stratum_for(&mut self, kind: ChunkKind, lengths: (u64, u64)) -> usize {
-        let class = class(kind, lengths);
+        let class = self.class(kind, lengths);
         *self.by_class.entry(class).or_insert_with(|| {
             let known = self.groups.iter().position(|known| *known == class.0);
             let group = known.unwrap_or_else(|| {
@@ -132,7 +144,7 @@ impl Population {
         lengths: (u64, u64),
         has: impl Fn(usize) -> bool,
     ) -> Option<usize> {
-        let own = class(kind, lengths);
+        let own = self.class(kind, lengths);
         let accepted = |(class, at): (&Class, &usize)| has(*at).then_some((own.1.abs_diff(class.1), *at));
         let smaller = self.by_class.range((own.0, 0)..=own).rev().find_map(accepted);
         let larger = self.by_class.range(own..=(own.0, u32::MAX)).find_map(accepted);

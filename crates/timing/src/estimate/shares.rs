@@ -1,7 +1,7 @@
 //! How much of a workload's time is decoding, measured in place on the repository as found: with all payloads decoded,
-//! with all of them or a sample remembered, and with the chunks of each codec in their places, in turn.
+//! with all of them or a sample looked for and decoded, with those remembered, and with the chunks of each codec in their places, in turn.
 //!
-//! Such rounds have time for few commits where histories are long. More are then replayed as found alone. What decoding
+//! Such rounds have time for few commits where histories are long. More are then replayed as found, in turn with the few. What decoding
 //! takes of that time follows from the few, in proportion to what it takes by the sample.
 
 use std::{
@@ -48,7 +48,8 @@ const MOST_RECORDED: f64 = 250e3;
 /// The part of the time for replays under codecs in which their chunks are encoded.
 const ENCODING_PART: f64 = 0.4;
 
-/// What a replay takes under the default codecs in the mean, and one that remembers, as a multiple of one as found.
+/// What a replay of a repository in zlib takes under the default codecs in the mean, and one that remembers, as a
+/// multiple of one as found.
 const UNDER_CODEC: f64 = 0.6;
 
 /// What was measured of one workload.
@@ -66,7 +67,7 @@ pub(super) struct WorkloadShare {
     pub(super) own_git: Option<OwnGitCost>,
     /// The number of chunks that are decoded.
     pub(super) decodes: u64,
-    /// Their stored bytes by stratum, and at the end those of chunks that belong to none.
+    /// Their stored bytes by stratum, and at the end those of chunks like which the sample has none.
     pub(super) decoded: Vec<f64>,
 }
 
@@ -165,7 +166,7 @@ impl Replays<'_> {
         })
     }
 
-    /// Replays more commits than `few`, as found alone, until `end`: which ones, their recording, and the share of
+    /// Replays more commits than `few`, as found and in turn with those, until `end`: which ones, their recording, and the share of
     /// decoding, which follows from the `recorded` few and theirs. `None` if no more fit, or if the few cost nothing to
     /// decode.
     fn longer(
@@ -177,16 +178,18 @@ impl Replays<'_> {
         end: Duration,
     ) -> Result<Option<(HistoryRange, Recorded, DecodeShare)>, BenchError> {
         let by_sample = self.costs.seconds_as_found(&recorded.decoded);
-        let left = end.saturating_sub(Session::new(self.clock, self.progress).now()?);
+        let once = Duration::try_from_secs_f64(decoding.seconds).unwrap_or(Duration::MAX);
+        let of_few = decode_share::with_repetitions(once).saturating_mul(LONG_REPLAYS);
+        let left = end.saturating_sub(Session::new(self.clock, self.progress).now()?).saturating_sub(of_few);
         let most = decoding.seconds * MOST_RECORDED / recorded.decodes.max(1) as f64;
         let many = newest.as_found(history, (left, Duration::try_from_secs_f64(most).unwrap_or(left)))?;
         if many.is_some_and(|many| many <= few.commits) || by_sample <= 0.0 {
             return Ok(None);
         }
         let (spec, read) = (newest.spec, newest.of(many));
-        let few = recorded;
+        let few_recorded = recorded;
         let (mut recorded, _) = self.record(spec, &read, history)?;
-        let seconds = self.seconds(spec, (few, decoding.seconds), &mut recorded, history)?;
+        let seconds = self.seconds(spec, (few_recorded, decoding.seconds), &mut recorded, history)?;
         let decoding = decoding.in_longer(seconds, self.costs.seconds_as_found(&recorded.decoded) / by_sample);
         Ok(Some((read, recorded, decoding)))
     }
@@ -230,7 +233,8 @@ impl Replays<'_> {
         };
         let mut stand_ins = |memo: &DecodeMemo, each: Duration| {
             let left = end.saturating_sub(session.now()?).saturating_sub(encoding);
-            let most = codecs_that_fit(left, each);
+            let is_zlib = matches!(self.source, Repository::Git(_)) && self.source.recorded_spec().is_none();
+            let most = codecs_that_fit(left, each, if is_zlib { UNDER_CODEC } else { 1.0 });
             if most < self.in_place.codecs() {
                 self.progress.note(&format!(
                     "{spec}: no time to replay all codecs, so some have their times from the sample alone"
@@ -340,8 +344,8 @@ impl Newest<'_> {
         }
         // As found, looked for, remembered, and under codecs.
         let in_rounds = PLANNED_ROUNDS * (3 + self.replays.in_place.codecs());
-        // And two recordings, and the trials.
-        let fits = available.mul_f64(CODECS_PART * (1.0 - ENCODING_PART)) / u32_of(in_rounds + 6);
+        // And two recordings, a plain replay, and the trials.
+        let fits = available.mul_f64(CODECS_PART * (1.0 - ENCODING_PART)) / u32_of(in_rounds + 7);
         let newest = self.that_fit(history, fits.max(decode_share::least_useful()))?;
         let rounds = decode_share::with_repetitions(newest.took) * u32_of(in_rounds);
         Ok(newest.limit.map(|commits| Few { commits, rounds }))
@@ -386,11 +390,12 @@ impl Newest<'_> {
     }
 }
 
-/// How many codecs one round can replay in the time `left`, if a replay as found takes `each`.
-fn codecs_that_fit(left: Duration, each: Duration) -> usize {
+/// How many codecs one round can replay in the time `left`, if a replay as found takes `each`, and others
+/// `under_codec` times as long.
+fn codecs_that_fit(left: Duration, each: Duration, under_codec: f64) -> usize {
     let replays = left.as_secs_f64() / each.as_secs_f64().max(f64::MIN_POSITIVE);
     // Two replays as found and one that remembers are in every round.
-    ((replays - 2.0) / UNDER_CODEC - 1.0) as usize
+    ((replays - 2.0) / under_codec - 1.0) as usize
 }
 
 fn u32_of(count: usize) -> u32 {
@@ -404,10 +409,12 @@ mod tests {
     #[test]
     fn a_short_time_replays_few_codecs() {
         let seconds = Duration::from_secs;
-        assert_eq!(codecs_that_fit(seconds(8), seconds(1)), 9);
-        assert_eq!(codecs_that_fit(seconds(7), seconds(5)), 0);
-        assert_eq!(codecs_that_fit(seconds(4), seconds(1)), 2);
-        assert_eq!(codecs_that_fit(Duration::ZERO, seconds(1)), 0);
-        assert!(codecs_that_fit(seconds(1), Duration::ZERO) > 1_000_000);
+        let fit = |left, each| codecs_that_fit(left, each, 0.6);
+        assert_eq!(fit(seconds(8), seconds(1)), 9);
+        assert_eq!(codecs_that_fit(seconds(8), seconds(1), 1.0), 5);
+        assert_eq!(fit(seconds(7), seconds(5)), 0);
+        assert_eq!(fit(seconds(4), seconds(1)), 2);
+        assert_eq!(fit(Duration::ZERO, seconds(1)), 0);
+        assert!(fit(seconds(1), Duration::ZERO) > 1_000_000);
     }
 }
