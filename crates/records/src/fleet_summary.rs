@@ -14,7 +14,7 @@ pub struct FleetSummary {
     /// The repositories that could not be estimated.
     pub failures: Vec<FleetFailure>,
     /// The number of repositories without commits, in which there is nothing to estimate. Omitted from JSON if 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::size::is_zero")]
     pub without_commits: usize,
     /// The number of repositories whose estimate ran beside other programs that make its times doubtful:
     /// [`DISTURBING_LOAD`](crate::RepositoryEstimate::DISTURBING_LOAD).
@@ -30,10 +30,6 @@ pub struct FleetSummary {
     /// Every predicted figure of every repository, for other programs; empty unless they were asked for.
     #[serde(skip)]
     pub figures: Vec<FleetFigure>,
-}
-
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 /// What the estimates of all repositories of one version-control system say together.

@@ -356,8 +356,8 @@ impl SizeRecord {
     }
 }
 
-fn is_zero(bytes: &u64) -> bool {
-    *bytes == 0
+pub(crate) fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
 }
 
 #[cfg(test)]

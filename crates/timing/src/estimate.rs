@@ -68,7 +68,7 @@ use crate::{
 };
 
 /// The half-width of the interval of a size, as a share of the size, that is precise enough.
-pub const PRECISION: f64 = 0.004;
+pub const PRECISION: f64 = 0.0025;
 
 /// Until when parts of the work on one state of the deltas may take time, as shares of the whole.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,9 @@
 //! How much of a workload's time is decoding, measured in place on the repository as found: with all payloads decoded,
-//! with all of them or a sample looked for and decoded, with those remembered, and with the chunks of each codec in their places, in turn.
+//! with all of them or a sample looked for and decoded, with those remembered, and with the chunks of each codec in
+//! their places, in turn.
 //!
-//! Such rounds have time for few commits where histories are long. More are then replayed as found, in turn with the few. What decoding
-//! takes of that time follows from the few, in proportion to what it takes by the sample.
+//! Such rounds have time for few commits where histories are long. More are then replayed as found, in turn with the
+//! few. What decoding takes of that time follows from the few, in proportion to what it takes by the sample.
 
 use std::{
     cell::{Cell, RefCell},
@@ -166,9 +167,9 @@ impl Replays<'_> {
         })
     }
 
-    /// Replays more commits than `few`, as found and in turn with those, until `end`: which ones, their recording, and the share of
-    /// decoding, which follows from the `recorded` few and theirs. `None` if no more fit, or if the few cost nothing to
-    /// decode.
+    /// Replays more commits than `few`, as found and in turn with those, until `end`: which ones, their recording, and
+    /// the share of decoding, which follows from the `recorded` few and theirs. `None` if no more fit, or if the few
+    /// cost nothing to decode.
     fn longer(
         &self,
         newest: &mut Newest<'_>,

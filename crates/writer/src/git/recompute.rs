@@ -92,8 +92,9 @@ pub struct Searched {
 }
 
 /// Makes a repository in the empty folder `out` with the objects of `source`, whose deltas `git` searches for again, as
-/// `git repack -adF` does: packed objects that no ref and no reflog reaches are lost, also if an index names them. Chunks that stock git reads are linked rather than converted.
-/// Nothing is compared: the result is only looked at, and thrown away.
+/// `git repack -adF` does: packed objects that no ref and no reflog reaches are lost, also if an index names them.
+/// Chunks that stock git reads are linked rather than converted. Nothing is compared: the result is only looked at, and
+/// thrown away.
 ///
 /// # Errors
 /// As [`convert`](super::convert); [`WriterError::Program`] when git fails.
