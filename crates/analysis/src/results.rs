@@ -156,6 +156,7 @@ mod tests {
                 factors: Vec::new(),
                 product: 1.0,
                 noise: None,
+                numbers: None,
             };
             let lines = vec![ResultLine::Run(Box::new(run)), ResultLine::Explanation(Box::new(explanation))];
             let (results, duplicates) = Results::from_lines(lines.clone());

@@ -1,10 +1,10 @@
 //! Totals of a whole population from a stratified sample, with what is known of every member as a guide.
 //!
-//! Each member has a known size `x` (the stored bytes of a chunk as found), and each sampled one a value `y` (its bytes,
-//! or the time to decode it, under a codec). Within a stratum `y` is nearly a multiple of `x`, so the total of `y` is
-//! estimated by the ratio estimator, stratum by stratum: the sum of the sampled `y` over that of the sampled `x`, times
-//! the known total of `x` (Cochran, *Sampling Techniques*, 3rd edition, sections 6.3 and 6.10). Only what `y` differs
-//! from that multiple by counts as error.
+//! Each member has a known size `x` (the stored bytes of a chunk as found), and each sampled one a value `y` (its
+//! bytes, or the time to decode it, under a codec). Within a stratum `y` is nearly a multiple of `x`, so the total of
+//! `y` is estimated by the ratio estimator, stratum by stratum: the sum of the sampled `y` over that of the sampled
+//! `x`, times the known total of `x` (Cochran, *Sampling Techniques*, 3rd edition, sections 6.3 and 6.10). Only what
+//! `y` differs from that multiple by counts as error.
 
 mod allocation;
 
@@ -109,6 +109,12 @@ impl StratifiedTotal {
         StratifiedTotal { standard_error: self.standard_error.max(least), ..self }
     }
 
+    /// The total with a further standard error, as a share of the total, that does not depend on the sample.
+    #[must_use]
+    pub fn with_share_of_error(self, share: f64) -> Self {
+        StratifiedTotal { standard_error: self.standard_error.hypot(share * self.value), ..self }
+    }
+
     /// Half of the length of the 95 % interval.
     pub fn half_width(&self) -> f64 {
         student_quantile(self.degrees) * self.standard_error
@@ -123,9 +129,10 @@ impl StratifiedTotal {
     }
 }
 
-/// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of the one of its group whose
-/// members are most nearly as large, or of all others together if there is none. Its spread is its own, or if that is
-/// larger, a mean with that of its group, weighted by the members that each is known from. `None` if nothing is sampled.
+/// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of the one of its group
+/// whose members are most nearly as large, or of all others together if there is none. Its spread is its own, or if
+/// that is larger, a mean with that of its group, weighted by the members that each is known from. `None` if nothing is
+/// sampled.
 pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
     let common = Common::of(strata)?;
     let (mut value, mut variance, mut by_degrees, mut not_sampled) = (0.0, 0.0, 0.0, 0.0);
@@ -156,10 +163,10 @@ fn totals_by_stratum(strata: &[StratumSample]) -> Option<Vec<f64>> {
     Some(strata.iter().map(|stratum| common.rate_of(strata, stratum) * stratum.total_x).collect())
 }
 
-/// The total of `y` in double sampling: `reference` is a larger sample of another value of the same members, which is known
-/// where `pairs` are, each of them that value with `y`. The total of the reference stands for the sum of `x` (Cochran,
-/// chapter 12), so that only what `y` differs from a multiple of the reference by counts as error of `y`, beside the error
-/// of the reference. `None` if nothing is sampled.
+/// The total of `y` in double sampling: `reference` is a larger sample of another value of the same members, which is
+/// known where `pairs` are, each of them that value with `y`. The total of the reference stands for the sum of `x`
+/// (Cochran, chapter 12), so that only what `y` differs from a multiple of the reference by counts as error of `y`,
+/// beside the error of the reference. `None` if nothing is sampled.
 ///
 /// The variance of the smaller sample is that within the whole population and not within the larger sample, so that the
 /// interval is rather too long.
@@ -189,8 +196,8 @@ pub fn total_by_reference(
 struct Common {
     /// `y` as a multiple of `x` in all of them.
     rate: f64,
-    /// The spread of `y` around its rate as a multiple of the mean `x`, by group and in all of them; 1 where too little is
-    /// sampled.
+    /// The spread of `y` around its rate as a multiple of the mean `x`, by group and in all of them; 1 where too little
+    /// is sampled.
     spreads: HashMap<usize, f64>,
     spread: f64,
 }
@@ -494,7 +501,8 @@ mod tests {
         assert_eq!(stratified_total(&[]).map(|total| total.value), Some(0.0));
     }
 
-    /// A stratum of 1,000 members with 10 sampled, which are 10 % more and less than their rate in turn, times `spread`.
+    /// A stratum of 1,000 members with 10 sampled, which are 10 % more and less than their rate in turn, times
+    /// `spread`.
     pub(super) fn stratum(group: usize, spread: f64) -> StratumSample {
         let mut stratum = StratumSample::new(group, 1000, 100_000.0);
         (0..10)
@@ -537,6 +545,14 @@ mod tests {
         assert!((of(&[100.0, 0.0]) - 0.625).abs() < 1e-9);
         assert!((of(&[0.0, 100.0]) - 0.75).abs() < 1e-9);
         assert!((of(&[50.0, 50.0]) - 0.6875).abs() < 1e-9);
+    }
+
+    #[test]
+    fn error_beside_the_sample_adds_in_quadrature() {
+        let total = StratifiedTotal { value: 1000.0, standard_error: 3.0, degrees: f64::INFINITY };
+        let wider = total.with_share_of_error(0.004);
+        assert!((wider.standard_error - 5.0).abs() < 1e-12 && wider.value == 1000.0);
+        assert!((wider.half_width() / total.half_width() - 5.0 / 3.0).abs() < 1e-12);
     }
 
     #[test]

@@ -119,8 +119,8 @@ pub enum Rechosen {
         /// otherwise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         other: Option<OtherSearch>,
-        /// The repository after it. As with `git repack -adF`, packed objects that no ref and no reflog reaches are gone;
-        /// older records keep them.
+        /// The repository after it. As with `git repack -adF`, packed objects that no ref and no reflog reaches are
+        /// gone; older records keep them.
         state: Box<DeltaState>,
     },
     /// It would take longer than the time that was left.
@@ -195,13 +195,14 @@ pub struct SpecPrediction {
     pub total_bytes: Predicted,
     /// The stored bytes of its dictionaries.
     pub dictionary_bytes: u64,
-    /// The CPU seconds that training its dictionaries took: those of a conversion if the session had a minute, fewer
-    /// if it was shorter. 0 in older records.
+    /// The CPU seconds that training its dictionaries took: those of a conversion if sizes are exact or the session had
+    /// more than a minute, fewer otherwise. 0 in older records.
     #[serde(default)]
     pub training_seconds: f64,
     /// The number of chunks that were encoded.
     pub sampled_chunks: u64,
-    /// Payload bytes that one thread encodes in a second of CPU time, over the whole repository.
+    /// Payload bytes that one thread encodes in a second of CPU time, over the whole repository. With numbers in the
+    /// place of ids these are bytes with ids, and what putting in numbers takes is left out.
     pub encode_bytes_per_second: f64,
     /// Payload bytes that one thread decodes in a second, over the whole repository.
     pub decode_bytes_per_second: f64,
@@ -243,7 +244,7 @@ pub struct WorkloadPrediction {
     /// The number of chunks that are decoded.
     pub decodes: u64,
     /// The CPU time under each codec as a multiple of the time under the baseline, in the order of
-    /// [`DeltaState::specs`].
+    /// [`DeltaState::specs`]. Those with numbers in the place of ids come last there, and have none.
     pub ratios: Vec<Predicted>,
     /// The same for elapsed time, with all files in the page cache. Empty, and omitted from JSON, in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

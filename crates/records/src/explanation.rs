@@ -32,12 +32,30 @@ pub struct Explanation {
     pub product: f64,
     /// The baseline against itself (A / A').
     pub noise: Option<RatioEstimate>,
+    /// What numbers in the place of ids save, split by the floor of the workload. `None`, and omitted from JSON, if the
+    /// codec comes without numbers or the workload has no floor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numbers: Option<NumbersSplit>,
+}
+
+/// The time of a workload without numbers and with them, in two parts: decoding, which is the workload's floor, and
+/// everything else, such as looking ids up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct NumbersSplit {
+    /// The share of decoding in the time without numbers.
+    pub decode_share: f64,
+    /// The time of decoding with numbers as a multiple of that without, in the same block.
+    pub decoding: RatioEstimate,
+    /// The same of everything else.
+    pub rest: RatioEstimate,
 }
 
 impl Explanation {
     /// Every ratio and the ends of its interval. All are positive if they were measured.
     pub(crate) fn ratios(&self) -> impl Iterator<Item = f64> {
+        let of_numbers = self.numbers.iter().flat_map(|split| [&split.decoding, &split.rest]);
         let estimates = self.factors.iter().map(|factor| &factor.ratio).chain([&self.measured]).chain(&self.noise);
+        let estimates = estimates.chain(of_numbers);
         let ratios = estimates.flat_map(|estimate| {
             let ends = estimate.interval.iter().flat_map(|interval| [interval.low, interval.high]);
             std::iter::once(estimate.ratio).chain(ends)
@@ -71,4 +89,6 @@ pub enum FactorKind {
     Format,
     /// Whether a checksum over the payload is stored and checked.
     Integrity,
+    /// Whether objects name others of their pack by number.
+    Numbers,
 }

@@ -77,7 +77,7 @@ pub use experiment::{
     ClaimOutcome, ClaimText, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow,
     ExperimentTable, JudgedClaim, Outcome, Unit,
 };
-pub use explanation::{Explanation, Factor, FactorKind};
+pub use explanation::{Explanation, Factor, FactorKind, NumbersSplit};
 pub use fleet::{FleetEnd, FleetRecord, FleetRun, FleetTry, FleetTryEvent};
 pub use fleet_summary::{
     ClassCodec, FleetCheck, FleetClass, FleetCodec, FleetFailure, FleetFigure, FleetRatios, FleetRow, FleetState,

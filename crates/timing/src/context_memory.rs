@@ -8,7 +8,7 @@ use repackbench_writer::{Encoding, PayloadDecoder, PayloadEncoders, Progress};
 
 use crate::{
     BenchError,
-    estimate::held::{HeldChunk, HeldChunks},
+    estimate::held::{Forms, HeldChunk, HeldChunks},
     workloads::WorkloadError,
 };
 
@@ -58,7 +58,7 @@ pub(crate) fn longest_of(
     })?;
     let sample: HashMap<u64, _> =
         longest.into_values().filter(|(len, _)| *len > 0).map(|(_, number)| (number, Default::default())).collect();
-    HeldChunks::read(source, &sample, with_bases, progress)
+    HeldChunks::read(source, &sample, Forms { bases: with_bases, ..Forms::default() }, progress)
 }
 
 /// The longest chunk of each kind within [`LONGEST_PAYLOAD`], for a codec that needs bases or for others.

@@ -1,6 +1,6 @@
 //! The share of a workload's CPU time that decoding takes where it happens: what a replay saves that has every payload
-//! remembered, or a sample of them, beside one that looks for them and decodes. In the same rounds, what a replay takes that has the chunks of another codec in
-//! their places.
+//! remembered, or a sample of them, beside one that looks for them and decodes. In the same rounds, what a replay takes
+//! that has the chunks of another codec in their places.
 
 use std::time::Duration;
 
@@ -61,8 +61,9 @@ pub(crate) struct Took {
 }
 
 impl DecodeShare {
-    /// The share in a longer replay of `seconds`, whose decoding takes `times` as long by the sample, where this one took
-    /// `own_seconds` at about the same time. What decoding takes in place is a multiple of that, which hardly depends on
+    /// The share in a longer replay of `seconds`, whose decoding takes `times` as long by the sample, where this one
+    /// took `own_seconds` at about the same time. What decoding takes in place is a multiple of that, which hardly
+    /// depends on
     /// the number of commits.
     pub(crate) fn in_longer(&self, (own_seconds, seconds): (f64, f64), times: f64) -> DecodeShare {
         let factor = times * own_seconds / seconds.max(f64::MIN_POSITIVE);
@@ -398,8 +399,8 @@ mod tests {
     fn costs(part: f64) -> Vec<Option<f64>> {
         let replays = Cell::new(0);
         let mut replay = |memo: Option<Box<DecodeMemo>>| {
-            // The recording and a plain replay come first. Then five replays are a round, which begins with the baseline
-            // in the first round alone. To look takes a tenth of a second.
+            // The recording and a plain replay come first. Then five replays are a round, which begins with the
+            // baseline in the first round alone. To look takes a tenth of a second.
             let codecs = if replays.get() < 7 { [part, part / 2.0] } else { [part / 2.0, part] };
             let number = replays.replace(replays.get() + 1);
             let round = [1.0, 1.1, 0.1, 0.1 + codecs[0], 0.1 + codecs[1]];

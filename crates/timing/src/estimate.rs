@@ -33,22 +33,27 @@ use std::{
 use rand::{SeedableRng, rngs::SmallRng};
 use repackbench_analysis::is_written_by;
 use repackbench_codec::{Algorithm, CodecSpec, Decoders, DictionarySource, give_back_freed};
-use repackbench_reader::{ReaderError, Repository, git::pack::PackFile};
+use repackbench_reader::{
+    ReaderError, Repository,
+    git::{numbered::mark_len, pack::PackFile},
+};
 use repackbench_records::{
     ChunkSizes, DeltaState, Rechosen, RepositoryEstimate, RepositoryState, SCHEMA_VERSION, SizeRecord, SpecPrediction,
     SpecText,
 };
 use repackbench_writer::{
-    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind, cache::Cache,
-    dictionaries::approximate_encoding_for, fingerprint,
+    DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind,
+    cache::Cache,
+    dictionaries::{approximate_encoding_for, encoding_for},
+    fingerprint,
 };
 
 use self::{
     decoding::{DecodeCosts, affordable_bytes},
     encoded::{Encoded, Limit, MakeEncoders, Sample, encode_all, encode_every},
-    held::HeldChunks,
+    held::{Forms, HeldChunks},
     in_place::{InPlace, stand_for},
-    length::default_time,
+    length::{LONGEST_DEFAULT, default_time},
     population::Population,
     ratios::workload_prediction,
     shares::{Replays, WorkloadShare},
@@ -88,8 +93,8 @@ const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.18, replays_end: 0.46, leas
 /// The part of its share of the replays' time that each workload has at least, however long those before it took.
 const LEAST_OF_EVEN: f64 = 0.5;
 
-/// Sessions of this time or more train dictionaries on as many payloads as a conversion, and shorter ones on fewer in
-/// proportion.
+/// Sessions of this time or more train dictionaries on as many payloads as a conversion, though with less effort up to
+/// [`LONGEST_DEFAULT`], and shorter ones on fewer in proportion.
 const FULL_TRAINING: Duration = Duration::from_secs(20);
 
 /// What to predict.
@@ -143,9 +148,8 @@ pub fn estimate(
     clock: &(dyn Clock + Sync),
     progress: &dyn Progress,
 ) -> Result<RepositoryEstimate, BenchError> {
-    if let Some(spec) = plan.specs.iter().find(|spec| spec.uses_numbers()) {
-        // They change payloads, of which an estimate compresses those that are there.
-        let why = format!("{spec}: estimate does not predict ids=number; convert and bench do it");
+    if let (Some(spec), Repository::Hg(_)) = (plan.specs.iter().find(|spec| spec.uses_numbers()), source) {
+        let why = format!("{spec}: ids=number is for packs, and this is a Mercurial repository");
         return Err(BenchError::Plan { why });
     }
     refuse_numbers(source, "estimate")?;
@@ -192,7 +196,7 @@ pub fn estimate(
         seconds: Session::new(clock, progress).now()?.saturating_sub(began).as_secs_f64(),
         other_load,
         missing_objects,
-        training_percent: Some(training_percent(time)).filter(|percent| *percent < 100),
+        training_percent: Some(training_percent(time)).filter(|percent| *percent < 100 && !plan.is_exact),
         pack_checksums: pack_checksums(source)?,
         as_found,
         rechosen,
@@ -319,23 +323,28 @@ impl Job<'_> {
         let time = end.saturating_sub(began);
         let part_ends = |part: f64| began.saturating_add(time.mul_f64(part));
         let specs = self.specs(repository);
-        let with_bases = specs.iter().any(CodecSpec::uses_bases);
         self.step("reading a sample of chunks");
         let sample = population.sample(&mut random, time, affordable_bytes(specs.len(), time));
-        let held = HeldChunks::read(repository, &sample, with_bases, self.progress)?;
+        let held = HeldChunks::read(repository, &sample, Forms::of(specs.iter()), self.progress)?;
         give_back_freed();
         let mut encoded = self.encode(repository, &population, &held, &specs, part_ends(parts.encoding_ends))?;
         give_back_freed();
         self.step("decoding the sample");
         let recorded = repository.recorded_spec();
         let decoders = recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec);
-        let costs = DecodeCosts::measure(repository, decoders, &held, &encoded, &mut random, (time, self.progress))?;
+        let left = part_ends(parts.replays_end).saturating_sub(Session::new(self.clock, self.progress).now()?);
+        let for_decoding = time.min(left.div_f64(parts.replays_end - parts.encoding_ends));
+        let costs =
+            DecodeCosts::measure(repository, decoders, &held, &encoded, &mut random, (for_decoding, self.progress))?;
         let memory = context_memory::measure(repository, &held, encoded.iter().map(|encoded| &encoded.encoding))?;
         // The replays remember payloads in turn, and nothing needs those of the sample any more.
         drop(held);
         encoded.iter_mut().for_each(Encoded::drop_stored);
         give_back_freed();
-        let standing_for = stand_for(&specs, &repository.chunk_kinds().collect::<Vec<_>>());
+        // Under numbers workloads look nothing up, which no replay of the repository as found shows.
+        let timed = specs.partition_point(|spec| !spec.uses_numbers());
+        let standing_for =
+            stand_for(specs.get(..timed).unwrap_or_default(), &repository.chunk_kinds().collect::<Vec<_>>());
         let replays = Replays {
             source: repository,
             decoders,
@@ -411,7 +420,8 @@ impl Job<'_> {
         Ok(encoded)
     }
 
-    /// The specs as they apply to `repository`, once each, and that of the source.
+    /// The specs as they apply to `repository`, once each, and that of the source; at the end those with numbers in the
+    /// place of ids, whose times are not predicted.
     fn specs(&self, repository: &Repository) -> Vec<CodecSpec> {
         let mut specs: Vec<CodecSpec> = Vec::new();
         for spec in self.plan.specs.iter().chain(&self.own_codec) {
@@ -420,20 +430,26 @@ impl Job<'_> {
                 specs.push(spec);
             }
         }
+        specs.sort_by_key(CodecSpec::uses_numbers);
         specs
     }
 
-    /// Trains the dictionaries that specs ask for, as a conversion does. Codecs of one family with dictionaries of one
-    /// length share them: those for a high level take minutes and are hardly better.
+    /// Trains the dictionaries that specs ask for: as a conversion does if there is more time than by default or sizes
+    /// are to be exact, and with less effort otherwise. Codecs of one family with dictionaries of one length share
+    /// them: those for a high level take minutes and are hardly better.
     fn encodings(&self, repository: &Repository, specs: &[CodecSpec]) -> Result<Vec<Encoding>, BenchError> {
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
         let percent = training_percent(self.time);
+        let train = |spec: &CodecSpec| match self.plan.is_exact || self.time > LONGEST_DEFAULT {
+            true => Ok(encoding_for(repository, spec, control)?.0),
+            false => approximate_encoding_for(repository, spec, percent, control),
+        };
         let mut encodings: Vec<Encoding> = Vec::new();
         for spec in specs {
             let shared = encodings.iter().find(|made| shares_dictionaries(repository, made.spec(), spec));
             let encoding = match shared {
                 Some(made) => made.under(spec),
-                None => approximate_encoding_for(repository, spec, percent, control)?,
+                None => train(spec)?,
             };
             encodings.push(encoding);
         }
@@ -492,6 +508,7 @@ fn shares_dictionaries(repository: &Repository, made: &CodecSpec, spec: &CodecSp
         _ => None,
     };
     spec.own_dictionary().is_none()
+        && spec.uses_numbers() == made.uses_numbers()
         && spec.uses_dictionaries()
         && repository.chunk_kinds().all(|kind| wanted(made, kind) == wanted(spec, kind))
 }
@@ -503,6 +520,12 @@ struct Whole {
     payload_bytes: u64,
 }
 
+/// The bytes of the files that mark the packs of `repository` once they have numbers in the place of ids.
+fn numbers_bytes(repository: &Repository) -> u64 {
+    let Repository::Git(git) = repository else { return 0 };
+    git.packs().len() as u64 * mark_len(git.object_hash()) as u64
+}
+
 fn spec_prediction(
     repository: &Repository,
     spec: &CodecSpec,
@@ -511,6 +534,7 @@ fn spec_prediction(
     (decode_seconds, memory): (f64, ContextMemory),
 ) -> Result<SpecPrediction, BenchError> {
     let dictionary_bytes = encoded.encoding.dictionary_bytes()?;
+    let other_bytes = other_bytes.saturating_add(if spec.uses_numbers() { numbers_bytes(repository) } else { 0 });
     let rate = |seconds: f64| if seconds > 0.0 { payload_bytes as f64 / seconds } else { 0.0 };
     Ok(SpecPrediction {
         spec: SpecText { typed: spec.to_string(), canonical: spec.canonical() },

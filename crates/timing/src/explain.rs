@@ -4,6 +4,8 @@ use repackbench_analysis::ExplainedRows;
 use repackbench_codec::{CodecSpec, DecoderChoice, SharedFormat, SpecError};
 use repackbench_reader::Repository;
 
+use crate::workloads::{HistoryRange, WorkloadSpec};
+
 /// The libraries that read both zlib streams and deflate bodies, by the name that is typed.
 const IMPLEMENTATIONS: [&str; 2] = ["libdeflate", "zlib-rs"];
 
@@ -12,8 +14,17 @@ const IMPLEMENTATIONS: [&str; 2] = ["libdeflate", "zlib-rs"];
 pub struct ExplainPlan {
     codec: CodecSpec,
     baseline: CodecSpec,
-    unchecked: Option<CodecSpec>,
+    /// The codec with ids in the place of numbers, if it has numbers.
+    hashed: Option<CodecSpec>,
+    /// The steps to the codec with ids; `None` if that is the baseline.
+    steps: Option<Steps>,
+}
+
+/// The codecs between the baseline and another format.
+#[derive(Debug, Clone)]
+struct Steps {
     deflate: CodecSpec,
+    unchecked: Option<CodecSpec>,
 }
 
 /// Why a codec cannot be explained.
@@ -27,8 +38,8 @@ pub enum ExplainError {
         /// The spec as it was typed.
         codec: String,
     },
-    /// The codec comes with numbers in the place of ids.
-    #[error("{codec} changes payloads, so that a step would differ in two things; bench compares it with other rows")]
+    /// The codec comes with numbers in the place of ids, and the repository has no packs.
+    #[error("{codec}: ids=number is for packs, and this is a Mercurial repository")]
     Numbers {
         /// The codec.
         codec: String,
@@ -47,14 +58,68 @@ impl ExplainPlan {
     /// # Errors
     /// See [`ExplainError`].
     pub fn new(codec: &CodecSpec, baseline: &CodecSpec, source: &Repository) -> Result<Self, ExplainError> {
-        if codec.uses_numbers() {
+        let is_git = matches!(source, Repository::Git(_));
+        if codec.uses_numbers() && !is_git {
             return Err(ExplainError::Numbers { codec: codec.to_string() });
         }
+        let in_source = |spec: &CodecSpec| if is_git { spec.clone() } else { spec.for_revlogs() };
+        let hashed = codec.uses_numbers().then(|| codec.without_numbers());
+        let steps = match &hashed {
+            Some(hashed) if hashed.canonical() == baseline.canonical() => None,
+            _ => Some(Steps::new(hashed.as_ref().unwrap_or(codec), baseline, is_git)?),
+        };
+        Ok(ExplainPlan { codec: in_source(codec), baseline: in_source(baseline), hashed, steps })
+    }
+
+    /// The codecs of the rows beside the baseline.
+    pub fn codecs(&self) -> Vec<CodecSpec> {
+        let steps = self.steps.iter().flat_map(|steps| [&steps.deflate].into_iter().chain(&steps.unchecked));
+        let hashed = self.hashed.iter().filter(|_| self.steps.is_some());
+        steps.chain(hashed).chain([&self.codec]).cloned().collect()
+    }
+
+    /// The floors that split what numbers save in `workloads`, where they have one that is not among them.
+    pub fn floors(&self, workloads: &[WorkloadSpec]) -> Vec<WorkloadSpec> {
+        let split = workloads.iter().filter(|spec| self.hashed.is_some() && spec.is_traced());
+        let floors = split.map(|spec| WorkloadSpec::Floor(Box::new(spec.clone())));
+        floors.filter(|floor| !workloads.contains(floor)).collect()
+    }
+
+    /// The decoders that read zlib streams and deflate bodies once more, to find the fastest.
+    pub fn decoders(&self) -> Vec<DecoderChoice> {
+        if self.steps.is_none() {
+            return Vec::new();
+        }
+        let formats = [SharedFormat::Zlib, SharedFormat::Deflate];
+        let names = |format: SharedFormat| {
+            IMPLEMENTATIONS.iter().filter_map(move |name| format!("{}={name}", format.name()).parse().ok())
+        };
+        formats.into_iter().flat_map(names).collect()
+    }
+
+    /// The rows that explain the ratio: canonical specs, the decoders that read the [`codecs`](Self::codecs) once more,
+    /// and [`floors`](Self::floors).
+    pub fn rows(&self, floors: &[WorkloadSpec]) -> ExplainedRows {
+        // A name does not depend on the part of history.
+        let range = HistoryRange { revision: String::new(), commits: None, seed: 0 };
+        let name = |floor: &WorkloadSpec| floor.build(&range, None).label().name;
+        ExplainedRows {
+            floors: floors.iter().map(name).collect(),
+            codec: self.codec.canonical(),
+            baseline: self.baseline.canonical(),
+            hashed: self.hashed.as_ref().map(CodecSpec::canonical),
+            unchecked: self.steps.as_ref().and_then(|steps| steps.unchecked.as_ref()).map(CodecSpec::canonical),
+            deflate: self.steps.as_ref().map(|steps| steps.deflate.canonical()),
+            implementations: IMPLEMENTATIONS.map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+impl Steps {
+    fn new(codec: &CodecSpec, baseline: &CodecSpec, is_git: bool) -> Result<Self, ExplainError> {
         if codec.choices().any(|choice| choice.algorithm().is_zlib_family()) {
             return Err(ExplainError::ZlibStreams { codec: codec.to_string() });
         }
-        let is_git = matches!(source, Repository::Git(_));
-        let in_source = |spec: &CodecSpec| if is_git { spec.clone() } else { spec.for_revlogs() };
         let unchecked = match is_git && codec.is_uniform() && codec.checksum() {
             true => Some(format!("{},checksum=no", codec.canonical()).parse()?),
             false => None,
@@ -66,33 +131,7 @@ impl ExplainPlan {
             (true, None) => format!("deflate:{level},checksum=no,store-if-larger=no"),
             (false, _) => format!("deflate:{level}"),
         };
-        let (codec, baseline) = (in_source(codec), in_source(baseline));
-        Ok(ExplainPlan { codec, baseline, unchecked, deflate: in_source(&deflate.parse()?) })
-    }
-
-    /// The codecs of the rows beside the baseline.
-    pub fn codecs(&self) -> Vec<CodecSpec> {
-        [&self.deflate].into_iter().chain(&self.unchecked).chain([&self.codec]).cloned().collect()
-    }
-
-    /// The decoders that read zlib streams and deflate bodies once more, to find the fastest.
-    pub fn decoders(&self) -> Vec<DecoderChoice> {
-        let formats = [SharedFormat::Zlib, SharedFormat::Deflate];
-        let names = |format: SharedFormat| {
-            IMPLEMENTATIONS.iter().filter_map(move |name| format!("{}={name}", format.name()).parse().ok())
-        };
-        formats.into_iter().flat_map(names).collect()
-    }
-
-    /// The rows that explain the ratio: canonical specs, and the decoders that read the [`codecs`](Self::codecs) once
-    /// more.
-    pub fn rows(&self) -> ExplainedRows {
-        ExplainedRows {
-            codec: self.codec.canonical(),
-            baseline: self.baseline.canonical(),
-            unchecked: self.unchecked.as_ref().map(CodecSpec::canonical),
-            deflate: self.deflate.canonical(),
-            implementations: IMPLEMENTATIONS.map(str::to_owned).to_vec(),
-        }
+        let deflate: CodecSpec = deflate.parse()?;
+        Ok(Steps { deflate: if is_git { deflate } else { deflate.for_revlogs() }, unchecked })
     }
 }

@@ -1,6 +1,12 @@
 //! The spec of a conversion, with its dictionaries.
 
-use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use repackbench_codec::{
     AssignedDictionaries, ChunkDecoder, ChunkEncoder, ChunkKind, CodecSpec, DICTIONARY_REQUIREMENT, Dictionaries,
@@ -20,6 +26,10 @@ pub struct Encoding {
     assigned: AssignedDictionaries,
     /// CPU time of this process while it trained them.
     training_cpu: Duration,
+    /// See [`is_approximate`](Self::is_approximate).
+    is_approximate: bool,
+    /// The bytes that the dictionaries take, once they are known. Specs with the same dictionaries share it.
+    dictionary_bytes: Arc<OnceLock<u64>>,
 }
 
 impl Encoding {
@@ -30,7 +40,13 @@ impl Encoding {
 
     /// `spec` with the dictionaries that were made for it.
     pub fn new(spec: &CodecSpec, assigned: AssignedDictionaries) -> Self {
-        Encoding { spec: spec.clone(), assigned, training_cpu: Duration::ZERO }
+        Encoding {
+            spec: spec.clone(),
+            assigned,
+            training_cpu: Duration::ZERO,
+            is_approximate: false,
+            dictionary_bytes: Arc::default(),
+        }
     }
 
     /// `spec` with the dictionaries that `variant` was written with, each for the kinds that the dictionary table
@@ -66,6 +82,16 @@ impl Encoding {
         Encoding { training_cpu, ..self }
     }
 
+    /// The same, with dictionaries that took less effort if `is_approximate`.
+    pub(crate) fn approximate(self, is_approximate: bool) -> Self {
+        Encoding { is_approximate, ..self }
+    }
+
+    /// Whether a dictionary was trained with less effort than a conversion's, so that it may be another one.
+    pub fn is_approximate(&self) -> bool {
+        self.is_approximate
+    }
+
     /// CPU time of this process while it trained the dictionaries; zero if they were not trained now.
     pub fn training_cpu(&self) -> Duration {
         self.training_cpu
@@ -81,12 +107,15 @@ impl Encoding {
     /// # Errors
     /// The codec of dictionaries fails.
     pub fn dictionary_bytes(&self) -> Result<u64> {
+        if let Some(bytes) = self.dictionary_bytes.get() {
+            return Ok(*bytes);
+        }
         let mut encoder = ChunkEncoder::new(&CodecSpec::for_dictionaries())?;
         let mut stored = Vec::new();
         for dictionary in self.assigned.dictionaries.iter() {
             encoder.encode(dictionary.bytes(), &mut stored)?;
         }
-        Ok(stored.len() as u64)
+        Ok(*self.dictionary_bytes.get_or_init(|| stored.len() as u64))
     }
 
     /// The encoding of loose objects.
@@ -103,7 +132,11 @@ impl Encoding {
         let by_kind = self.assigned.by_kind.iter().filter(|(kind, _)| !kind.is_delta);
         let by_kind = by_kind.filter_map(|(kind, number)| Some((*kind, new_number(*number)?))).collect();
         let dictionaries = Dictionaries::new(kept.iter().map(|(dictionary, _)| (*dictionary).clone()));
-        Encoding { assigned: AssignedDictionaries { dictionaries, by_kind }, ..self.clone() }
+        Encoding {
+            assigned: AssignedDictionaries { dictionaries, by_kind },
+            dictionary_bytes: Arc::default(),
+            ..self.clone()
+        }
     }
 
     /// Encoders for one thread.

@@ -23,7 +23,7 @@ pub fn advise_on_estimate(estimate: &RepositoryEstimate) -> EstimateAdvice<'_> {
     };
     let codec = estimate.repository.codec.as_deref();
     let reference = reference(codec, state);
-    let others = state.specs.iter().enumerate().skip(1).filter(|(at, _)| *at != reference);
+    let others = state.specs.iter().enumerate().skip(1).filter(|(at, _)| *at != reference && has_times(state, *at));
     let bytes = bytes_now(estimate, state);
     let gains: Vec<CodecGain<'_>> = others.map(|(at, spec)| gain(state, bytes, (at, reference), spec)).collect();
     EstimateAdvice { state, is_searched, advice: Advice::of(&gains, bytes as u64, codec.filter(|_| reference > 0)) }
@@ -37,6 +37,11 @@ pub fn bytes_now(estimate: &RepositoryEstimate, state: &DeltaState) -> f64 {
     let place = codec.map(|codec| reference(Some(codec), state)).filter(|place| *place > 0);
     let own = place.and_then(|place| state.specs.get(place));
     own.map_or(state.total_bytes as f64, |own| own.total_bytes.value).max(1.0)
+}
+
+/// Whether the times of the spec at `at` are predicted, if any are.
+fn has_times(state: &DeltaState, at: usize) -> bool {
+    state.workloads.iter().all(|workload| at < workload.ratios.len())
 }
 
 /// So few of the newest commits say nothing about a history.

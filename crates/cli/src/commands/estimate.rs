@@ -27,7 +27,7 @@ use crate::{
         result_output::{OutputArguments, ResultOutput},
     },
     progress::Bar,
-    repository::{cannot_convert, name_of, open_with_commits, print_notes},
+    repository::{cannot_convert, name_of, open_with_commits, print_notes, print_numbers_without_effect},
 };
 
 /// A codec that only some builds have, and what stands in its place in others: the same algorithms in Rust.
@@ -140,6 +140,7 @@ impl EstimateArguments {
         } else {
             specs.extend(typed);
         }
+        print_numbers_without_effect(source, &specs, self.effort.quiet());
         check_predictable(&self.workloads)?;
         let workloads = match self.workloads.as_slice() {
             [] => vec![

@@ -12,6 +12,7 @@ use crate::{
     failure::{Failure, USAGE},
     options::{SessionArguments, WHAT},
     output::{print, style, table_output::TableArguments},
+    repository::print_numbers_without_effect,
 };
 
 /// Split the ratio of a codec's time to zlib's into its causes
@@ -20,11 +21,13 @@ use crate::{
 /// the codec: the same bytes read by the fastest other library (implementation); the same DEFLATE
 /// blocks without the header and Adler-32 of zlib, read by that library (framing); the codec without a
 /// checksum (format); the codec (integrity). All are measured in the same random blocks, and their
-/// product is compared with the ratio as measured.
+/// product is compared with the ratio as measured. With ids=number a last step leads from ids to
+/// numbers, and the workload's floor says how much of that is decoding.
 ///
 /// Examples:
 ///   repackbench explain . --workload traverse --codec zstd:5
 ///   repackbench explain repo --workload checkout:sink --codec lz4 --blocks 15
+///   repackbench explain repo --workload traverse:count --codec zstd:9,ids=number
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExplainArguments {
@@ -51,7 +54,7 @@ pub(crate) struct ExplainArguments {
 fn parse_zlib(typed: &str) -> Result<CodecSpec, String> {
     let spec: CodecSpec = typed.parse().map_err(|error: repackbench_codec::SpecError| error.to_string())?;
     match spec.algorithm().name() {
-        "zlib" if spec.is_uniform() && !spec.uses_dictionaries() => Ok(spec),
+        "zlib" if spec.is_uniform() && !spec.uses_dictionaries() && !spec.uses_numbers() => Ok(spec),
         _ => Err("expected a level of zlib, such as zlib:6".to_owned()),
     }
 }
@@ -66,15 +69,17 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
         let why = "explain measures warm runs, one at a time, under one --delta-cache";
         return Err(Failure::new(USAGE, why));
     }
+    let floors = explain.floors(&arguments.workloads);
+    print_numbers_without_effect(&source, std::slice::from_ref(&arguments.codec), session.effort.quiet());
     let plan = BenchPlan {
         codecs: explain.codecs(),
         decoders: explain.decoders(),
-        workloads: arguments.workloads.clone(),
+        workloads: arguments.workloads.iter().chain(&floors).cloned().collect(),
         ..session.plan(&source, &arguments.baseline, None)?
     };
     let output = arguments.output.create(session.measure.records.json.as_ref())?;
     let mut file = session.measure.record_file()?;
-    let rows = explain.rows();
+    let rows = explain.rows(&floors);
     let last_words = {
         let rows = rows.clone();
         move |records: Vec<Record>| {

@@ -54,6 +54,34 @@ fn exact_sizes_are_those_of_conversions() {
     }
 }
 
+/// With numbers in the place of ids, payloads are others.
+#[test]
+fn sizes_with_numbers_are_those_of_conversions() {
+    let numbered = ["zlib:6,ids=number", "zstd:9,dict=64k,ids=number"];
+    for name in ["history", "sha256"] {
+        let (repo, scratch) = (Fixture::get(name).repo(), Scratch::new());
+        let options = ["--exact", "--as-found", "--workload", "traverse", "--codec"];
+        let options = [&options[..], &[numbered[0], "--codec", "zstd:3", "--codec", numbered[1]]].concat();
+        let (outcome, exact) = estimate(&repo, &scratch, &options);
+        assert_as_converted(&repo, &exact, &scratch);
+        let specs = exact["as_found"]["specs"].as_array().expect("codecs");
+        let typed: Vec<_> = specs.iter().map(|spec| spec["spec"]["typed"].as_str().expect("a spec")).collect();
+        assert_eq!(typed, ["zlib:6", "zstd:3", numbered[0], numbered[1]], "those without times come last");
+        let total = |at: usize| specs[at]["total_bytes"]["value"].as_f64().expect("bytes");
+        assert!(total(2) < total(0), "{name}: numbers are shorter");
+        assert_eq!(exact["as_found"]["workloads"][0]["ratios"].as_array().map(Vec::len), Some(2));
+        assert!(outcome.text().contains("Times under ids=number are not predicted"), "{}", outcome.text());
+    }
+}
+
+#[test]
+fn numbers_are_for_packs() {
+    let mut command = cached(&Scratch::new());
+    command.args(["estimate", "--quiet", "--codec", "zstd:9,ids=number"]).arg(Fixture::hg("chains").repo());
+    let said = program::run(&mut command).exits(exit::USAGE).stderr;
+    assert!(said.contains("ids=number is for packs"), "{said}");
+}
+
 /// What other codecs gain is counted from what a variant has, so that is predicted though nobody asked for it.
 #[test]
 fn codec_of_a_variant_is_always_predicted() {

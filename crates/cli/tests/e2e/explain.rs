@@ -40,11 +40,32 @@ fn steps_lead_from_stock_zlib_to_the_codec() {
     }
 }
 
+/// Numbers are a step of their own, which a floor splits.
+#[test]
+fn numbers_are_the_last_step() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let run = |spec: &str| {
+        let explain = words("explain --min-run-time 1ms --quiet --blocks 2 --workload traverse:count --codec");
+        program::run(cached(&scratch).args(explain).arg(spec).arg(&repo)).exits(exit::OK).text()
+    };
+    let text = run("zstd:5,ids=number");
+    for step in ["framing", "format", "integrity", "numbers"] {
+        assert_eq!(rows(&text, step).len(), 1, "{step} in\n{text}");
+    }
+    assert!(rows(&text, "numbers")[0].starts_with("numbers zstd:5 zstd:5,ids=number "), "{text}");
+    assert!(rows(&text, "measured")[0].starts_with("measured zlib:6 zstd:5,ids=number "), "{text}");
+    assert!(text.contains("by decoding, and by") && !text.contains("floor:traverse:count"), "{text}");
+    let text = run("zlib:6,ids=number");
+    assert_eq!(rows(&text, "numbers").len(), 1, "{text}");
+    assert!(rows(&text, "framing").is_empty() && rows(&text, "format").is_empty(), "{text}");
+}
+
 #[test]
 fn rejects_options_it_cannot_explain() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     for (options, expected) in [
         (&["--codec", "libdeflate:9"][..], "writes zlib streams"),
+        (&["--codec", "libdeflate:9,ids=number"], "writes zlib streams"),
         (&["--codec", "zstd:5", "--delta-cache", "0,16M"], "under one --delta-cache"),
         (&["--codec", "zstd:5", "--jobs", "2"], "one at a time"),
         (&["--codec", "zstd:5", "--baseline", "zstd:3"], "expected a level of zlib"),

@@ -207,6 +207,15 @@ impl CodecSpec {
         self.meaning.numbers
     }
 
+    /// The same spec with ids in the place of numbers.
+    #[must_use]
+    pub fn without_numbers(&self) -> CodecSpec {
+        if !self.uses_numbers() {
+            return self.clone();
+        }
+        self.with_meaning(Meaning { numbers: false, ..self.meaning.clone() })
+    }
+
     /// The version of the format of a Git variant under this spec: the lowest that describes it.
     pub fn format_version(&self) -> u32 {
         if self.uses_numbers() { NUMBERS_FORMAT_VERSION } else { FORMAT_VERSION }

@@ -223,6 +223,7 @@ fn lines_of_other_kinds_are_skipped_when_reading_runs() {
         factors: vec![],
         product: 0.5,
         noise: None,
+        numbers: None,
     };
     let lines = [
         ResultLine::Size(Box::new(size)),

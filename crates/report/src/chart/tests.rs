@@ -184,6 +184,7 @@ fn results(names: &Names<'_>) -> Results {
             factors: vec![factor(FactorKind::Implementation), factor(FactorKind::Format)],
             product: 0.64,
             noise: Some(estimate(1.0)),
+            numbers: None,
         }],
         sizes: [names.repository, "other"]
             .map(|name| SizeLine { schema: 2, program_version: "0".into(), command: None, size: size(name, 7_000_000) })

@@ -100,8 +100,9 @@ pub(super) const FLEET: [&str; 13] = [
 ];
 
 /// `results` as CSV: the figures of a fleet, a line for each repository, codec and workload; without a fleet the
-/// comparisons; without those the traces, a line for each device and each role of files; without those the estimates, as the
-/// figures of a fleet; without those the sizes; and otherwise the values of experiments, or the factors of explanations.
+/// comparisons; without those the traces, a line for each device and each role of files; without those the estimates,
+/// as the figures of a fleet; without those the sizes; and otherwise the values of experiments, or the factors of
+/// explanations.
 ///
 /// # Errors
 /// Never: the text is made in memory.
@@ -360,6 +361,7 @@ mod tests {
             }],
             product: 0.5,
             noise: None,
+            numbers: None,
         };
         let text = csv(&Results { explanations: vec![explanation], ..Results::default() }).unwrap();
         let expected = format!(

@@ -48,6 +48,9 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, (short, deltas): (
     notes.extend(elapsed_note(state));
     notes.extend(open_note(time_columns(state).iter().flat_map(|time| time.ratios)));
     notes.extend(training_note(estimate, state));
+    if state.workloads.iter().any(|workload| workload.ratios.len() < state.specs.len()) {
+        notes.push("Times under ids=number are not predicted: `bench` measures them. Speeds there count bytes with ids, and leave out what putting in numbers takes.".to_owned());
+    }
     notes.push(
         "Speed and memory (of contexts and dictionaries, to encode and decode) are those of one thread.".to_owned(),
     );
@@ -120,8 +123,8 @@ fn time_columns(state: &DeltaState) -> Vec<TimeColumn<'_>> {
     columns
 }
 
-/// A row for the repository in the state of this name, then one for each codec: its size as a multiple of that, and its times in
-/// each workload as multiples of the baseline's.
+/// A row for the repository in the state of this name, then one for each codec: its size as a multiple of that, and its
+/// times in each workload as multiples of the baseline's.
 fn table(state: &DeltaState, name: &str) -> Table {
     let columns = [Column::words("codec"), Column::numbers("MB"), Column::words("size")];
     let times = time_columns(state);

@@ -1,6 +1,6 @@
 //! The factors of a ratio of times.
 
-use repackbench_records::{Explanation, Factor, FactorKind};
+use repackbench_records::{Explanation, Factor, FactorKind, NumbersSplit};
 
 use crate::{
     document::{Article, Block, Column, Table, plain_text},
@@ -23,11 +23,37 @@ fn article(explanation: &Explanation) -> Article {
         blocks: vec![
             Block::note(summary(explanation)),
             Block::Table(steps(explanation).captioned(title.clone())),
-            Block::Notes(vec![step_note(explanation), product_note(explanation), SHARE_NOTE.to_owned()]),
+            Block::Notes(notes(explanation)),
         ],
         title,
         ..Article::default()
     }
+}
+
+fn notes(explanation: &Explanation) -> Vec<String> {
+    let split = explanation.numbers.as_ref().map(|split| split_note(explanation, split));
+    let notes = [step_note(explanation), product_note(explanation), SHARE_NOTE.to_owned()];
+    split.into_iter().chain(notes).collect()
+}
+
+/// What numbers save by decoding less, and by looking less up.
+fn split_note(explanation: &Explanation, split: &NumbersSplit) -> String {
+    let time = explanation.compared_time.name();
+    let saved = |share: f64, ratio: f64| format!("{} %", signed_percent(share * (ratio - 1.0)));
+    let (decoding, rest) = (split.decoding.ratio, split.rest.ratio);
+    let all_else = match explanation.workload.name.as_str() {
+        "traverse:count" => "all else, such as looking ids up",
+        _ => "all else, such as looking ids up and putting them back",
+    };
+    format!(
+        "Numbers change the {time} by {} by decoding, and by {} by {all_else}. Decoding takes {} of the time with ids, \
+         and {} times as long with numbers; all else takes {} times as long.",
+        saved(split.decode_share, decoding),
+        saved(1.0 - split.decode_share, rest),
+        percent(split.decode_share, 0),
+        ratio_cell(&split.decoding),
+        ratio_cell(&split.rest),
+    )
 }
 
 /// The steps, their product and the measured ratio.
@@ -91,6 +117,7 @@ pub(crate) fn factor_name(kind: FactorKind) -> &'static str {
         FactorKind::Framing => "framing",
         FactorKind::Format => "format",
         FactorKind::Integrity => "integrity",
+        FactorKind::Numbers => "numbers",
     }
 }
 
@@ -100,6 +127,7 @@ fn phrase(kind: FactorKind) -> &'static str {
         FactorKind::Framing => "framing without Adler-32",
         FactorKind::Format => "the format",
         FactorKind::Integrity => "the checksum",
+        FactorKind::Numbers => "numbers in the place of ids",
     }
 }
 
@@ -140,6 +168,7 @@ mod tests {
             ],
             product: 0.504,
             noise: Some(estimate(1.001)),
+            numbers: None,
         };
         let text = explain_table(&[explanation]);
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -31,6 +31,9 @@ const MOST_CHUNKS: usize = 3000;
 /// The payload bytes of the chunks that are decoded, under all codecs together, for each second of the session.
 const BYTES_FOR_A_SECOND: f64 = 1.5e6;
 
+/// What decoding any chunk takes at least, as payload bytes.
+const BYTES_FOR_A_CHUNK: f64 = 1500.0;
+
 /// The payload bytes of the chunks that are decoded, under `codecs` codecs and as found, in a session of `time`.
 pub(super) fn affordable_bytes(codecs: usize, time: Duration) -> f64 {
     BYTES_FOR_A_SECOND * time.as_secs_f64() / (codecs + 2) as f64
@@ -39,6 +42,8 @@ pub(super) fn affordable_bytes(codecs: usize, time: Duration) -> f64 {
 /// One codec, or the repository as found.
 struct Arm<'a> {
     decoder: PayloadDecoder,
+    /// The length of each chunk's payload.
+    lengths: Vec<usize>,
     /// The stored bytes of each chunk.
     stored: Vec<&'a [u8]>,
     /// The time of each pass, for each chunk.
@@ -83,14 +88,16 @@ impl DecodeCosts {
         let count = chunks.len();
         let found: Vec<&[u8]> = chunks.iter().map(|chunk| held.stored(chunk).unwrap_or_default()).collect();
         let as_found = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
-        let mut arms = vec![Arm::new(as_found, found.clone())];
+        let lengths: Vec<usize> = chunks.iter().map(|chunk| chunk.payload_len).collect();
+        let mut arms = vec![Arm::new(as_found, lengths.clone(), found.clone())];
         let remembering = PayloadDecoder::of_repository(source, decoders).map_err(WorkloadError::from)?;
         let memo = remembering.with_memo(DecodeMemo::recording(usize::MAX));
-        arms.push(Arm::new(memo, found));
+        arms.push(Arm::new(memo, lengths, found));
         for encoded in encoded {
             let decoder = PayloadDecoder::new(source, &encoded.encoding);
             let stored = chosen.iter().map(|at| encoded.stored_of(*at).unwrap_or_default()).collect();
-            arms.push(Arm::new(decoder, stored));
+            let lengths = chunks.iter().map(|chunk| held.payload_under(encoded.encoding.spec(), chunk).len()).collect();
+            arms.push(Arm::new(decoder, lengths, stored));
         }
         let own_time = own_time();
         let mut by_kind: Vec<usize> = (0..count).collect();
@@ -191,13 +198,13 @@ impl DecodeCosts {
     }
 }
 
-/// The places in `held` of the first chunks that every codec has encoded, whose payloads have at most about `bytes`
-/// bytes together.
+/// The places in `held` of the first chunks that every codec has encoded, whose payloads take as long to decode as
+/// about `bytes` bytes in long ones.
 fn encoded_by_all(held: &HeldChunks, encoded: &[Encoded], bytes: f64) -> Vec<usize> {
     let by_all = |at: &usize| encoded.iter().all(|encoded| encoded.stored_of(*at).is_some());
     let (mut chosen, mut sum) = (Vec::new(), 0.0);
     for at in (0..held.chunks.len()).filter(by_all).take(MOST_CHUNKS) {
-        sum += held.chunks.get(at).map_or(0.0, |chunk| chunk.payload_len as f64);
+        sum += BYTES_FOR_A_CHUNK + held.chunks.get(at).map_or(0.0, |chunk| chunk.payload_len as f64);
         if sum > bytes && chosen.len() >= FEWEST_DECODED {
             break;
         }
@@ -220,9 +227,9 @@ fn seconds_of(times: &[[Duration; PASSES]], own_time: Duration) -> Vec<f64> {
 }
 
 impl<'a> Arm<'a> {
-    fn new(decoder: PayloadDecoder, stored: Vec<&'a [u8]>) -> Self {
+    fn new(decoder: PayloadDecoder, lengths: Vec<usize>, stored: Vec<&'a [u8]>) -> Self {
         let none = vec![[Duration::ZERO; PASSES]; stored.len()];
-        Arm { decoder, stored, times: none.clone(), spared: none }
+        Arm { decoder, lengths, stored, times: none.clone(), spared: none }
     }
 
     /// Decodes some chunks in this order, twice: the first time brings tables and dictionary into the processor's
@@ -236,11 +243,12 @@ impl<'a> Arm<'a> {
         let mut payload = Vec::new();
         for at in order.iter().chain(order) {
             let (Some(chunk), Some(stored)) = (chunks.get(*at), self.stored.get(*at)) else { continue };
+            let payload_len = self.lengths.get(*at).copied().unwrap_or_default();
             let base = held.base(chunk);
             let object_len = base.as_ref().and_then(|base| base.delta.object).map_or(0, <[u8]>::len);
             let base = base.map(|base| base.delta.content);
             let start = Instant::now();
-            self.decoder.decode(chunk.kind, stored, base, (chunk.payload_len, object_len), &mut payload)?;
+            self.decoder.decode(chunk.kind, stored, base, (payload_len, object_len), &mut payload)?;
             let time = start.elapsed();
             let spared = match base.filter(|_| self.decoder.replaces_git_delta(stored)) {
                 Some(base) => applying(base, held.payload(chunk), &mut payload),

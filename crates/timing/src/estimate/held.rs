@@ -5,9 +5,9 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-use repackbench_codec::{Decoders, ZlibReader};
-use repackbench_reader::{BaseReader, Chunk, ChunkKind, ChunkPlace, Repository};
-use repackbench_writer::{PayloadBase, Progress};
+use repackbench_codec::{CodecSpec, Decoders, ZlibReader};
+use repackbench_reader::{BaseReader, Chunk, ChunkKind, ChunkPlace, Repository, memory::TurnTaker};
+use repackbench_writer::{PayloadBase, Progress, git::numbers::PayloadTranslator};
 
 use super::population::{Drawn, FIRST_PART};
 use crate::{
@@ -41,6 +41,9 @@ pub(crate) struct HeldChunk {
     pub(crate) payload_len: usize,
     /// The number of its payload among all.
     payload: usize,
+    /// The number of its payload with numbers in the place of ids among all such, if that is another one and was
+    /// wanted.
+    numbered: Option<usize>,
     /// The length of its stored bytes as found.
     pub(super) stored_len: usize,
     /// The number of its stored bytes, if it may be decoded.
@@ -80,6 +83,7 @@ impl HeldChunk {
 pub(crate) struct HeldChunks {
     pub(crate) chunks: Vec<HeldChunk>,
     payloads: ByteStrings,
+    numbered: ByteStrings,
     stored: ByteStrings,
     contents: HeldContents,
 }
@@ -96,19 +100,19 @@ pub(super) enum Wanted<'a> {
 type VisitHeld<'a> = dyn FnMut(HeldChunks) -> Result<(), BenchError> + 'a;
 
 impl HeldChunks {
-    /// Reads the chunks of `source` that are in `sample`, by [`Drawn::order`]. With `with_bases`, also reads the bases
-    /// of the first deltas, up to [`MOST_BASES`].
+    /// Reads the chunks of `source` that are in `sample`, by [`Drawn::order`], in these `forms`. With bases, reads
+    /// those of the first deltas, up to [`MOST_BASES`].
     ///
     /// # Errors
     /// A chunk is damaged, or the user stops the work.
     pub(crate) fn read(
         source: &Repository,
         sample: &HashMap<u64, Drawn>,
-        with_bases: bool,
+        forms: Forms,
         progress: &dyn Progress,
     ) -> Result<Self, BenchError> {
         let mut held = HeldChunks::default();
-        for_each_held(source, &Wanted::Sample(sample), with_bases, progress, &mut |all| {
+        for_each_held(source, &Wanted::Sample(sample), forms, progress, &mut |all| {
             held = all;
             Ok(())
         })?;
@@ -175,6 +179,14 @@ impl HeldChunks {
         self.payloads.get(chunk.payload).unwrap_or_default()
     }
 
+    /// The payload that a chunk has under `spec`.
+    pub(super) fn payload_under(&self, spec: &CodecSpec, chunk: &HeldChunk) -> &[u8] {
+        match chunk.numbered.filter(|_| spec.uses_numbers()) {
+            Some(number) => self.numbered.get(number).unwrap_or_default(),
+            None => self.payload(chunk),
+        }
+    }
+
     /// The stored bytes of a chunk as found, if it may be decoded.
     pub(super) fn stored(&self, chunk: &HeldChunk) -> Option<&[u8]> {
         self.stored.get(chunk.stored?)
@@ -200,15 +212,34 @@ fn collector(source: &Repository, cache_limit: Option<u64>) -> Result<BaseCollec
     Ok(BaseCollector::new(reader, MOST_CONTENT))
 }
 
-/// Reads the chunks of `source` that are `wanted` and hands them to `visit`. With `with_bases`, also reads the bases of
-/// deltas where all chunks are wanted, and finds out how long they are in a sample.
+/// What is held of a chunk beside its payload.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Forms {
+    /// The base of a delta.
+    pub(crate) bases: bool,
+    /// The payload with numbers in the place of ids.
+    pub(crate) numbered: bool,
+}
+
+impl Forms {
+    /// What codecs with these specs need.
+    pub(super) fn of<'a>(specs: impl Iterator<Item = &'a CodecSpec>) -> Self {
+        specs.fold(Forms::default(), |forms, spec| Forms {
+            bases: forms.bases || spec.uses_bases(),
+            numbered: forms.numbered || spec.uses_numbers(),
+        })
+    }
+}
+
+/// Reads the chunks of `source` that are `wanted` in these `forms`, and hands them to `visit`. Bases are read where all
+/// chunks are wanted; in a sample only their lengths are found out.
 ///
 /// # Errors
 /// Errors of `visit`, a chunk is damaged, or the user stops the work.
 pub(super) fn for_each_held(
     source: &Repository,
     wanted: &Wanted<'_>,
-    with_bases: bool,
+    forms: Forms,
     progress: &dyn Progress,
     visit: &mut VisitHeld<'_>,
 ) -> Result<(), BenchError> {
@@ -217,11 +248,16 @@ pub(super) fn for_each_held(
         Wanted::Every(most) => *most,
     };
     let bases = match wanted {
-        _ if !with_bases => Bases::None,
+        _ if !forms.bases => Bases::None,
         Wanted::Sample(_) => Bases::Lengths,
         Wanted::Every(_) => Bases::All(collector(source, None)?),
     };
-    let mut holder = Holder { source, bases, held: HeldChunks::default() };
+    let translator = if forms.numbered {
+        PayloadTranslator::for_repository(source, true).map_err(WorkloadError::from)?
+    } else {
+        None
+    };
+    let mut holder = Holder { source, bases, translator, turn: TurnTaker::default(), held: HeldChunks::default() };
     let mut number = 0;
     // What the first closure finds out about a chunk, for the second.
     let drawn = Cell::new(None);
@@ -250,6 +286,9 @@ pub(super) fn for_each_held(
 struct Holder<'a> {
     source: &'a Repository,
     bases: Bases,
+    /// Puts numbers in the place of ids.
+    translator: Option<PayloadTranslator>,
+    turn: TurnTaker,
     held: HeldChunks,
 }
 
@@ -281,6 +320,15 @@ impl Holder<'_> {
             }
             _ => Base::None,
         };
+        let numbered = match self.translator.as_mut().zip(place.in_pack()) {
+            Some((translator, entry)) => {
+                let numbered = translator.translate(entry, payload, &mut self.turn).map_err(WorkloadError::from)?;
+                let numbered = numbered.map(|numbered| self.held.numbered.push(numbered));
+                translator.finish(&mut self.turn);
+                numbered
+            }
+            None => None,
+        };
         let stored_len = usize::try_from(chunk.stored_len).unwrap_or(usize::MAX);
         let stored = chunk.stored.get(..stored_len).unwrap_or(chunk.stored);
         self.held.chunks.push(HeldChunk {
@@ -289,6 +337,7 @@ impl Holder<'_> {
             stratum,
             payload_len: payload.len(),
             payload: self.held.payloads.push(payload),
+            numbered,
             stored_len: stored.len(),
             stored: is_decoded.then(|| self.held.stored.push(stored)),
             base,

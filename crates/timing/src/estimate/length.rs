@@ -13,18 +13,19 @@ const SHORT: Duration = Duration::from_secs(20);
 const SHORT_OF_TWO: Duration = Duration::from_secs(40);
 
 /// The time for repositories of [`LARGE`] bytes or more, and the most in any case.
-const LONG: Duration = Duration::from_secs(60);
+pub(super) const LONGEST_DEFAULT: Duration = Duration::from_secs(60);
 
 const SMALL: f64 = 500e6;
 const LARGE: f64 = 5e9;
 
 /// The time for a repository whose chunks have `stored_bytes`, with a new search for deltas that is predicted to take
-/// `search`, if one is wanted. There is room for the search where that needs no more than [`LONG`].
+/// `search`, if one is wanted. There is room for the search where that needs no more than [`LONGEST_DEFAULT`].
 pub(super) fn default_time(stored_bytes: u64, search: Option<Duration>) -> Duration {
     let part = ((stored_bytes as f64 - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0);
-    let alone = SHORT + (LONG - SHORT).mul_f64(part);
-    let with_search = search.filter(|search| delta_search::fits(*search, LONG)).map(delta_search::comfortable_time);
-    with_search.map_or(alone, |time| time.clamp(alone.max(SHORT_OF_TWO), LONG))
+    let alone = SHORT + (LONGEST_DEFAULT - SHORT).mul_f64(part);
+    let with_search =
+        search.filter(|search| delta_search::fits(*search, LONGEST_DEFAULT)).map(delta_search::comfortable_time);
+    with_search.map_or(alone, |time| time.clamp(alone.max(SHORT_OF_TWO), LONGEST_DEFAULT))
 }
 
 #[cfg(test)]

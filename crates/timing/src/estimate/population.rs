@@ -21,7 +21,7 @@ const FEWEST_BYTES_OF_STRATUM: f64 = 1.0 / 64.0;
 /// is known however little time there is. Those of one stratum have at most this share of the sample's bytes: under the
 /// slowest codecs, which take seconds for a megabyte, strata of longer chunks wait.
 pub(super) const FIRST_OF_STRATUM: usize = 16;
-const FIRST_BYTES: f64 = 1.0 / 512.0;
+const FIRST_BYTES: f64 = 1.0 / 1024.0;
 pub(super) const FIRST_PART: f64 = 0.01;
 
 /// The approximate number of chunks in a sample.
@@ -58,8 +58,8 @@ pub(super) struct Population {
     pub(super) strata: Vec<Stratum>,
     by_class: BTreeMap<Class, usize>,
     groups: Vec<Group>,
-    /// Whether a replay knows only an upper bound of a delta's payload, as in revlogs. Then no delta counts as compressed
-    /// already.
+    /// Whether a replay knows only an upper bound of a delta's payload, as in revlogs. Then no delta counts as
+    /// compressed already.
     are_deltas_bounded: bool,
     /// The number of chunks.
     chunks: u64,
@@ -136,8 +136,8 @@ impl Population {
         self.strata.iter().map(stratum).collect()
     }
 
-    /// The stratum of a chunk of these stored and payload `lengths` among those that `has` accepts: its own, or else the
-    /// nearest of its group, where a byte costs most nearly the same. `None` if there is none in its group.
+    /// The stratum of a chunk of these stored and payload `lengths` among those that `has` accepts: its own, or else
+    /// the nearest of its group, where a byte costs most nearly the same. `None` if there is none in its group.
     pub(super) fn stratum_near(
         &self,
         kind: ChunkKind,
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn each_stratum_begins_with_enough_chunks() {
-        let lengths = std::iter::repeat_n(100, 20_000).chain(std::iter::repeat_n(1 << 12, 5));
+        let lengths = std::iter::repeat_n(100, 20_000).chain(std::iter::repeat_n(1 << 11, 5));
         let sample = population(lengths).sample(&mut SmallRng::seed_from_u64(2), Duration::from_secs(200), 1e6);
         let first = |stratum| {
             let of_stratum = sample.values().filter(|drawn| drawn.stratum == stratum);

@@ -1,5 +1,5 @@
-//! The times of a workload under codecs as multiples of the baseline's: from what decoding costs in place under codecs that
-//! are replayed, or under others by what the sample says of the two, and from the share of decoding.
+//! The times of a workload under codecs as multiples of the baseline's: from what decoding costs in place under codecs
+//! that are replayed, or under others by what the sample says of the two, and from the share of decoding.
 
 use repackbench_analysis::{COVERAGE, CostRatio, cost_ratio, student_quantile};
 use repackbench_records::{Predicted, RatioInterval, WorkloadPrediction};
@@ -7,8 +7,8 @@ use repackbench_records::{Predicted, RatioInterval, WorkloadPrediction};
 use super::{decoding::DecodeCosts, shares::WorkloadShare};
 use crate::decode_share::{LEAST_ERROR, RoundMean, Took};
 
-/// The error of what decoding costs under a codec, as a part of what it costs under the baseline, beyond what replays in
-/// one process show: the same replays in another process, with other places in memory, or on another machine differ
+/// The error of what decoding costs under a codec, as a part of what it costs under the baseline, beyond what replays
+/// in one process show: the same replays in another process, with other places in memory, or on another machine differ
 /// by more than rounds of one process do. Fitted to `bench` on five repositories (`docs/method.md`).
 const ERROR_BETWEEN_PROCESSES: f64 = 0.10;
 
@@ -66,8 +66,8 @@ impl Ratios<'_> {
         replayed.and_then(|of| self.carried(codec, of, time)).unwrap_or_else(|| self.sampled(codec, time))
     }
 
-    /// The ratio of `codec` by the replays under `replayed`, itself or another. They say what decoding costs; its share of the
-    /// time is that of replays as found, which may be of more commits.
+    /// The ratio of `codec` by the replays under `replayed`, itself or another. They say what decoding costs; its share
+    /// of the time is that of replays as found, which may be of more commits.
     fn carried(&self, codec: usize, replayed: usize, time: fn(&Took) -> f64) -> Option<Predicted> {
         let rounds = &self.workload.rounds;
         let (cost, baseline) =

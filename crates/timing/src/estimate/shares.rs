@@ -247,8 +247,8 @@ impl Replays<'_> {
         decode_share::measure(&mut replay, &mut stand_ins, &is_over)
     }
 
-    /// The CPU seconds of `few` commits, which took `once` before, and of `many`, in turn: what slows the machine down for
-    /// a while does so for both.
+    /// The CPU seconds of `few` commits, which took `once` before, and of `many`, in turn: what slows the machine down
+    /// for a while does so for both.
     fn seconds(
         &self,
         spec: &WorkloadSpec,

@@ -6,7 +6,12 @@ use repackbench_codec::{Algorithm, AssignedDictionaries, ChunkKind, Dictionaries
 use repackbench_codec::{CodecChoice, CodecSpec};
 use repackbench_reader::{ReaderError, Repository};
 
-use super::{TrainingOutcome, WantedDictionary, sample::SampledForm, train_on_part, training::DictionaryPurpose};
+use super::{
+    TrainingOutcome, WantedDictionary,
+    sample::SampledForm,
+    train_with,
+    training::{DictionaryPurpose, Effort},
+};
 use crate::{Encoding, JobControl, Result, cache::MakingClock};
 
 /// The encoding of `source` under `spec`. Trains the dictionaries that the spec asks for. Also returns notes about
@@ -15,10 +20,11 @@ use crate::{Encoding, JobControl, Result, cache::MakingClock};
 /// # Errors
 /// The source is damaged, a codec fails, the user stops the work, or the file of a dictionary was not given.
 pub fn encoding_for(source: &Repository, spec: &CodecSpec, control: JobControl<'_>) -> Result<(Encoding, Vec<String>)> {
-    encoding_for_kinds(source, spec, source.chunk_kinds().collect(), 100, control)
+    encoding_for_kinds(source, spec, source.chunk_kinds().collect(), (Effort::Full, 100), control)
 }
 
-/// As [`encoding_for`], in less time: with dictionaries that are trained on `percent` % of the payloads that it samples.
+/// As [`encoding_for`], in less time: with dictionaries that are trained with less effort, on `percent` % of the
+/// payloads that it samples.
 ///
 /// # Errors
 /// As [`encoding_for`].
@@ -28,7 +34,7 @@ pub fn approximate_encoding_for(
     percent: u64,
     control: JobControl<'_>,
 ) -> Result<Encoding> {
-    Ok(encoding_for_kinds(source, spec, source.chunk_kinds().collect(), percent, control)?.0)
+    Ok(encoding_for_kinds(source, spec, source.chunk_kinds().collect(), (Effort::Approximate, percent), control)?.0)
 }
 
 /// As [`encoding_for`], for a store that has no deltas.
@@ -41,14 +47,14 @@ pub fn encoding_for_whole(
     control: JobControl<'_>,
 ) -> Result<(Encoding, Vec<String>)> {
     let kinds = source.chunk_kinds().filter(|kind| !kind.is_delta).collect();
-    encoding_for_kinds(source, spec, kinds, 100, control)
+    encoding_for_kinds(source, spec, kinds, (Effort::Full, 100), control)
 }
 
 fn encoding_for_kinds(
     source: &Repository,
     spec: &CodecSpec,
     kinds: Vec<ChunkKind>,
-    percent: u64,
+    (effort, percent): (Effort, u64),
     control: JobControl<'_>,
 ) -> Result<(Encoding, Vec<String>)> {
     if !spec.uses_dictionaries() {
@@ -65,11 +71,12 @@ fn encoding_for_kinds(
     let wanted: Vec<WantedDictionary> = kinds.iter().filter_map(|kind| wanted(*kind, spec.choice(*kind))).collect();
     let form = SampledForm::Translated { becomes_numbered: spec.uses_numbers() };
     let clock = MakingClock::start();
-    let outcomes = train_on_part(&[source], &wanted, percent, form, control)?;
+    let outcomes = train_with(effort, &[source], &wanted, (percent, form), control)?;
     let training_cpu = clock.read(None).map(|cost| cost.cpu).unwrap_or_default();
-    let mut notes = Vec::new();
+    let (mut notes, mut is_approximate) = (Vec::new(), false);
     for (WantedDictionary { kinds, .. }, outcome) in wanted.iter().zip(outcomes) {
         notes.extend(kinds.iter().filter_map(|kind| sentence(*kind, &outcome)));
+        is_approximate |= outcome.is_approximate;
         let Ok(trained) = outcome.result else { continue };
         // There are fewer kinds than numbers.
         let Ok(number) = u8::try_from(dictionaries.len()) else { continue };
@@ -77,7 +84,7 @@ fn encoding_for_kinds(
         dictionaries.push(trained.dictionary);
     }
     let assigned = AssignedDictionaries { dictionaries: Dictionaries::new(dictionaries), by_kind };
-    Ok((Encoding::new(spec, assigned).trained_in(training_cpu), notes))
+    Ok((Encoding::new(spec, assigned).trained_in(training_cpu).approximate(is_approximate), notes))
 }
 
 /// The dictionary for payloads of `kind`, if the spec wants one to be trained.

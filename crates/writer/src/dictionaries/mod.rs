@@ -25,7 +25,7 @@ use repackbench_reader::{ChunkKind, Repository, threads};
 pub use self::assign::{approximate_encoding_for, encoding_for, encoding_for_whole};
 use self::{
     sample::{Sample, SampledForm},
-    training::{DictionaryPurpose, NotTrained, TrainedDictionary},
+    training::{DictionaryPurpose, Effort, NotTrained, TrainedDictionary},
 };
 use crate::{JobControl, ProgressUnit, Result, WriterError};
 
@@ -56,6 +56,8 @@ pub struct TrainingOutcome {
     pub sample_bytes: usize,
     /// The time that training took.
     pub elapsed: Duration,
+    /// Whether it took less effort than a conversion's, which may have another result.
+    pub is_approximate: bool,
     /// The dictionary, or the reason why there is none.
     pub result: std::result::Result<TrainedDictionary, NotTrained>,
 }
@@ -72,15 +74,15 @@ pub fn train_for(
     wanted: &[WantedDictionary],
     control: JobControl<'_>,
 ) -> Result<Vec<TrainingOutcome>> {
-    train_on_part(repositories, wanted, 100, SampledForm::AsFound, control)
+    train_with(Effort::Full, repositories, wanted, (100, SampledForm::AsFound), control)
 }
 
-/// As [`train_for`], on about `percent` % of the payloads that it samples, in `form`.
-fn train_on_part(
+/// As [`train_for`] with this effort, on about `percent` % of the payloads that it samples, in `form`.
+fn train_with(
+    effort: Effort,
     repositories: &[&Repository],
     wanted: &[WantedDictionary],
-    percent: u64,
-    form: SampledForm,
+    (percent, form): (u64, SampledForm),
     control: JobControl<'_>,
 ) -> Result<Vec<TrainingOutcome>> {
     let JobControl { threads, progress } = control;
@@ -92,7 +94,8 @@ fn train_on_part(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((wanted, sample)) = wanted.get(at).zip(samples.get(at)) else { return };
-            let outcome = if progress.is_cancelled() { Err(WriterError::Interrupted) } else { train(wanted, sample) };
+            let outcome =
+                if progress.is_cancelled() { Err(WriterError::Interrupted) } else { train(wanted, sample, effort) };
             if let Some(slot) = outcomes.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
                 *slot = Some(outcome);
             }
@@ -113,18 +116,20 @@ pub fn train_on<'a>(
     payloads: impl Iterator<Item = &'a [u8]> + Clone,
     wanted: &WantedDictionary,
 ) -> Result<TrainingOutcome> {
-    train(wanted, &Sample::of(payloads, wanted.capacity))
+    train(wanted, &Sample::of(payloads, wanted.capacity), Effort::Full)
 }
 
-fn train(wanted: &WantedDictionary, sample: &Sample) -> Result<TrainingOutcome> {
+fn train(wanted: &WantedDictionary, sample: &Sample, effort: Effort) -> Result<TrainingOutcome> {
     let start = Instant::now();
-    let result = training::train(sample, wanted)?;
+    let effort = effort.on(&sample.samples, wanted.capacity);
+    let result = training::train(sample, wanted, effort)?;
     Ok(TrainingOutcome {
         payloads: sample.payloads,
         payload_bytes: sample.payload_bytes,
         samples: sample.samples.len(),
         sample_bytes: sample.samples.total_len(),
         elapsed: start.elapsed(),
+        is_approximate: effort == Effort::Approximate,
         result,
     })
 }

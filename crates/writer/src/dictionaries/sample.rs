@@ -1,10 +1,7 @@
 //! Samples the payloads of a repository: every n-th of each class, in store order.
 
 use repackbench_codec::{MAX_SAMPLE_LEN, TrainingSamples, ZlibReader};
-use repackbench_reader::{
-    Chunk, ChunkPlace, Repository,
-    memory::{self, TurnTaker},
-};
+use repackbench_reader::{Chunk, ChunkPlace, Repository, memory::TurnTaker};
 
 use super::WantedDictionary;
 use crate::{Progress, ProgressUnit, Result, WriterError, git::numbers::PayloadTranslator};
@@ -121,7 +118,13 @@ pub(super) fn collect(
             *met += 1;
             is_sampled(*met, *stride)
         };
-        let (mut translator, mut turn) = (translator(repository, form)?, TurnTaker::default());
+        let mut translator = match form {
+            SampledForm::AsFound => None,
+            SampledForm::Translated { becomes_numbered } => {
+                PayloadTranslator::for_repository(repository, becomes_numbered)?
+            }
+        };
+        let mut turn = TurnTaker::default();
         let mut take = |chunk: &Chunk<'_>, place: ChunkPlace<'_>, payload: &[u8]| {
             if let Some(class) = class_of(wanted, chunk).and_then(|class| classes.get_mut(class)) {
                 let translated = match translator.as_mut().zip(place.in_pack()) {
@@ -137,18 +140,6 @@ pub(super) fn collect(
     }
     progress.finish();
     Ok(classes)
-}
-
-/// The translator of the payloads of `repository` to `form`; `None` if they stay as they are.
-fn translator(repository: &Repository, form: SampledForm) -> Result<Option<PayloadTranslator>> {
-    let (Repository::Git(git), SampledForm::Translated { becomes_numbered }) = (repository, form) else {
-        return Ok(None);
-    };
-    if git.packs().iter().all(|files| files.numbers.is_some() == becomes_numbered) {
-        return Ok(None);
-    }
-    let decoder = git.decoder(ZlibReader::Libdeflate)?;
-    Ok(Some(PayloadTranslator::new(decoder, memory::thread_cache_limit(1), becomes_numbered)))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use repackbench_codec::{
-    Algorithm, Codec, CodecError, CodecSpec, Dictionary, MIN_DICTIONARY_LEN, TrainingSamples, dictionary_content,
+    Codec, CodecError, CodecSpec, Dictionary, MIN_DICTIONARY_LEN, TrainingSamples, dictionary_content,
 };
 
 use super::{WantedDictionary, sample::Sample};
@@ -58,6 +58,18 @@ const FOR_TABLES: Share = Share { bytes: 1 << 20, payloads: 2000 };
 
 /// The part that a dictionary is tested on.
 const FOR_TRIALS: Share = Share { bytes: 2 << 20, payloads: 4000 };
+
+/// In approximate training, one of this many samples is left out: as many as the full training compares segment lengths
+/// on, so that both take segments from the same number.
+const LEFT_OUT: usize = 4;
+
+/// In approximate training, how many times smaller the part is that segment lengths are compared on. It has about
+/// `PART_PER_BYTE` bytes or more for each of the dictionary, or the training is a full one.
+const APPROXIMATE_PART: usize = 6;
+const PART_PER_BYTE: usize = 4;
+
+/// In approximate training, how many times smaller the parts are that are compressed repeatedly.
+const APPROXIMATE_SHARE: usize = 2;
 
 /// The approximate size of the tag byte and payload length of a stored chunk. The checksum is in both forms.
 const STORE_OVERHEAD: usize = 3;
@@ -134,13 +146,47 @@ impl fmt::Display for NotTrained {
     }
 }
 
-/// Trains the dictionary `wanted`.
+/// How much time training may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// As much as it needs.
+    Full,
+    /// About half of that, where there are many samples.
+    Approximate,
+}
+
+impl Effort {
+    /// The effort for a dictionary of `capacity` bytes from `samples`, of which some are held out.
+    pub(super) fn on(self, samples: &TrainingSamples, capacity: usize) -> Self {
+        let part = |of: usize| of / HELD_OUT * (HELD_OUT - 1) / LEFT_OUT * (LEFT_OUT - 1) / APPROXIMATE_PART;
+        let is_enough = part(samples.len()) >= FEWEST_SAMPLES
+            && part(samples.total_len()) >= capacity.saturating_mul(PART_PER_BYTE);
+        if is_enough { self } else { Effort::Full }
+    }
+
+    fn train(self, samples: &TrainingSamples, capacity: usize, level: i32) -> Result<Vec<u8>, CodecError> {
+        if self == Effort::Full {
+            return samples.train(capacity, level);
+        }
+        let taken = samples.select(|position| position % LEFT_OUT != LEFT_OUT - 1);
+        let part = taken.select(|position| position % APPROXIMATE_PART == 0);
+        taken.train_as_part(&part, capacity, level)
+    }
+
+    fn share_of(self, share: &Share) -> Share {
+        let part = if self == Effort::Full { 1 } else { APPROXIMATE_SHARE };
+        Share { bytes: share.bytes / part, payloads: share.payloads / part }
+    }
+}
+
+/// Trains the dictionary `wanted` with this effort, which fits the sample.
 ///
 /// # Errors
 /// The codec fails or takes no dictionaries. Finding no dictionary that pays is not an error.
 pub(super) fn train(
     sample: &Sample,
     wanted: &WantedDictionary,
+    effort: Effort,
 ) -> Result<Result<TrainedDictionary, NotTrained>, CodecError> {
     let is_held_out = |position: usize| position % HELD_OUT == HELD_OUT - 1;
     let training = sample.samples.select(|position| !is_held_out(position));
@@ -151,17 +197,17 @@ pub(super) fn train(
     let level = zstd_level(&wanted.purpose);
     // The segments chosen first are at the end, so one training serves all capacities.
     let most = wanted.capacity.min(training.total_len()).max(MIN_DICTIONARY_LEN);
-    let content = match training.train(most, level.min(HIGHEST_SEARCH_LEVEL)) {
+    let content = match effort.train(&training, most, level.min(HIGHEST_SEARCH_LEVEL)) {
         Ok(dictionary) => dictionary_content(&dictionary).to_vec(),
         Err(error) => return Ok(Err(NotTrained::NothingFound { message: error.to_string() })),
     };
     // If the payloads have little in common, the content is shorter than requested.
     let most = most.min(content.len() + MIN_DICTIONARY_LEN);
-    let tables = thinned(&training, &FOR_TABLES);
+    let tables = thinned(&training, &effort.share_of(&FOR_TABLES));
     // A few held-out payloads of a small class say little. If the sample is the class, what will be stored is known.
     let measures_class = wanted.must_pay && sample.is_whole();
     let tested = sample.samples.select(|position| measures_class || is_held_out(position));
-    let mut trial = Trial::new(sample, wanted.purpose.spec(), thinned(&tested, &FOR_TRIALS))?;
+    let mut trial = Trial::new(sample, wanted.purpose.spec(), &tested, effort)?;
     let mut best: Option<TrainedDictionary> = None;
     for capacity in capacities(most, wanted.must_pay) {
         let bytes = match wanted.purpose {
@@ -225,14 +271,13 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    fn new(sample: &'a Sample, spec: &CodecSpec, tested: TrainingSamples) -> Result<Self, CodecError> {
-        let small = zstd_19()?;
+    fn new(sample: &'a Sample, spec: &CodecSpec, tested: &TrainingSamples, effort: Effort) -> Result<Self, CodecError> {
         let stores = !spec.is_read_by_git();
         let mut trial = Trial {
             sample,
-            tested,
+            tested: thinned(tested, &effort.share_of(&FOR_TRIALS)),
             codec: spec.new_codec()?,
-            dictionary_encoder: small,
+            dictionary_encoder: CodecSpec::for_dictionaries().new_codec()?,
             stores,
             without: 0,
             buffer: Vec::new(),
@@ -261,13 +306,6 @@ impl<'a> Trial<'a> {
             Tested { payloads: self.tested.len(), payload_bytes: self.tested.total_len(), without: self.without, with };
         Ok(TrainedDictionary { dictionary, tested, expected_gain: scaled(&tested, self.sample.payloads), cost })
     }
-}
-
-fn zstd_19() -> Result<Box<dyn Codec>, CodecError> {
-    /// The spec under which dictionaries are stored.
-    const LEVEL: &str = "zstd:19";
-    let spec = LEVEL.parse::<CodecSpec>().unwrap_or_else(|_| CodecSpec::of(Algorithm::Zstd));
-    spec.new_codec()
 }
 
 /// The gain on the tested payloads, scaled to `payloads` payloads: a dictionary saves about the same on each.
@@ -316,18 +354,18 @@ mod tests {
     #[test]
     fn training_is_deterministic_and_its_dictionary_pays() {
         let sample = commits(4000);
-        let trained = train(&sample, &wanted("zstd:3", 16 << 10, true)).unwrap().unwrap();
+        let trained = train(&sample, &wanted("zstd:3", 16 << 10, true), Effort::Full).unwrap().unwrap();
         assert!(trained.tested.with < trained.tested.without, "{trained:?}");
         assert!(trained.net_gain() > 0 && trained.dictionary.bytes().len() <= 16 << 10);
-        let again = train(&sample, &wanted("zstd:3", 16 << 10, true)).unwrap().unwrap();
+        let again = train(&sample, &wanted("zstd:3", 16 << 10, true), Effort::Full).unwrap().unwrap();
         assert_eq!(again.dictionary, trained.dictionary);
     }
 
     #[test]
     fn smaller_dictionary_is_chosen_if_it_pays_more() {
         let sample = commits(4000);
-        let largest = train(&sample, &wanted("zstd:3", 64 << 10, false)).unwrap().unwrap();
-        let best = train(&sample, &wanted("zstd:3", 64 << 10, true)).unwrap().unwrap();
+        let largest = train(&sample, &wanted("zstd:3", 64 << 10, false), Effort::Full).unwrap().unwrap();
+        let best = train(&sample, &wanted("zstd:3", 64 << 10, true), Effort::Full).unwrap().unwrap();
         assert!(best.dictionary.bytes().len() < largest.dictionary.bytes().len());
         assert!(best.net_gain() > largest.net_gain());
     }
@@ -335,15 +373,38 @@ mod tests {
     #[test]
     fn class_that_was_sampled_whole_is_tested_whole() {
         let whole = commits(200);
-        let decided = train(&whole, &wanted("zstd:3", 4 << 10, true)).unwrap().unwrap();
+        let decided = train(&whole, &wanted("zstd:3", 4 << 10, true), Effort::Full).unwrap().unwrap();
         assert_eq!(decided.tested.payloads, 200);
         assert_eq!(decided.expected_gain, decided.tested.without as i64 - decided.tested.with as i64);
-        let shown = train(&whole, &wanted("zstd:3", 4 << 10, false)).unwrap().unwrap();
+        let shown = train(&whole, &wanted("zstd:3", 4 << 10, false), Effort::Full).unwrap().unwrap();
         assert_eq!(shown.tested.payloads, 50, "what others will gain is shown by payloads outside of the training");
         let mut part = commits(200);
         part.payloads = 400;
-        let decided = train(&part, &wanted("zstd:3", 4 << 10, true)).unwrap().unwrap();
+        let decided = train(&part, &wanted("zstd:3", 4 << 10, true), Effort::Full).unwrap().unwrap();
         assert_eq!(decided.tested.payloads, 50);
+    }
+
+    #[test]
+    fn less_effort_makes_a_dictionary_that_is_hardly_worse() {
+        let sample = commits(20_000);
+        assert_eq!(Effort::Approximate.on(&sample.samples, 8 << 10), Effort::Approximate);
+        let of = |effort| train(&sample, &wanted("zstd:3", 8 << 10, true), effort).unwrap().unwrap();
+        let (full, approximate) = (of(Effort::Full), of(Effort::Approximate));
+        assert_ne!(approximate.dictionary, full.dictionary);
+        assert!(approximate.tested.payloads < full.tested.payloads, "tested on fewer");
+        let (gain, most) = (approximate.expected_gain as f64, full.expected_gain as f64);
+        assert!((0.95..1.05).contains(&(gain / most)), "{gain} {most}");
+    }
+
+    #[test]
+    fn few_samples_get_full_effort() {
+        let on = |samples: &TrainingSamples, capacity| Effort::Approximate.on(samples, capacity);
+        let few = commits(400).samples;
+        assert_eq!(on(&few, 8 << 10), Effort::Full, "the part would be {} bytes", few.total_len() * 3 / 32);
+        // Enough bytes, but a part of nine payloads.
+        let long = sample((0..100).map(|_| vec![7; 64 << 10])).samples;
+        assert_eq!(on(&long, 8 << 10), Effort::Full);
+        assert_eq!(Effort::Full.on(&commits(20_000).samples, 8 << 10), Effort::Full);
     }
 
     #[test]
@@ -354,13 +415,13 @@ mod tests {
             (state >> 24) as u8
         };
         let sample = sample((0..200).map(|_| (0..100).map(|_| byte()).collect()));
-        let reason = train(&sample, &wanted("zstd:3", 4096, true)).unwrap().unwrap_err();
+        let reason = train(&sample, &wanted("zstd:3", 4096, true), Effort::Full).unwrap().unwrap_err();
         assert!(matches!(reason, NotTrained::DoesNotPay { .. }), "{reason}");
     }
 
     #[test]
     fn too_few_samples_are_refused() {
-        let reason = train(&commits(20), &wanted("zstd:3", 4096, true)).unwrap().unwrap_err();
+        let reason = train(&commits(20), &wanted("zstd:3", 4096, true), Effort::Full).unwrap().unwrap_err();
         assert!(matches!(reason, NotTrained::TooFewSamples { samples: 15, .. }), "{reason}");
     }
 
@@ -368,7 +429,7 @@ mod tests {
     fn raw_content_has_no_header() {
         let purpose = DictionaryPurpose::RawContent("zstd:3".parse().unwrap());
         let raw = WantedDictionary { kinds: Vec::new(), capacity: 2048, purpose, must_pay: false };
-        let trained = train(&commits(4000), &raw).unwrap().unwrap();
+        let trained = train(&commits(4000), &raw, Effort::Full).unwrap().unwrap();
         let bytes = trained.dictionary.bytes();
         assert!(!bytes.starts_with(&[0x37, 0xa4, 0x30, 0xec]) && bytes.len() <= 2048);
         assert!(trained.tested.with < trained.tested.without, "{trained:?}");
@@ -378,7 +439,7 @@ mod tests {
     fn codec_without_dictionaries_is_an_error() {
         let purpose = DictionaryPurpose::RawContent("libdeflate:6".parse().unwrap());
         let raw = WantedDictionary { kinds: Vec::new(), capacity: 2048, purpose, must_pay: true };
-        assert!(matches!(train(&commits(400), &raw), Err(CodecError::NoDictionaries { .. })));
+        assert!(matches!(train(&commits(400), &raw, Effort::Full), Err(CodecError::NoDictionaries { .. })));
     }
 
     #[test]

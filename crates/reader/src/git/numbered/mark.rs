@@ -23,6 +23,11 @@ pub const MARK_VERSION: u32 = 1;
 /// The length of signature, version and hash function.
 const HEADER_LEN: u64 = 12;
 
+/// The length in bytes of the mark in a repository of the hash function `hash`.
+pub fn mark_len(hash: Kind) -> usize {
+    HEADER_LEN as usize + 2 * hash.len_in_bytes()
+}
+
 /// Checks that the file at `path` marks the pack with the checksum `pack`.
 ///
 /// # Errors
@@ -35,7 +40,7 @@ pub(in crate::git) fn check_mark(path: &Path, pack: &ObjectId) -> Result<()> {
         return Err(ReaderError::corrupt(path, Place::Offset(0), wanted, "a different header"));
     }
     let len = pack.kind().len_in_bytes();
-    let expected_len = expected.len() + 2 * len;
+    let expected_len = mark_len(pack.kind());
     if bytes.len() != expected_len {
         let (wanted, found) = (format!("{expected_len} bytes"), bytes.len().to_string());
         return Err(ReaderError::corrupt(path, Place::Whole, wanted, found));

@@ -21,7 +21,7 @@ mod mark;
 use memchr::memchr;
 
 pub(super) use self::mark::check_mark;
-pub use self::mark::{MARK_SIGNATURE, MARK_VERSION};
+pub use self::mark::{MARK_SIGNATURE, MARK_VERSION, mark_len};
 use crate::{
     ObjectKind,
     memory::{self, TooLarge},

@@ -168,6 +168,7 @@ fn hostile_results() -> Results {
             factors: vec![factor],
             product: 0.5,
             noise: None,
+            numbers: None,
         }],
         sizes: vec![line.clone(), line],
         ..Results::default()

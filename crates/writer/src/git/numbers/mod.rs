@@ -12,11 +12,11 @@ pub mod object;
 pub mod payload;
 mod translator;
 
-pub(crate) use self::translator::PayloadTranslator;
 pub use self::{
     look_up::LookUp,
     object::{ParsedObject, Piece, Reference},
     payload::{PayloadRewriter, ReferenceForm},
+    translator::PayloadTranslator,
 };
 
 #[cfg(test)]

@@ -2,22 +2,22 @@
 
 use std::path::PathBuf;
 
-use repackbench_codec::ChunkDecoder;
+use repackbench_codec::{ChunkDecoder, ZlibReader};
 use repackbench_reader::{
-    ObjectKind,
+    ObjectKind, Repository,
     git::{
         delta::{self, DeltaSizes},
         pack::{EntryPlace, PackFile},
         packed_objects::PackedObjects,
     },
-    memory::TurnTaker,
+    memory::{self, TurnTaker},
 };
 
 use super::{PayloadRewriter, ReferenceForm};
 use crate::{Result, WriterError};
 
 /// Translates payloads of entries. It belongs to one thread, and is fastest for entries in the order of their pack.
-pub(crate) struct PayloadTranslator {
+pub struct PayloadTranslator {
     becomes_numbered: bool,
     objects: PackedObjects,
     /// The pack that the cache of `objects` and the rewriter are for.
@@ -29,6 +29,19 @@ pub(crate) struct PayloadTranslator {
 }
 
 impl PayloadTranslator {
+    /// A translator of entries of `repository` for one thread; `None` if all payloads stay as they are.
+    ///
+    /// # Errors
+    /// The dictionaries of a variant cannot be read.
+    pub fn for_repository(repository: &Repository, becomes_numbered: bool) -> Result<Option<Self>> {
+        let Repository::Git(git) = repository else { return Ok(None) };
+        if git.packs().iter().all(|files| files.numbers.is_some() == becomes_numbered) {
+            return Ok(None);
+        }
+        let decoder = git.decoder(ZlibReader::Libdeflate)?;
+        Ok(Some(PayloadTranslator::new(decoder, memory::thread_cache_limit(1), becomes_numbered)))
+    }
+
     /// A translator that reads chunks with `decoder`, and caches as many bytes as `cache_limit` says.
     pub(crate) fn new(decoder: ChunkDecoder, cache_limit: u64, becomes_numbered: bool) -> Self {
         let mut objects = PackedObjects::new(decoder);
@@ -49,12 +62,7 @@ impl PayloadTranslator {
     ///
     /// # Errors
     /// The entry or its base is damaged, or the new payload leads to another object.
-    pub(crate) fn translate(
-        &mut self,
-        place: EntryPlace<'_>,
-        payload: &[u8],
-        turn: &mut TurnTaker,
-    ) -> Result<Option<&[u8]>> {
+    pub fn translate(&mut self, place: EntryPlace<'_>, payload: &[u8], turn: &mut TurnTaker) -> Result<Option<&[u8]>> {
         let EntryPlace { pack, table, forest, position } = place;
         let Some(kind) = forest.kind(position).filter(|kind| *kind != ObjectKind::Blob) else { return Ok(None) };
         let Some(form) = ReferenceForm::changed(pack, self.becomes_numbered) else { return Ok(None) };
@@ -100,7 +108,7 @@ impl PayloadTranslator {
     }
 
     /// Frees the memory of large objects: see [`TurnTaker::finish`].
-    pub(crate) fn finish(&mut self, turn: &mut TurnTaker) {
+    pub fn finish(&mut self, turn: &mut TurnTaker) {
         let PayloadTranslator { base, object, payload, .. } = self;
         turn.finish([base, object, payload]);
     }
