@@ -131,16 +131,20 @@ impl StratifiedTotal {
 
 /// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of the one of its group
 /// whose members are most nearly as large, or of all others together if there is none. Its spread is its own, or if
-/// that is larger, a mean with that of its group, weighted by the members that each is known from. `None` if nothing is
-/// sampled.
+/// that is larger, a mean with that of its group, weighted by the members that each is known from. Rates may rise or
+/// fall with size, so those of all strata without a sample may be off in one direction, by half the range of the rates in
+/// their groups. `None` if nothing is sampled.
 pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
     let common = Common::of(strata)?;
-    let (mut value, mut variance, mut by_degrees, mut not_sampled) = (0.0, 0.0, 0.0, 0.0);
+    let (mut value, mut variance, mut by_degrees, mut not_sampled, mut unknown) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for stratum in strata.iter().filter(|stratum| stratum.members > 0) {
         let rate = common.rate_of(strata, stratum);
         value += rate * stratum.total_x;
         if stratum.sampled < stratum.members {
             not_sampled += rate * (stratum.total_x - stratum.sum_x).max(0.0);
+        }
+        if stratum.sampled == 0 {
+            unknown += common.half_range(stratum.group) * stratum.total_x;
         }
         let members = stratum.members as f64;
         let sampled = (stratum.sampled as f64).max(1.0);
@@ -152,7 +156,7 @@ pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
         variance += of_stratum;
         by_degrees += of_stratum * of_stratum / (sampled - 1.0).max(1.0);
     }
-    variance += (UNSEEN * not_sampled).powi(2);
+    variance += (UNSEEN * not_sampled).powi(2) + unknown * unknown;
     let degrees = if by_degrees > 0.0 { variance * variance / by_degrees } else { f64::INFINITY };
     Some(StratifiedTotal { value, standard_error: variance.sqrt(), degrees })
 }
@@ -200,6 +204,9 @@ struct Common {
     /// is sampled.
     spreads: HashMap<usize, f64>,
     spread: f64,
+    /// The least and the largest rate of a sampled stratum, by group.
+    ranges: HashMap<usize, (f64, f64)>,
+    range: (f64, f64),
 }
 
 impl Common {
@@ -211,13 +218,26 @@ impl Common {
         }
         let mut groups: HashMap<usize, Spread> = HashMap::new();
         let mut all = Spread::default();
+        let (mut ranges, mut range) = (HashMap::new(), (f64::INFINITY, 0.0_f64));
+        let wider = |(low, high): (f64, f64), rate: f64| (low.min(rate), high.max(rate));
         for stratum in strata {
+            if let Some(rate) = stratum.rate() {
+                let of_group = ranges.entry(stratum.group).or_insert((rate, rate));
+                *of_group = wider(*of_group, rate);
+                range = wider(range, rate);
+            }
             groups.entry(stratum.group).or_default().add(stratum);
             all.add(stratum);
         }
         let spread = all.relative().unwrap_or(1.0);
         let spreads = groups.iter().filter_map(|(group, spread)| Some((*group, spread.relative()?))).collect();
-        Some(Common { rate: if sum_x > 0.0 { sum_y / sum_x } else { 0.0 }, spreads, spread })
+        Some(Common { rate: if sum_x > 0.0 { sum_y / sum_x } else { 0.0 }, spreads, spread, ranges, range })
+    }
+
+    /// Half of the range of the rates in `group`, or in all groups if nothing of it is sampled.
+    fn half_range(&self, group: usize) -> f64 {
+        let (low, high) = self.ranges.get(&group).copied().unwrap_or(self.range);
+        (high - low).max(0.0) / 2.0
     }
 
     /// `y` as a multiple of `x` in `stratum`, one of `strata`: see [`stratified_total`].
@@ -545,6 +565,23 @@ mod tests {
         assert!((of(&[100.0, 0.0]) - 0.625).abs() < 1e-9);
         assert!((of(&[0.0, 100.0]) - 0.75).abs() < 1e-9);
         assert!((of(&[50.0, 50.0]) - 0.6875).abs() < 1e-9);
+    }
+
+    #[test]
+    fn strata_without_a_sample_may_all_be_off_in_one_direction() {
+        let stratum = |group, mean: f64, rate: Option<f64>| {
+            let mut stratum = StratumSample::new(group, 10, 10.0 * mean);
+            rate.into_iter().for_each(|rate| (0..10).for_each(|_| stratum.add(mean, rate * mean)));
+            stratum
+        };
+        let known = [stratum(0, 10.0, Some(0.5)), stratum(0, 100.0, Some(0.7)), stratum(1, 10.0, Some(0.1))];
+        let error = |more: &[StratumSample]| stratified_total(&[&known, more].concat()).unwrap().standard_error;
+        let one = error(&[stratum(0, 1000.0, None)]);
+        let two = error(&[stratum(0, 1000.0, None), stratum(0, 2000.0, None)]);
+        // A tenth of 10,000 and of 30,000. What else is unknown of them is small beside it.
+        assert!((1000.0..1010.0).contains(&one) && (3000.0..3010.0).contains(&two), "{one} {two}");
+        let of_another_group = error(&[stratum(2, 1000.0, None)]);
+        assert!((3000.0..3010.0).contains(&of_another_group), "{of_another_group}");
     }
 
     #[test]

@@ -63,8 +63,7 @@ pub(crate) struct Took {
 impl DecodeShare {
     /// The share in a longer replay of `seconds`, whose decoding takes `times` as long by the sample, where this one
     /// took `own_seconds` at about the same time. What decoding takes in place is a multiple of that, which hardly
-    /// depends on
-    /// the number of commits.
+    /// depends on the number of commits.
     pub(crate) fn in_longer(&self, (own_seconds, seconds): (f64, f64), times: f64) -> DecodeShare {
         let factor = times * own_seconds / seconds.max(f64::MIN_POSITIVE);
         if !factor.is_finite() {

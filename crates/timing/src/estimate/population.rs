@@ -187,7 +187,7 @@ impl Population {
         let mut sample = HashMap::new();
         for ((at, stratum), count) in self.strata.iter().enumerate().zip(counts) {
             let affordable = most_bytes * FIRST_BYTES / stratum.mean_payload();
-            let first = (affordable as usize).min(FIRST_OF_STRATUM);
+            let first = (affordable.round() as usize).min(FIRST_OF_STRATUM);
             for (place, number) in stratum.drawn.iter().take(count).enumerate() {
                 let late = count.saturating_sub(first) as f64;
                 let order = match place.checked_sub(first) {
