@@ -132,8 +132,8 @@ impl StratifiedTotal {
 /// The total of `y` over all members of `strata`. A stratum without a sample gets the rate of the one of its group
 /// whose members are most nearly as large, or of all others together if there is none. Its spread is its own, or if
 /// that is larger, a mean with that of its group, weighted by the members that each is known from. Rates may rise or
-/// fall with size, so those of all strata without a sample may be off in one direction, by half the range of the rates in
-/// their groups. `None` if nothing is sampled.
+/// fall with size, so those of all strata without a sample may be off in one direction, by half the range of the rates
+/// in their groups. `None` if nothing is sampled.
 pub fn stratified_total(strata: &[StratumSample]) -> Option<StratifiedTotal> {
     let common = Common::of(strata)?;
     let (mut value, mut variance, mut by_degrees, mut not_sampled, mut unknown) = (0.0, 0.0, 0.0, 0.0, 0.0);
@@ -204,7 +204,7 @@ struct Common {
     /// is sampled.
     spreads: HashMap<usize, f64>,
     spread: f64,
-    /// The least and the largest rate of a sampled stratum, by group.
+    /// The least and the largest rate of a sampled stratum, by group and in all of them.
     ranges: HashMap<usize, (f64, f64)>,
     range: (f64, f64),
 }
@@ -234,9 +234,11 @@ impl Common {
         Some(Common { rate: if sum_x > 0.0 { sum_y / sum_x } else { 0.0 }, spreads, spread, ranges, range })
     }
 
-    /// Half of the range of the rates in `group`, or in all groups if nothing of it is sampled.
+    /// Half of the range of the rates in `group`, or in all groups if fewer than two of its strata are sampled.
     fn half_range(&self, group: usize) -> f64 {
-        let (low, high) = self.ranges.get(&group).copied().unwrap_or(self.range);
+        // One rate says nothing of others.
+        let of_group = self.ranges.get(&group).filter(|(low, high)| low < high);
+        let (low, high) = of_group.unwrap_or(&self.range);
         (high - low).max(0.0) / 2.0
     }
 
@@ -580,8 +582,13 @@ mod tests {
         let two = error(&[stratum(0, 1000.0, None), stratum(0, 2000.0, None)]);
         // A tenth of 10,000 and of 30,000. What else is unknown of them is small beside it.
         assert!((1000.0..1010.0).contains(&one) && (3000.0..3010.0).contains(&two), "{one} {two}");
-        let of_another_group = error(&[stratum(2, 1000.0, None)]);
-        assert!((3000.0..3010.0).contains(&of_another_group), "{of_another_group}");
+        for group in [1, 2] {
+            let of_all = error(&[stratum(group, 1000.0, None)]);
+            assert!(
+                (3000.0..3010.0).contains(&of_all),
+                "group {group}, of which nothing or one rate is known: {of_all}"
+            );
+        }
     }
 
     #[test]

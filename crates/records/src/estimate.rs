@@ -204,7 +204,8 @@ pub struct SpecPrediction {
     /// Payload bytes that one thread encodes in a second of CPU time, over the whole repository. With numbers in the
     /// place of ids these are bytes with ids, and what putting in numbers takes is left out.
     pub encode_bytes_per_second: f64,
-    /// Payload bytes that one thread decodes in a second, over the whole repository.
+    /// Payload bytes that one thread decodes in a second, over the whole repository; with ids, too, where the codec has
+    /// numbers in their place.
     pub decode_bytes_per_second: f64,
     /// Bytes on the heap of one thread that encodes: contexts, buffers and dictionaries. `None`, and omitted from JSON,
     /// if the system does not say.

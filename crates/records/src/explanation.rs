@@ -33,7 +33,7 @@ pub struct Explanation {
     /// The baseline against itself (A / A').
     pub noise: Option<RatioEstimate>,
     /// What numbers in the place of ids save, split by the floor of the workload. `None`, and omitted from JSON, if the
-    /// codec comes without numbers or the workload has no floor.
+    /// codec comes without numbers, the workload does not only read, or its floor takes as long in some block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numbers: Option<NumbersSplit>,
 }
@@ -44,7 +44,7 @@ pub struct Explanation {
 pub struct NumbersSplit {
     /// The share of decoding in the time without numbers.
     pub decode_share: f64,
-    /// The time of decoding with numbers as a multiple of that without, in the same block.
+    /// The time of decoding with numbers as a multiple of that without, in the same block of the floor.
     pub decoding: RatioEstimate,
     /// The same of everything else.
     pub rest: RatioEstimate,

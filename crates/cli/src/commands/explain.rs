@@ -22,7 +22,7 @@ use crate::{
 /// blocks without the header and Adler-32 of zlib, read by that library (framing); the codec without a
 /// checksum (format); the codec (integrity). All are measured in the same random blocks, and their
 /// product is compared with the ratio as measured. With ids=number a last step leads from ids to
-/// numbers, and the workload's floor says how much of that is decoding.
+/// numbers, and the floor of a workload that only reads says how much of that is decoding.
 ///
 /// Examples:
 ///   repackbench explain . --workload traverse --codec zstd:5

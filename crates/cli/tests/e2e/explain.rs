@@ -73,4 +73,6 @@ fn rejects_options_it_cannot_explain() {
         let refused = run(&scratch, &repo, &[&["--blocks", "1"], options].concat()).exits(exit::USAGE);
         assert!(refused.stderr.contains(expected), "{options:?}: {}", refused.stderr);
     }
+    let refused = run(&scratch, &Fixture::hg("chains").repo(), &words("--codec zstd:3,ids=number --blocks 1"));
+    assert!(refused.exits(exit::USAGE).stderr.contains("ids=number is for packs"));
 }

@@ -49,7 +49,7 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, (short, deltas): (
     notes.extend(open_note(time_columns(state).iter().flat_map(|time| time.ratios)));
     notes.extend(training_note(estimate, state));
     if state.workloads.iter().any(|workload| workload.ratios.len() < state.specs.len()) {
-        notes.push("Times under ids=number are not predicted: `bench` measures them. Speeds there count bytes with ids, and leave out what putting in numbers takes.".to_owned());
+        notes.push(NUMBERS_NOTE.to_owned());
     }
     notes.push(
         "Speed and memory (of contexts and dictionaries, to encode and decode) are those of one thread.".to_owned(),
@@ -57,6 +57,10 @@ fn article(estimate: &RepositoryEstimate, state: &DeltaState, (short, deltas): (
     let blocks = vec![Block::Table(table(state, short)), Block::Notes(notes)];
     named(estimate, deltas, Article { heading, ..Article::of(blocks) })
 }
+
+/// What is not known of specs with numbers in the place of ids.
+const NUMBERS_NOTE: &str = "Times under ids=number are not predicted: `bench` measures them. Speeds there count bytes \
+    with ids, and leave out what putting in numbers takes.";
 
 /// The meaning of question marks, if the ratios that are shown have any.
 pub(super) fn open_note<'a>(shown: impl IntoIterator<Item = &'a Predicted>) -> Option<String> {

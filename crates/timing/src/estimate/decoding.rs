@@ -28,7 +28,8 @@ const IN_A_ROW: usize = 64;
 /// The largest number of chunks that are decoded.
 const MOST_CHUNKS: usize = 3000;
 
-/// The payload bytes of the chunks that are decoded, under all codecs together, for each second of the session.
+/// What is decoded under all codecs together for each second of the session, in payload bytes, of which each chunk
+/// counts [`BYTES_FOR_A_CHUNK`] more.
 const BYTES_FOR_A_SECOND: f64 = 1.5e6;
 
 /// What decoding any chunk takes at least, as payload bytes.

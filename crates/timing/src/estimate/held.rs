@@ -169,7 +169,7 @@ impl HeldChunks {
         self.chunks.partition_point(|chunk| chunk.order < FIRST_PART)
     }
 
-    /// The bytes of all payloads.
+    /// The bytes of all payloads as found.
     pub(super) fn payload_bytes(&self) -> usize {
         self.payloads.total_len()
     }
@@ -277,7 +277,11 @@ pub(super) fn for_each_held(
         if let Some((number, drawn)) = drawn.get() {
             holder.add(chunk, place, payload, (number, drawn))?;
         }
-        if holder.held.payload_bytes() >= most { visit(holder.take()?) } else { Ok(()) }
+        if holder.held.payload_bytes().saturating_add(holder.held.numbered.total_len()) >= most {
+            visit(holder.take()?)
+        } else {
+            Ok(())
+        }
     })?;
     visit(holder.take()?)
 }

@@ -187,6 +187,7 @@ impl Population {
         let mut sample = HashMap::new();
         for ((at, stratum), count) in self.strata.iter().enumerate().zip(counts) {
             let affordable = most_bytes * FIRST_BYTES / stratum.mean_payload();
+            // A whole stratum without any chunk would be a guess, so one that is up to twice too long has one.
             let first = (affordable.round() as usize).min(FIRST_OF_STRATUM);
             for (place, number) in stratum.drawn.iter().take(count).enumerate() {
                 let late = count.saturating_sub(first) as f64;

@@ -76,7 +76,7 @@ fn encoding_for_kinds(
     let (mut notes, mut is_approximate) = (Vec::new(), false);
     for (WantedDictionary { kinds, .. }, outcome) in wanted.iter().zip(outcomes) {
         notes.extend(kinds.iter().filter_map(|kind| sentence(*kind, &outcome)));
-        is_approximate |= outcome.is_approximate;
+        is_approximate |= outcome.is_approximate || percent < 100;
         let Ok(trained) = outcome.result else { continue };
         // There are fewer kinds than numbers.
         let Ok(number) = u8::try_from(dictionaries.len()) else { continue };
