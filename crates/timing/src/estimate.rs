@@ -523,7 +523,7 @@ struct Whole {
 /// The bytes of the files that mark the packs of `repository` once they have numbers in the place of ids.
 fn numbers_bytes(repository: &Repository) -> u64 {
     let Repository::Git(git) = repository else { return 0 };
-    git.packs().len() as u64 * mark_len(git.object_hash()) as u64
+    git.packs().len() as u64 * mark_len(git.object_hash())
 }
 
 fn spec_prediction(

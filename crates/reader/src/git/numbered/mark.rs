@@ -24,8 +24,8 @@ pub const MARK_VERSION: u32 = 1;
 const HEADER_LEN: u64 = 12;
 
 /// The length in bytes of the mark in a repository of the hash function `hash`.
-pub fn mark_len(hash: Kind) -> usize {
-    HEADER_LEN as usize + 2 * hash.len_in_bytes()
+pub fn mark_len(hash: Kind) -> u64 {
+    HEADER_LEN + 2 * hash.len_in_bytes() as u64
 }
 
 /// Checks that the file at `path` marks the pack with the checksum `pack`.
@@ -41,11 +41,11 @@ pub(in crate::git) fn check_mark(path: &Path, pack: &ObjectId) -> Result<()> {
     }
     let len = pack.kind().len_in_bytes();
     let expected_len = mark_len(pack.kind());
-    if bytes.len() != expected_len {
+    if bytes.len() as u64 != expected_len {
         let (wanted, found) = (format!("{expected_len} bytes"), bytes.len().to_string());
         return Err(ReaderError::corrupt(path, Place::Whole, wanted, found));
     }
-    let (body, own) = bytes.split_at_checked(expected_len - len).unwrap_or_default();
+    let (body, own) = bytes.split_at_checked(bytes.len().saturating_sub(len)).unwrap_or_default();
     let recorded = body.get(expected.len()..).unwrap_or_default();
     check_id(path, HEADER_LEN, "the checksum of its pack", pack, recorded)?;
     let mut hasher = IdHasher::new(pack.kind());
