@@ -44,6 +44,7 @@ use repackbench_records::{
 use repackbench_writer::{
     DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind,
     cache::Cache,
+    check_kinds,
     dictionaries::{approximate_encoding_for, encoding_for},
     fingerprint,
 };
@@ -148,9 +149,8 @@ pub fn estimate(
     clock: &(dyn Clock + Sync),
     progress: &dyn Progress,
 ) -> Result<RepositoryEstimate, BenchError> {
-    if let (Some(spec), Repository::Hg(_)) = (plan.specs.iter().find(|spec| spec.uses_numbers()), source) {
-        let why = format!("{spec}: ids=number is for packs, and this is a Mercurial repository");
-        return Err(BenchError::Plan { why });
+    for spec in &plan.specs {
+        check_kinds(source, spec).map_err(|error| BenchError::Plan { why: error.to_string() })?;
     }
     refuse_numbers(source, "estimate")?;
     let snapshot = source.snapshot().map_err(WorkloadError::from)?;

@@ -3,6 +3,7 @@
 use repackbench_analysis::ExplainedRows;
 use repackbench_codec::{CodecSpec, DecoderChoice, SharedFormat, SpecError};
 use repackbench_reader::Repository;
+use repackbench_writer::check_kinds;
 
 use crate::workloads::{HistoryRange, WorkloadSpec};
 
@@ -38,11 +39,11 @@ pub enum ExplainError {
         /// The spec as it was typed.
         codec: String,
     },
-    /// The codec comes with numbers in the place of ids, and the repository has no packs.
-    #[error("{codec}: ids=number is for packs, and this is a Mercurial repository")]
-    Numbers {
-        /// The codec.
-        codec: String,
+    /// The codec names object kinds that the repository does not have.
+    #[error("{why}")]
+    Kinds {
+        /// Which, and those that are expected.
+        why: String,
     },
     /// A spec that is needed cannot be written.
     #[error(transparent)]
@@ -59,9 +60,7 @@ impl ExplainPlan {
     /// See [`ExplainError`].
     pub fn new(codec: &CodecSpec, baseline: &CodecSpec, source: &Repository) -> Result<Self, ExplainError> {
         let is_git = matches!(source, Repository::Git(_));
-        if codec.uses_numbers() && !is_git {
-            return Err(ExplainError::Numbers { codec: codec.to_string() });
-        }
+        check_kinds(source, codec).map_err(|error| ExplainError::Kinds { why: error.to_string() })?;
         let in_source = |spec: &CodecSpec| if is_git { spec.clone() } else { spec.for_revlogs() };
         let hashed = codec.uses_numbers().then(|| codec.without_numbers());
         let steps = match &hashed {

@@ -79,7 +79,10 @@ pub(crate) fn folders(source: &Repository) -> Vec<PathBuf> {
 }
 
 /// Refuses a spec that names object kinds of the other version-control system.
-fn check_kinds(source: &Repository, spec: &CodecSpec) -> Result<()> {
+///
+/// # Errors
+/// The spec names one.
+pub fn check_kinds(source: &Repository, spec: &CodecSpec) -> Result<()> {
     match source {
         Repository::Git(_) => check_kinds_of("Git", &ObjectKind::GIT, spec),
         Repository::Hg(_) => check_kinds_of("Mercurial", &ObjectKind::HG, spec),

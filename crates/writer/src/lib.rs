@@ -54,7 +54,7 @@ mod variant;
 mod work_folder;
 
 pub use conversion::{Conversion, SearchCost};
-pub use convert::{convert, convert_recomputed};
+pub use convert::{check_kinds, convert, convert_recomputed};
 pub use delta_recomputer::{DeltaRecomputer, GitDeltas, HgDeltas, Unreachable};
 pub use encoding::Encoding;
 pub use error::{Result, WriterError};
