@@ -17,9 +17,12 @@ mod zlib;
 use std::{
     collections::BTreeMap,
     env, fs,
+    num::NonZero,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
 };
 
 use repackbench_benches::{BenchError, PayloadSample, Result, SizeClass, build_stand_in_for_benches, spec};
@@ -195,8 +198,7 @@ fn judge(git: &Path, hg: &Path, update: bool) -> Result<ExitCode> {
     }
     let mut counts = BTreeMap::new();
     let mut worse = Vec::new();
-    for scenario in scenarios() {
-        let count = count(&scenario, git, hg)?;
+    for (scenario, count) in count_all(git, hg)? {
         let before = baseline.as_ref().and_then(|baseline| baseline.counts.get(&scenario).copied());
         let change = before.map(|before| count as f64 / before as f64 - 1.0);
         match change {
@@ -221,6 +223,30 @@ fn judge(git: &Path, hg: &Path, update: bool) -> Result<ExitCode> {
         100.0 * TOLERANCE
     );
     Ok(ExitCode::from(REGRESSION))
+}
+
+/// Every scenario with its number of instructions, which does not depend on what else runs: each processor counts one at
+/// a time.
+fn count_all(git: &Path, hg: &Path) -> Result<Vec<(String, u64)>> {
+    let scenarios = scenarios();
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<(usize, u64)>> {
+        let mut counted = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(scenario) = scenarios.get(at) else { return Ok(counted) };
+            counted.push((at, count(scenario, git, hg)?));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut counted = thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let ended = running.into_iter().map(|thread| thread.join().expect("a thread that only counts"));
+        ended.collect::<Result<Vec<_>>>()
+    })?
+    .concat();
+    counted.sort_unstable();
+    Ok(scenarios.into_iter().zip(counted).map(|(scenario, (_, count))| (scenario, count)).collect())
 }
 
 /// The number of instructions of `scenario`. The repositories get the same names everywhere, because opening a file

@@ -33,6 +33,10 @@ pub fn build_stand_in() -> Result<PathBuf> {
     build("release", STAND_IN_PACKAGES, STAND_IN)
 }
 
+/// The environment variable with the options for the features that `cargo xtask` builds tests with. Without them cargo
+/// would compile the workspace again.
+const FEATURES_OF_TESTS: &str = "REPACKBENCH_TEST_FEATURES";
+
 /// Does the same as [`build_stand_in`], with the profile of this bench, and nothing if it was built with the whole
 /// workspace: cargo chooses the features of dependencies by the packages that it builds together.
 ///
@@ -41,9 +45,11 @@ pub fn build_stand_in() -> Result<PathBuf> {
 pub fn build_stand_in_for_benches() -> Result<PathBuf> {
     let bench = env::current_exe().map_err(|e| BenchError::io("find", "this bench's executable", e))?;
     let is_dev = bench.ancestors().nth(2).is_some_and(|folder| folder.ends_with("debug"));
-    let (profile, selection) =
-        if is_dev { ("dev", "--workspace --lib --bins --tests") } else { ("bench", STAND_IN_PACKAGES) };
-    build(profile, selection, STAND_IN)
+    if !is_dev {
+        return build("bench", STAND_IN_PACKAGES, STAND_IN);
+    }
+    let features = env::var(FEATURES_OF_TESTS).unwrap_or_default();
+    build("dev", format!("--workspace --lib --bins --tests {features}").trim_end(), STAND_IN)
 }
 
 /// Builds `selection`, which are options of cargo, and returns the path of `file` among what was built.

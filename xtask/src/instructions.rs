@@ -3,8 +3,8 @@
 
 use std::ffi::OsString;
 
-use crate::process::{self, Outcome, cargo};
-use crate::{fixtures, mercurial};
+use crate::process::{self, Outcome};
+use crate::{benches, fixtures, mercurial};
 
 /// The fixtures that the bench reads.
 const FIXTURES: [&str; 2] = ["git-history", "hg-chains"];
@@ -13,10 +13,8 @@ const FIXTURES: [&str; 2] = ["git-history", "hg-chains"];
 pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     fixtures::run(&FIXTURES.map(OsString::from))?;
     let versions_of_hg = mercurial::install()?;
-    let mut bench = cargo();
-    // With the profile and the features that tests have: nothing that they built is compiled again.
-    bench.args(["bench", "--locked", "--profile", "dev", "--workspace", "--bench", "instructions"]);
-    bench.arg("--");
+    let mut bench = benches::with_tests_build()?;
+    bench.args(["--bench", "instructions", "--"]);
     bench.args(FIXTURES.map(|name| fixtures::folder(name).join("repo")));
     // Incremental compilation splits crates into other units, between which less is inlined.
     bench.env("CARGO_INCREMENTAL", "0");

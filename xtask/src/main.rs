@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod benches;
 mod cmake;
 mod corpus;
 mod coverage;
@@ -63,6 +64,8 @@ chores:
   fixtures [NAME...]   make the fixture repositories in target/fixtures (default: all)
   instructions         count the instructions of the code that measurements depend on, and compare them with the
                        committed baseline. --update writes a new baseline
+  benches              run the criterion benches for a moment each, to see that they work. Words go to criterion, and then
+                       the run has its usual length
   hg-extension         build the Mercurial extension and print the folder to give to hg
   dist [--out DIR]     build everything that is installed, pack it into an archive, a Debian package and wheels, try each
                        of them, and print their paths. With --portable, they run on glibc 2.28 and later
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
         Some("test") => tests::run(&rest),
         Some("fixtures") => fixtures::run(&rest),
         Some("instructions") => instructions::run(&rest),
+        Some("benches") => benches::run(&rest),
         Some("deny") => deny::run(&rest),
         Some("dist") => dist::run(&rest),
         Some("licences") => licences::run(&rest),

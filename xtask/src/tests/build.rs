@@ -12,7 +12,7 @@ use crate::process::{self, Failure, Outcome, cargo};
 
 /// The features of the codec that the default build leaves out: those of what is installed, and that of the crate whose
 /// own tests need it.
-const FEATURES: [&str; 4] = ["--features", "repackbench-codec/zlib-ng", "--features", cmake::FEATURES];
+pub(crate) const FEATURES: [&str; 4] = ["--features", "repackbench-codec/zlib-ng", "--features", cmake::FEATURES];
 
 /// The environment variable that names that codec for tests that load built libraries and cannot see the features.
 pub(crate) fn variable_of_features() -> (&'static str, OsString) {
