@@ -80,9 +80,10 @@ fn configured_codec_selects_among_several_engines() {
         fs::write(&file, format!("{requirements}exp-compression-brotli\nexp-compression-lz4\n"))
             .expect("the requirements");
         for (round, (spec, kind)) in (10..).zip([("brotli:1", "0x86"), ("lz4hc:9", "0x34"), ("zstd:5", "0x28")]) {
-            let hg = hg.codec(spec).set("repackbench.summary=yes");
+            let hg = hg.codec(spec);
             fs::write(folder.path().join("new"), crate::support::text(round)).expect("a work tree file");
-            let commit = hg.run(folder.path(), ["commit", "-qAm", "new", "--traceback"]);
+            let summary = hg.set("repackbench.summary=yes");
+            let commit = summary.run(folder.path(), ["commit", "-qAm", "new", "--traceback"]);
             assert!(is_only_writer(&commit, spec), "{spec}: {commit:#?}");
             hg.run(folder.path(), ["commit", "-q", "--amend", "-m", "amended"]);
             let kinds = hg.chunk_kinds(folder.path(), "new");

@@ -9,7 +9,7 @@ fn without_native_module(folder: &std::path::Path) -> [Hg; 2] {
     let extension = folder.join("repackbench");
     fs::create_dir_all(&extension).expect("the extension's folder");
     fs::copy(python_half(), extension.join("__init__.py")).expect("the Python half");
-    [Hg::newest().with_extension_in(&extension), Hg::oldest().with_extension_in(&extension)]
+    [Hg::newest().with_extension_in(&extension).alone(), Hg::oldest().with_extension_in(&extension).alone()]
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn invalid_native_module_is_named() {
 
 #[test]
 fn unknown_codec_stops_hg_before_init() {
-    for hg in Hg::extended() {
+    for hg in Hg::extended().map(Hg::alone) {
         let folder = scratch();
         let refused = hg.codec("zsdt:5").try_run(folder.path(), ["init", "new"]);
         refused.fails_saying(&["repackbench.codec", "zsdt", "did you mean zstd?", "`repackbench codecs` lists all"]);
@@ -57,7 +57,7 @@ fn unknown_codec_stops_hg_before_init() {
 
 #[test]
 fn configuration_of_the_repository_is_checked() {
-    for hg in Hg::extended() {
+    for hg in Hg::extended().map(Hg::alone) {
         let folder = scratch();
         hg.new_repository(folder.path());
         fs::write(folder.path().join(".hg/hgrc"), "[repackbench]\ncodec = lzham\n")
@@ -68,7 +68,7 @@ fn configuration_of_the_repository_is_checked() {
 
 #[test]
 fn rust_modules_are_refused_with_a_workaround() {
-    for hg in Hg::extended() {
+    for hg in Hg::extended().map(Hg::alone) {
         let folder = scratch();
         let run = |policy: &str| {
             let mut command = hg.set("extensions.repackbench:required=yes").command();
@@ -82,7 +82,7 @@ fn rust_modules_are_refused_with_a_workaround() {
 #[test]
 fn unsupported_mercurial_is_named() {
     let folder = scratch();
-    for (hg, version) in [(Hg::newest(), "7.2"), (Hg::oldest(), "6.3")] {
+    for (hg, version) in [(Hg::newest().alone(), "7.2"), (Hg::oldest().alone(), "6.3")] {
         // A later or earlier release of the extension: the same code with other requirements.
         let later = patched(folder.path(), "minimumhgversion = b'6.3'", "minimumhgversion = b'99.1'");
         hg.clone().with_extension_in(&later).run(folder.path(), ["version", "-q"]).says(&["99.1", version]);

@@ -38,8 +38,8 @@ fn configured_codec_writes_and_reads_chunks() {
     for hg in Hg::extended() {
         for spec in ["zlib:9", "libdeflate:12", "zstd:19", "lz4", "lz4hc:12"] {
             let folder = scratch();
+            hg.codec(spec).new_repository(folder.path());
             let hg = hg.codec(spec).set("repackbench.summary=yes");
-            hg.new_repository(folder.path());
             fs::write(folder.path().join("text"), crate::support::text(9)).expect("a work tree file");
             let commit = hg.run(folder.path(), ["commit", "-q", "-m", "more"]);
             assert!(counts(&commit, spec).is_some_and(|(_, encoded)| encoded >= 1), "{spec}: {commit:#?}");

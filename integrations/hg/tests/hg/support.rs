@@ -1,6 +1,6 @@
 //! Builds the extension, makes repositories, and runs Mercurial on them.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,18 +8,23 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
+use self::hg_server::{Answer, Pool};
+
 #[path = "../../../../fixtures/built.rs"]
 mod built;
+#[path = "../../../../fixtures/hg_server.rs"]
+mod hg_server;
 
 /// The file name of the native module.
 pub(crate) const NATIVE_MODULE: &str = "_native.abi3.so";
 
 /// A Mercurial that the tests run, with or without the extension.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Hg {
     program: PathBuf,
     extension: Option<PathBuf>,
     configuration: Vec<String>,
+    is_alone: bool,
 }
 
 impl Hg {
@@ -41,7 +46,12 @@ impl Hg {
     fn named_by(variable: &str) -> Self {
         let program = std::env::var_os(variable)
             .unwrap_or_else(|| panic!("{variable} names no Mercurial: run the tests with `cargo xtask test`"));
-        Hg { program: program.into(), extension: None, configuration: Vec::new() }
+        Hg { program: program.into(), extension: None, configuration: Vec::new(), is_alone: false }
+    }
+
+    /// The same Mercurial in a new process for each command: for tests of what happens when it starts or ends.
+    pub(crate) fn alone(self) -> Self {
+        Hg { is_alone: true, ..self }
     }
 
     /// The same Mercurial with the extension, which is not configured.
@@ -106,9 +116,19 @@ impl Hg {
     }
 
     /// Runs hg in a folder. It may fail.
+    #[track_caller]
     pub(crate) fn try_run<I: AsRef<OsStr>>(&self, folder: &Path, arguments: impl IntoIterator<Item = I>) -> Outcome {
-        let mut command = self.command();
-        Outcome::of(command.current_dir(folder).args(arguments))
+        static POOL: Pool<Hg> = Pool::new();
+        // The counts of a summary are those of a process.
+        let counts = self.configuration.iter().any(|setting| setting.starts_with("repackbench.summary="));
+        if self.is_alone || counts {
+            return Outcome::of(self.command().current_dir(folder).args(arguments));
+        }
+        let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
+        let all = [OsString::from("--cwd"), folder.into()].into_iter().chain(arguments);
+        let Answer { code, stdout, stderr } = POOL.run(self.clone(), || self.command(), all);
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Outcome { status: Some(code), out: text(stdout), err: text(stderr) }
     }
 
     /// Runs hg in a folder. Fails the test unless hg exits with 0 and prints no traceback.

@@ -98,13 +98,21 @@ pub(crate) fn command_anywhere(version: Version) -> Command {
 #[track_caller]
 pub(crate) fn hg<I: AsRef<OsStr>>(version: Version, repo: &Path, arguments: impl IntoIterator<Item = I>) -> Outcome {
     let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
-    // A server would keep the changes that an extension makes.
-    let configured = std::fs::read(repo.join(".hg/hgrc")).unwrap_or_default();
-    let texts = arguments.iter().map(|argument| argument.as_bytes()).chain([configured.as_slice()]);
-    if texts.into_iter().any(|text| text.windows(10).any(|found| found == b"extensions")) {
+    if loads_extensions(repo, &arguments) {
         return program::run(command(version, repo).args(arguments));
     }
     server::ask(version, [OsString::from("-R"), repo.into()].into_iter().chain(arguments))
+}
+
+/// Whether hg loads extensions for these arguments or for `repo`, whose configuration or requirements name them. A
+/// server would keep the changes that they make.
+fn loads_extensions<I: AsRef<OsStr>>(repo: &Path, arguments: &[I]) -> bool {
+    let configured = std::fs::read(repo.join(".hg/hgrc")).unwrap_or_default();
+    let mut texts = arguments.iter().map(|argument| argument.as_ref().as_bytes()).chain([configured.as_slice()]);
+    let required = [".hg/requires", ".hg/store/requires"].map(|file| std::fs::read_to_string(repo.join(file)));
+    let mut required = required.iter().flatten().flat_map(|text| text.lines());
+    texts.any(|text| text.windows(10).any(|found| found == b"extensions"))
+        || required.any(|name| ["largefiles", "lfs", "narrowhg-experimental"].contains(&name))
 }
 
 /// Runs the newest hg and returns its standard output; fails the test when hg fails.

@@ -1,44 +1,33 @@
-//! An hg process that runs many commands, as starting hg takes a fifth of a second.
-//!
-//! The protocol is described in Mercurial's wiki under CommandServer. Both sides send frames. Those of the server begin
-//! with a channel (`o` output, `e` errors, `r` the result) and a length in four bytes, big-endian.
+//! hg as a server for many commands.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::process::Command;
 
+use self::protocol::{Answer, CommandServer, Pool};
 use super::super::program::{Outcome, exit};
 use super::{Revision, Revlog, Version};
 
-/// Idle servers without a repository.
-static IDLE: Mutex<Vec<(Version, HgServer)>> = Mutex::new(Vec::new());
+#[path = "../../../../../../fixtures/hg_server.rs"]
+mod protocol;
 
 /// Runs one command of hg, which may fail, on an idle or a new server.
 #[track_caller]
 pub(crate) fn ask(version: Version, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
-    let idle = || IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = {
-        let mut idle = idle();
-        idle.iter().position(|(of, _)| *of == version).map(|place| idle.swap_remove(place).1)
-    };
-    let mut server = found.unwrap_or_else(|| {
-        let mut command = super::command_anywhere(version);
-        command.current_dir("/");
-        HgServer::of(command)
-    });
-    let outcome = server.run(arguments);
-    idle().push((version, server));
-    outcome
+    static POOL: Pool<Version> = Pool::new();
+    outcome(POOL.run(version, || super::command_anywhere(version), arguments))
+}
+
+fn outcome(Answer { code, stdout, stderr }: Answer) -> Outcome {
+    Outcome { code: Some(code), stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() }
 }
 
 /// A running hg. It runs in the root of its repository, so that file names are relative to that.
-pub(crate) struct HgServer {
-    process: Child,
-    requests: Option<ChildStdin>,
-    answers: ChildStdout,
+pub(crate) enum HgServer {
+    /// Its own process.
+    Own(CommandServer),
+    /// Any idle server, with options that name the repository.
+    Shared(Version, Vec<OsString>),
 }
 
 impl HgServer {
@@ -57,51 +46,32 @@ impl HgServer {
     /// Starts stock hg in `repo` with these options.
     #[track_caller]
     pub(crate) fn start_with(version: Version, repo: &Path, options: &[&str]) -> Self {
-        let mut command = super::command(version, repo);
-        command.args(options).current_dir(repo);
-        Self::of(command)
+        if super::loads_extensions(repo, options) {
+            let mut command = super::command(version, repo);
+            command.args(options).current_dir(repo);
+            return Self::of(command);
+        }
+        let place = [OsStr::new("--cwd"), repo.as_os_str(), OsStr::new("-R"), repo.as_os_str()];
+        let all = place.into_iter().chain(options.iter().map(OsStr::new));
+        HgServer::Shared(version, all.map(OsStr::to_owned).collect())
     }
 
     /// Starts `command` as a server.
     #[track_caller]
-    pub(crate) fn of(mut command: Command) -> Self {
-        command.args(["serve", "--cmdserver", "pipe"]);
-        let mut process =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("hg");
-        let (requests, answers) = (process.stdin.take(), process.stdout.take().expect("hg's answers"));
-        let mut server = HgServer { process, requests, answers };
-        let (channel, hello) = server.frame();
-        assert!(channel == b'o' && hello.starts_with(b"capabilities: "), "{}", String::from_utf8_lossy(&hello));
-        server
+    pub(crate) fn of(command: Command) -> Self {
+        HgServer::Own(CommandServer::start(command))
     }
 
     /// Runs one command, which may fail.
     #[track_caller]
     pub(crate) fn run<I: AsRef<OsStr>>(&mut self, arguments: impl IntoIterator<Item = I>) -> Outcome {
-        let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
-        let joined = arguments.iter().map(|argument| argument.as_bytes()).collect::<Vec<_>>().join(&0);
-        let length = u32::try_from(joined.len()).expect("a short command").to_be_bytes();
-        let request = [b"runcommand\n".as_slice(), &length, &joined].concat();
-        self.send(&request);
-        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-        loop {
-            match self.frame() {
-                (b'o', text) => stdout.extend(text),
-                (b'e', text) => stderr.extend(text),
-                (b'r', code) => {
-                    let code = i32::from_be_bytes(code.try_into().expect("a result of four bytes"));
-                    return Outcome { code: Some(code), stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() };
-                }
-                // It asks for input and gets none.
-                _ => self.send(&[0; 4]),
+        match self {
+            HgServer::Own(server) => outcome(server.run(arguments)),
+            HgServer::Shared(version, place) => {
+                let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned());
+                ask(*version, place.iter().cloned().chain(arguments))
             }
         }
-    }
-
-    #[track_caller]
-    fn send(&mut self, request: &[u8]) {
-        let requests = self.requests.as_mut().expect("a running hg");
-        requests.write_all(request).and_then(|()| requests.flush()).expect("a running hg");
     }
 
     /// Runs one command and returns its standard output; fails the test when hg fails.
@@ -156,28 +126,5 @@ impl HgServer {
     pub(crate) fn data(&mut self, revlog: &Revlog, revision: usize) -> Outcome {
         let arguments = [OsString::from("debugdata")].into_iter().chain(revlog.arguments());
         self.run(arguments.chain([revision.to_string().into()]))
-    }
-
-    /// Reads one frame: the channel and its content.
-    #[track_caller]
-    fn frame(&mut self) -> (u8, Vec<u8>) {
-        let mut head = [0; 5];
-        self.answers.read_exact(&mut head).expect("an answer of hg");
-        let [channel, length @ ..] = head;
-        // An upper-case channel asks for input, and the length is that of the input.
-        if channel.is_ascii_uppercase() {
-            return (channel, Vec::new());
-        }
-        let mut content = vec![0; u32::from_be_bytes(length) as usize];
-        self.answers.read_exact(&mut content).expect("the rest of an answer of hg");
-        (channel, content)
-    }
-}
-
-impl Drop for HgServer {
-    fn drop(&mut self) {
-        // hg ends at the end of its input.
-        self.requests.take();
-        let _ = self.process.wait();
     }
 }
