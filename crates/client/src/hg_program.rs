@@ -4,6 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::Command,
+    sync::{Mutex, PoisonError},
 };
 
 use crate::{ClientError, absolute, child, find_program, isolation, name_of};
@@ -20,8 +21,28 @@ pub struct HgProgram {
     extension: Option<PathBuf>,
 }
 
+/// The version line of `program`, which is asked once: starting hg takes a third of a second, and a session with many
+/// rows names the same one for each.
+fn banner(program: &Path) -> Result<String, ClientError> {
+    static KNOWN: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, banner)) = known.iter().find(|(path, _)| path == program) {
+        return Ok(banner.clone());
+    }
+    let mut command = isolation::hg(program);
+    command.args(["version", "-q"]);
+    let name = format!("{} version", name_of(program));
+    let banner = child::text(command, &name)?;
+    if !banner.starts_with(VERSION) {
+        let why = format!("expected \"{VERSION} ...\", found {banner:?}");
+        return Err(ClientError::Program { command: name, why });
+    }
+    known.push((program.to_owned(), banner.clone()));
+    Ok(banner)
+}
+
 impl HgProgram {
-    /// Finds the hg that `name` starts, a path or a name on the PATH, and queries its version. `extension` is the path
+    /// Finds the hg that `name` starts, a path or a name on the PATH, and asks for its version, once in a process. `extension` is the path
     /// of repackbench's Mercurial extension, which is needed for codecs that hg lacks.
     ///
     /// # Errors
@@ -30,17 +51,8 @@ impl HgProgram {
         let program = find_program(name.as_ref())?;
         let name = program.file_name().unwrap_or(OsStr::new("hg")).to_string_lossy().into_owned();
         let extension = extension.map(absolute).transpose()?;
-        let mut hg = HgProgram { program, name, banner: String::new(), extension };
-        let mut command = hg.command();
-        command.args(["version", "-q"]);
-        hg.banner = child::text(command, &format!("{} version", name_of(&hg.program)))?;
-        match hg.banner.starts_with(VERSION) {
-            true => Ok(hg),
-            false => {
-                let why = format!("expected \"{VERSION} ...\", found {:?}", hg.banner);
-                Err(ClientError::Program { command: format!("{} version", name_of(&hg.program)), why })
-            }
-        }
+        let banner = banner(&program)?;
+        Ok(HgProgram { program, name, banner, extension })
     }
 
     /// The path of its file.

@@ -1,8 +1,8 @@
 //! Divides the time that the user allows among the benchmarks of an experiment.
 //!
-//! A benchmark runs each row once to compare what rows see, once more to warm up, and then in blocks, the baseline twice in each. Its least
-//! time is therefore known from one run, and parts that do not fit are left out before they start: first codecs, the least important
-//! ones, then runs.
+//! A benchmark of a stock client runs each row once to compare what rows see, and then in blocks, the baseline twice in each. Its least time
+//! is therefore known from one run, and parts that do not fit are left out before they start: first codecs, the least important ones, then
+//! runs.
 
 use std::time::Duration;
 
@@ -39,9 +39,8 @@ impl Extent {
     pub(crate) fn cost(self, one: Duration, other_rows: usize) -> Duration {
         let rows = other_rows.saturating_add(self.codecs);
         let blocks = usize::try_from(self.runs).unwrap_or(usize::MAX);
-        // One run of each row to compare, one to measure the length, and then blocks, of which the first is discarded.
-        let runs =
-            rows.saturating_add(1).saturating_add(rows.saturating_add(1).saturating_mul(blocks.saturating_add(1)));
+        // One run of each row to compare, one to measure the length, and then blocks.
+        let runs = rows.saturating_add(1).saturating_mul(blocks.saturating_add(1));
         one.saturating_mul(u32::try_from(runs).unwrap_or(u32::MAX))
     }
 
@@ -64,15 +63,15 @@ mod tests {
     fn codecs_are_left_out_before_runs() {
         let second = Duration::from_secs(1);
         let whole = Extent { codecs: 3, runs: 6 };
-        // Five rows: 5 to compare, 1 to see, 7 blocks of 6.
-        assert_eq!(whole.cost(second, 2), second * 48);
+        // Five rows: 5 to compare, 1 to see, 6 blocks of 6.
+        assert_eq!(whole.cost(second, 2), second * 42);
         let fitting = |share: u32| whole.fitting(second, 2, Some(second * share));
-        assert_eq!(fitting(48), Some(whole));
-        assert_eq!(fitting(47), Some(Extent { codecs: 2, runs: 6 }));
-        assert_eq!(fitting(32), Some(Extent { codecs: 1, runs: 6 }));
-        assert_eq!(fitting(31), Some(Extent { codecs: 1, runs: 5 }));
-        assert_eq!(fitting(12), Some(Extent { codecs: 1, runs: 1 }));
-        assert_eq!(fitting(11), None);
+        assert_eq!(fitting(42), Some(whole));
+        assert_eq!(fitting(41), Some(Extent { codecs: 2, runs: 6 }));
+        assert_eq!(fitting(28), Some(Extent { codecs: 1, runs: 6 }));
+        assert_eq!(fitting(27), Some(Extent { codecs: 1, runs: 5 }));
+        assert_eq!(fitting(8), Some(Extent { codecs: 1, runs: 1 }));
+        assert_eq!(fitting(7), None);
         assert_eq!(whole.fitting(second, 2, None), Some(whole));
     }
 }

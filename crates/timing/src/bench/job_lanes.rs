@@ -10,7 +10,7 @@ use super::{
     Measured, Recorder,
     content::Reference,
     context::BenchContext,
-    jobs::{RowGroup, WorkloadJob},
+    jobs::{RowGroup, Work, WorkloadJob},
     resume::Earlier,
     rows::Row,
     runs::Calibrated,
@@ -203,7 +203,9 @@ impl Arms for JobArms<'_, '_, '_, '_> {
     }
 
     fn warm_up(&mut self, slot: Slot) -> Result<(), BenchError> {
-        if self.failure.is_some() {
+        // A command starts a new process each time, and has just read the same files when rows were compared.
+        let is_warm = matches!(self.job.work, Work::Command(..));
+        if self.failure.is_some() || is_warm {
             return Ok(());
         }
         let result = self.run_row(Turn { block: 0, position: 0, slot }).map(drop);

@@ -82,7 +82,7 @@ impl<'a> DrawFromHg<'a> {
     }
 
     /// Draws requests: each time one of the changesets, and one of the files that it added or changed, at that changeset.
-    /// So a file is drawn as often as it was worked on.
+    /// So a file is drawn as often as it was worked on. What is drawn again from a short history counts once.
     fn requests(&self) -> Result<Vec<Request>, StockError> {
         let mut list = self.command();
         list.args(["log", "-T", "{node}\n", "-r", &format!("reverse(::{} and not merge())", self.head)]);
@@ -103,14 +103,15 @@ impl<'a> DrawFromHg<'a> {
             }
         };
         let by_node = changed_files(&changed);
-        let requests: Vec<Request> = drawn
-            .iter()
-            .filter_map(|node| {
-                let (_, paths) = by_node.iter().find(|(commit, _)| commit == node)?;
-                let path = paths.get(random.random_range(0..paths.len().max(1)))?;
-                Some(Request { commit: (*node).to_owned(), path: path.to_vec() })
-            })
-            .collect();
+        let mut requests: Vec<Request> = Vec::new();
+        for node in drawn {
+            let Some((_, paths)) = by_node.iter().find(|(commit, _)| *commit == node) else { continue };
+            let Some(path) = paths.get(random.random_range(0..paths.len().max(1))) else { continue };
+            let request = Request { commit: node.to_owned(), path: path.to_vec() };
+            if !requests.contains(&request) {
+                requests.push(request);
+            }
+        }
         if requests.is_empty() {
             return Err(StockError::refused(format!("no changeset of {} that is not a merge adds a file", self.head)));
         }
