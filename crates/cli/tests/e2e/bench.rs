@@ -244,15 +244,15 @@ fn short_search_for_deltas_is_made_unasked() {
         &table,
         &[
             "zstd:3, rechosen",
-            "\nDeltas: 67 objects, ",
-            "; `git repack -adFk` makes ",
+            "\nDeltas: `git repack -adFk`: 67 objects, ",
+            " MB become ",
             "\nDecoding: ",
             "\nMeasured: 1 block",
         ],
     );
     let (table, origins) = rows(&["--as-found"]);
     assert_eq!(origins, 1);
-    assert_contains(&table, &["; `bench --rechosen` tries it.\n"]);
+    assert_contains(&table, &["; new ones (`--rechosen`): about "]);
     let (_, origins) = rows(&["--time", "1ms"]);
     assert_eq!(origins, 1, "the search takes longer than the time");
 }

@@ -212,10 +212,10 @@ Changes of size and CPU time against the baseline. The worst variant comes first
 | `zstd:5` | 16.0 % smaller | 30 % less |
 | `zlib:6` | 100 B | 1.00 s |
 
-- Best codec: zstd:5: 16.0 % smaller, 30 % less CPU time in replays against zlib:6.
-- Writing: `convert --codec zlib:6` leads back.
+- Best: zstd:5: 16.0 % smaller; replays: 30 % less CPU time.
+- Writing: back by `convert --codec zlib:6`.
 - Verdict: too small to matter: a repository of less than 1 MB.
-- Measured: 10 blocks, CPU time within 2.4 %; `bench --precise --codec zstd:5` confirms it.
+- Measured: 10 blocks, CPU time ±2.4 %; `bench --precise` confirms it.
 
 <details><summary>All figures</summary>
 
