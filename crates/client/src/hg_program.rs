@@ -42,8 +42,8 @@ fn banner(program: &Path) -> Result<String, ClientError> {
 }
 
 impl HgProgram {
-    /// Finds the hg that `name` starts, a path or a name on the PATH, and asks for its version, once in a process. `extension` is the path
-    /// of repackbench's Mercurial extension, which is needed for codecs that hg lacks.
+    /// Finds the hg that `name` starts, a path or a name on the PATH, and asks for its version, once in a process.
+    /// `extension` is the path of repackbench's Mercurial extension, which is needed for codecs that hg lacks.
     ///
     /// # Errors
     /// [`ClientError::Program`] if there is none, or if it is not hg.

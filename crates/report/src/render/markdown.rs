@@ -215,7 +215,7 @@ Changes of size and CPU time against the baseline. The worst variant comes first
 - Best: zstd:5: 16.0 % smaller; replays: 30 % less CPU time.
 - Writing: back by `convert --codec zlib:6`.
 - Verdict: too small to matter: a repository of less than 1 MB.
-- Measured: 10 blocks, CPU time ±2.4 %; `bench --precise` confirms it.
+- Measured: 10 blocks, CPU time ±2.4 %; `bench --precise --codec zstd:5` confirms it.
 
 <details><summary>All figures</summary>
 

@@ -7,7 +7,9 @@ use repackbench_analysis::{
     Advice, BenchAdvice, BoundedRatio, CodecGain, CodecVerdict, REPOSITORY_THRESHOLD, SIZE_THRESHOLD, TIME_THRESHOLD,
     advise_on_bench, predicted_search_seconds,
 };
-use repackbench_records::{Predicted, Readers, RepositoryState, Role, VariantComparison, Vcs, WorkloadComparison};
+use repackbench_records::{
+    Client, Predicted, Readers, RepositoryState, Role, VariantComparison, Vcs, WorkloadComparison,
+};
 
 use super::effects::{SizeDifference, change_words, plain_spaces};
 use crate::{
@@ -421,9 +423,10 @@ pub(super) fn verdict(advice: &Advice<'_>, context: Context, undecided: &str) ->
     AdviceLine::new("Verdict", text + &named.collect::<String>())
 }
 
-/// How it was measured, and what confirms it.
+/// How it was measured, and what confirms it, with deltas that were searched for if the answer is about those.
 fn method(found: &BenchAdvice<'_>, comparisons: &[&WorkloadComparison]) -> AdviceLine {
     let advice = &found.advice;
+    let rechosen = if found.searched.is_some() { " --rechosen" } else { "" };
     let pairs = || comparisons.iter().flat_map(|comparison| &comparison.rows).filter_map(|row| Some(row.ratio?.pairs));
     let blocks = match (pairs().min(), pairs().max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most} blocks"),
@@ -432,16 +435,21 @@ fn method(found: &BenchAdvice<'_>, comparisons: &[&WorkloadComparison]) -> Advic
     let missing = |comparison: &&&WorkloadComparison| comparison.baseline()?.counts.get("missing").copied();
     let missing = comparisons.iter().filter_map(|comparison| missing(&comparison)).max().filter(|count| *count > 0);
     let missing = missing.map(|count| format!(", {} skipped", counted(count, "missing object", "missing objects")));
-    let confirm = if advice.best.is_some() { "; `bench --precise` confirms it" } else { "" };
+    let confirm = advice.best.map(|best| {
+        let is_stock = comparisons.iter().any(|comparison| comparison.workload.client().is_some());
+        let client = if is_stock { " --client stock" } else { "" };
+        let zlib = best.client.and_then(Client::other_zlib).map(|zlib| format!(" --zlib {zlib}")).unwrap_or_default();
+        format!("; `bench --precise{client}{zlib}{rechosen} --codec {}` confirms it", plain_text(&best.spec.typed))
+    });
     let error = time_error(advice);
-    let text = format!("{blocks}{error}{}{confirm}.", missing.unwrap_or_default());
+    let text = format!("{blocks}{error}{}{}.", missing.unwrap_or_default(), confirm.unwrap_or_default());
     AdviceLine::new("Measured", text)
 }
 
 #[cfg(test)]
 mod tests {
     use repackbench_records::{
-        ChunkForm, ChunkSizes, Client, ClientKind, ConversionCost, DeltaOrigin, ObjectKind, OwnGitCost, RatioInterval,
+        ChunkForm, ChunkSizes, ClientKind, ConversionCost, DeltaOrigin, ObjectKind, OwnGitCost, RatioInterval,
         SpecText, WorkloadLabel, fixtures::comparison,
     };
 
@@ -483,8 +491,9 @@ mod tests {
     #[test]
     fn codecs_come_after_deltas() {
         let lines = lines(DeltaOrigin::Recomputed);
-        // With the times of a commit-graph, the second line takes two.
-        assert_eq!(lines.iter().filter(|line| line.chars().count() > 80).count(), 1, "{lines:#?}");
+        // The second line has the times of a commit-graph as well, and the last one a command.
+        let long: Vec<&str> = lines.iter().filter(|line| line.chars().count() > 80).map(|line| &line[..4]).collect();
+        assert_eq!(long, ["Same", "Meas"], "{lines:#?}");
         assert_eq!(
             lines,
             [
@@ -495,7 +504,7 @@ mod tests {
                 "Price: git needs `exec`; a clone by others takes at most 2.00 s of CPU time.",
                 "Writing: 2.00 s of CPU time, 3.50 MB a thread; back by `convert --codec zlib:6`.",
                 "Verdict: change to zstd:9 (threshold: 5 % of size or 10 % of CPU time).",
-                "Measured: 10 blocks, CPU time ±4.8 %; `bench --precise` confirms it.",
+                "Measured: 10 blocks, CPU time ±4.8 %; `bench --precise --rechosen --codec zstd:9` confirms it.",
             ]
         );
     }
@@ -549,6 +558,8 @@ mod tests {
         let has = |line: &str| assert!(said.iter().any(|said| said.starts_with(line)), "{line}: {said:#?}");
         has("Best: zlib:6, read by git + libdeflate: about the same size; git: 20 % less CPU time.");
         has("Verdict: change to zlib:6, read by git + libdeflate (threshold: ");
+        let confirm = "`bench --precise --client stock --zlib libdeflate --codec zlib:6` confirms it";
+        assert!(said.last().is_some_and(|said| said.contains(confirm)), "{said:#?}");
     }
 
     #[test]

@@ -259,7 +259,7 @@ least as small and takes less CPU time in every workload).
 Best: zstd:5: 16.0 % smaller; replays: 16 % less CPU time.
 Writing: back by `convert --codec zlib:6`.
 Verdict: change to zstd:5 (threshold: 5 % of size or 10 % of CPU time).
-Measured: 10 blocks, CPU time ±1.2 %; `bench --precise` confirms it.
+Measured: 10 blocks, CPU time ±1.2 %; `bench --precise --codec zstd:5` confirms it.
 ";
         let text = plain(&summary(&two_workloads()));
         assert_eq!(text, expected, "\n{text}");

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What a workload does before its first block, in blocks: the untimed pass, which also hashes, takes about two, trial
-/// runs two, the warm-up one, and the replays of the baseline for the share of decoding two.
+/// runs two, the warm-up of a replay one, and the replays of the baseline for the share of decoding two.
 const BEFORE_FIRST_BLOCK: u32 = 7;
 
 /// The part of the time that is kept for blocks that take longer than trial runs: one block too few decides nothing.
