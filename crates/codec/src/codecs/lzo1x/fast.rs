@@ -14,7 +14,7 @@ pub(crate) struct FastEncoder {
     hash_shift: u32,
     /// After each 2^`skip_shift` bytes without a match, every step skips one more position.
     skip_shift: u32,
-    positions: Positions,
+    pub(super) positions: Positions,
 }
 
 impl FastEncoder {

@@ -69,3 +69,41 @@ const MAX_RUN: usize = 18;
 pub(crate) fn bound(payload_len: usize) -> usize {
     payload_len.saturating_add(payload_len / 16).saturating_add(64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::positions::Positions;
+    use super::*;
+
+    type Compress<Encoder> = fn(&mut Encoder, &[u8], &mut [u8]) -> Result<usize, NoRoom>;
+
+    /// Encodes the same payload several times, while the numbers of positions run out, and expects the same streams.
+    fn assert_streams_are_the_same<Encoder>(
+        mut encoder: Encoder,
+        positions: fn(&mut Encoder) -> &mut Positions,
+        compress: Compress<Encoder>,
+    ) {
+        let payload: Vec<u8> = (0..5_000u32).flat_map(|number| (number * number % 311).to_le_bytes()).collect();
+        let mut first = None;
+        for turn in 0..8 {
+            if turn == 2 {
+                positions(&mut encoder).skip_to(u32::MAX - 50_000);
+            }
+            let mut room = vec![0; bound(payload.len())];
+            let Ok(written) = compress(&mut encoder, &payload, &mut room) else { panic!("no room in turn {turn}") };
+            room.truncate(written);
+            assert!(written < payload.len() / 2, "nothing was found in turn {turn}");
+            assert!(*first.get_or_insert_with(|| room.clone()) == room, "turn {turn}");
+        }
+        let wrapped = positions(&mut encoder).number(0);
+        assert!(wrapped < 100_000, "the numbers did not run out: {wrapped}");
+    }
+
+    /// Positions are numbered consecutively from payload to payload. That must not affect the output or overflow.
+    #[test]
+    fn output_is_independent_of_earlier_payloads() {
+        let thorough = ThoroughEncoder::new(Effort { depth: 4, enough: 32 });
+        assert_streams_are_the_same(FastEncoder::new(12, 5), |fast| &mut fast.positions, FastEncoder::compress);
+        assert_streams_are_the_same(thorough, |thorough| &mut thorough.positions, ThoroughEncoder::compress);
+    }
+}

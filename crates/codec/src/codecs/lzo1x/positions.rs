@@ -14,6 +14,13 @@ impl Positions {
         Positions { first: 1, end: 1 }
     }
 
+    /// Moves on to `end`, as if payloads of that many bytes had been numbered.
+    #[cfg(test)]
+    pub(super) fn skip_to(&mut self, end: u32) {
+        assert!(self.end <= end);
+        self.end = end;
+    }
+
     /// Starts a payload. Returns false if the numbers start from 1 again: the caller must then fill its tables with
     /// zeros.
     ///

@@ -28,7 +28,7 @@ pub(crate) struct ThoroughEncoder {
     effort: Effort,
     heads: Vec<u32>,
     chains: Vec<u32>,
-    positions: Positions,
+    pub(super) positions: Positions,
 }
 
 impl ThoroughEncoder {
