@@ -153,7 +153,8 @@ fn names_jobs_that_exceed_the_budget() {
 fn zlib_vs_lz4_revlog_runs_hg_in_both_layouts() {
     let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
     let before = snapshot::state(&repo);
-    let (json, hg, extension) = (scratch.join("found.jsonl"), Version::V72.program(), hg_extension::folder());
+    // Of the two releases, it takes two thirds of the time to start. The experiment below has the other.
+    let (json, hg, extension) = (scratch.join("found.jsonl"), Version::V63.program(), hg_extension::folder());
     let options =
         ["zlib-vs-lz4-revlog", "--blocks", "1", "--time", "none", "--quiet", "--force", "--json", path(&json)];
     let programs = ["--hg", path(&hg), "--hg-extension", path(extension)];
