@@ -45,7 +45,7 @@ use repackbench_writer::{
     DeltaRecomputer, Encoding, JobControl, PayloadEncoders, Progress, ProgressUnit, StoreKind,
     cache::Cache,
     check_kinds,
-    dictionaries::{approximate_encoding_for, encoding_for},
+    dictionaries::{approximate_encoding_for, approximate_encoding_from, encoding_for},
     fingerprint,
 };
 
@@ -85,8 +85,18 @@ struct Parts {
     least_for_replays: f64,
 }
 
-/// The parts of a state that is the last one.
-const LAST: Parts = Parts { encoding_ends: 0.4, replays_end: 0.97, least_for_replays: 0.1 };
+/// The time at the end of a session for replays that take longer than their part, since each workload needs some, and
+/// for the answer; in short sessions at most this share of the time.
+const RESERVE: Duration = Duration::from_millis(2500);
+const MOST_RESERVE: f64 = 0.125;
+
+impl Parts {
+    /// The parts of a state that is the last one, with this `time`.
+    fn last(time: Duration) -> Self {
+        let reserve = RESERVE.as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
+        Parts { encoding_ends: 0.4, replays_end: 1.0 - reserve.min(MOST_RESERVE), least_for_replays: 0.1 }
+    }
+}
 
 /// The parts of a state that a search for deltas and another state follow.
 const FIRST_OF_TWO: Parts = Parts { encoding_ends: 0.18, replays_end: 0.46, least_for_replays: 0.2 };
@@ -97,6 +107,12 @@ const LEAST_OF_EVEN: f64 = 0.5;
 /// Sessions of this time or more train dictionaries on as many payloads as a conversion, though with less effort up to
 /// [`LONGEST_DEFAULT`], and shorter ones on fewer in proportion.
 const FULL_TRAINING: Duration = Duration::from_secs(20);
+
+/// Repositories with more stored bytes than this, and than this for each second of a session, have dictionaries for one
+/// family of codecs that are cut from those for another. In smaller ones they may be too short for the other family,
+/// since a long one would not pay.
+const LEAST_FOR_CUT: u64 = 100_000_000;
+const PER_SECOND_FOR_CUT: u64 = 5_000_000;
 
 /// What to predict.
 #[derive(Debug, Clone)]
@@ -294,7 +310,7 @@ impl Job<'_> {
             Ok(recomputer) if self.has_time_for(self.plan.search_time(&chunks, recomputer.window(source))) => {
                 FIRST_OF_TWO
             }
-            _ => LAST,
+            _ => Parts::last(self.time),
         };
         let (as_found, missing_objects) = self.state(source, examined, cache, (began, end), parts)?;
         let use_after_found = ProcessorUse::now();
@@ -327,7 +343,9 @@ impl Job<'_> {
         let sample = population.sample(&mut random, time, affordable_bytes(specs.len(), time));
         let held = HeldChunks::read(repository, &sample, Forms::of(specs.iter()), self.progress)?;
         give_back_freed();
-        let mut encoded = self.encode(repository, &population, &held, &specs, part_ends(parts.encoding_ends))?;
+        let encodings = self.encodings(repository, &specs, size.objects.sum().stored_bytes)?;
+        give_back_freed();
+        let mut encoded = self.encode(repository, (&population, &held), &encodings, part_ends(parts.encoding_ends))?;
         give_back_freed();
         self.step("decoding the sample");
         let recorded = repository.recorded_spec();
@@ -397,22 +415,19 @@ impl Job<'_> {
         Ok((state, replays.missing.get()))
     }
 
-    /// Encodes the sample under each of `specs` until `end`, and every chunk if the plan says so.
+    /// Encodes the sample in each of `encodings` until `end`, and every chunk if the plan says so.
     fn encode(
         &self,
         repository: &Repository,
-        population: &Population,
-        held: &HeldChunks,
-        specs: &[CodecSpec],
+        (population, held): (&Population, &HeldChunks),
+        encodings: &[Encoding],
         end: Duration,
     ) -> Result<Vec<Encoded>, BenchError> {
-        let encodings = self.encodings(repository, specs)?;
-        give_back_freed();
         self.step("encoding the sample");
         let make = encoders_of(repository);
         let limit = Limit { precision: PRECISION, end };
         let sample = Sample { population, held, limit, clock: self.clock, progress: self.progress };
-        let mut encoded = encode_all(make, sample, &encodings, self.plan.threads)?;
+        let mut encoded = encode_all(make, sample, encodings, self.plan.threads)?;
         if self.plan.is_exact {
             self.step("encoding every chunk");
             encode_every(make, (repository, population.large), &mut encoded, (self.plan.threads, self.progress))?;
@@ -436,20 +451,28 @@ impl Job<'_> {
 
     /// Trains the dictionaries that specs ask for: as a conversion does if there is more time than by default or sizes
     /// are to be exact, and with less effort otherwise. Codecs of one family with dictionaries of one length share
-    /// them: those for a high level take minutes and are hardly better.
-    fn encodings(&self, repository: &Repository, specs: &[CodecSpec]) -> Result<Vec<Encoding>, BenchError> {
+    /// them: those for a high level take minutes and are hardly better. Where chunks have many `stored_bytes` for the
+    /// time, those of one family are cut from those of another.
+    fn encodings(
+        &self,
+        repository: &Repository,
+        specs: &[CodecSpec],
+        stored_bytes: u64,
+    ) -> Result<Vec<Encoding>, BenchError> {
         let control = JobControl { threads: self.plan.threads, progress: self.progress };
         let percent = training_percent(self.time);
-        let train = |spec: &CodecSpec| match self.plan.is_exact || self.time > LONGEST_DEFAULT {
-            true => Ok(encoding_for(repository, spec, control)?.0),
-            false => approximate_encoding_for(repository, spec, percent, control),
-        };
+        let is_full = self.plan.is_exact || self.time > LONGEST_DEFAULT;
+        let is_cut =
+            !is_full && stored_bytes > LEAST_FOR_CUT.max(PER_SECOND_FOR_CUT.saturating_mul(self.time.as_secs()));
         let mut encodings: Vec<Encoding> = Vec::new();
         for spec in specs {
             let shared = encodings.iter().find(|made| shares_dictionaries(repository, made.spec(), spec));
-            let encoding = match shared {
-                Some(made) => made.under(spec),
-                None => train(spec)?,
+            let mut others = encodings.iter().filter(|_| is_cut);
+            let cut = || others.find_map(|made| approximate_encoding_from(made, repository.chunk_kinds(), spec));
+            let encoding = match shared.map(|made| made.under(spec)).or_else(cut) {
+                Some(made) => made,
+                None if is_full => encoding_for(repository, spec, control)?.0,
+                None => approximate_encoding_for(repository, spec, percent, control)?,
             };
             encodings.push(encoding);
         }

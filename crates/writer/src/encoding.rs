@@ -26,10 +26,20 @@ pub struct Encoding {
     assigned: AssignedDictionaries,
     /// CPU time of this process while it trained them.
     training_cpu: Duration,
-    /// See [`is_approximate`](Self::is_approximate).
-    is_approximate: bool,
+    training: TrainingKind,
     /// The bytes that the dictionaries take, once they are known. Specs with the same dictionaries share it.
     dictionary_bytes: Arc<OnceLock<u64>>,
+}
+
+/// How the dictionaries of an encoding were made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrainingKind {
+    /// As a conversion makes them, or there are none.
+    Full,
+    /// With less effort, so that some may be others.
+    LessEffort,
+    /// Cut from those of another codec.
+    Cut,
 }
 
 impl Encoding {
@@ -44,7 +54,7 @@ impl Encoding {
             spec: spec.clone(),
             assigned,
             training_cpu: Duration::ZERO,
-            is_approximate: false,
+            training: TrainingKind::Full,
             dictionary_bytes: Arc::default(),
         }
     }
@@ -82,17 +92,18 @@ impl Encoding {
         Encoding { training_cpu, ..self }
     }
 
-    /// The same, with dictionaries that took less effort if `is_approximate`.
-    pub(crate) fn approximate(self, is_approximate: bool) -> Self {
-        Encoding { is_approximate, ..self }
+    /// The same, with dictionaries that were made in this way.
+    pub(crate) fn made_by(self, training: TrainingKind) -> Self {
+        Encoding { training, ..self }
     }
 
-    /// Whether a dictionary was trained with less effort than a conversion's, so that it may be another one.
-    pub fn is_approximate(&self) -> bool {
-        self.is_approximate
+    /// How the dictionaries were made.
+    pub fn training(&self) -> TrainingKind {
+        self.training
     }
 
-    /// CPU time of this process while it trained the dictionaries; zero if they were not trained now.
+    /// CPU time of this process while it trained the dictionaries, or those that they were cut from; zero if none were
+    /// trained now.
     pub fn training_cpu(&self) -> Duration {
         self.training_cpu
     }
@@ -100,6 +111,11 @@ impl Encoding {
     /// The dictionaries.
     pub fn dictionaries(&self) -> &Dictionaries {
         &self.assigned.dictionaries
+    }
+
+    /// The dictionary for chunks of `kind`, if they have one.
+    pub(crate) fn dictionary_of(&self, kind: ChunkKind) -> Option<&Dictionary> {
+        self.assigned.dictionaries.get(*self.assigned.by_kind.get(&kind)?)
     }
 
     /// The bytes that the dictionaries take in a variant.

@@ -56,7 +56,7 @@ mod work_folder;
 pub use conversion::{Conversion, SearchCost};
 pub use convert::{check_kinds, convert, convert_recomputed};
 pub use delta_recomputer::{DeltaRecomputer, GitDeltas, HgDeltas, Unreachable};
-pub use encoding::Encoding;
+pub use encoding::{Encoding, TrainingKind};
 pub use error::{Result, WriterError};
 pub use in_place::{InPlaceJob, Replaced, convert_in_place};
 pub use job::{ConvertJob, JobControl};

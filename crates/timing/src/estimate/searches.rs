@@ -11,7 +11,7 @@ use repackbench_writer::{
     git::recompute::{Searched, search_anew},
 };
 
-use super::{Examined, Job, LAST, steps::Until};
+use super::{Examined, Job, Parts, steps::Until};
 use crate::{BenchError, session::Session, sizes::measure, workloads::WorkloadError};
 
 /// The part of the session's time that is left for the state after a search for deltas. A search that takes longer than
@@ -50,7 +50,7 @@ impl Job<'_> {
         let repository = Repository::open(search.scratch.path()).map_err(WorkloadError::from)?;
         let now = Session::new(self.clock, self.progress).now()?;
         let examined = Examined::new(&repository, self.plan.seed, self.progress)?;
-        let (state, _) = self.state(&repository, examined, cache, (now, end), LAST)?;
+        let (state, _) = self.state(&repository, examined, cache, (now, end), Parts::last(end.saturating_sub(now)))?;
         Ok(Rechosen::Searched {
             seconds: search.searched.cost.wall.as_secs_f64(),
             cpu_seconds: search.searched.cpu.map(|cpu| cpu.as_secs_f64()),

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use repackbench_codec::{Algorithm, AssignedDictionaries, ChunkKind, Dictionaries, Dictionary, DictionarySource};
-use repackbench_codec::{CodecChoice, CodecSpec};
+use repackbench_codec::{CodecChoice, CodecSpec, dictionary_content};
 use repackbench_reader::{ReaderError, Repository};
 
 use super::{
     TrainingOutcome, WantedDictionary,
     sample::SampledForm,
     train_with,
-    training::{DictionaryPurpose, Effort},
+    training::{DictionaryPurpose, Effort, end_of},
 };
-use crate::{Encoding, JobControl, Result, cache::MakingClock};
+use crate::{Encoding, JobControl, Result, TrainingKind, cache::MakingClock};
 
 /// The encoding of `source` under `spec`. Trains the dictionaries that the spec asks for. Also returns notes about
 /// them, one sentence each.
@@ -35,6 +35,42 @@ pub fn approximate_encoding_for(
     control: JobControl<'_>,
 ) -> Result<Encoding> {
     Ok(encoding_for_kinds(source, spec, source.chunk_kinds().collect(), (Effort::Approximate, percent), control)?.0)
+}
+
+/// The encoding of chunks of `kinds` under `spec` with the ends of the dictionaries of `trained`, without training:
+/// their most useful part is there. `None` unless `spec` takes any content as a dictionary, `trained` has zstd's, and
+/// may have as long ones for every kind.
+pub fn approximate_encoding_from(
+    trained: &Encoding,
+    kinds: impl IntoIterator<Item = ChunkKind>,
+    spec: &CodecSpec,
+) -> Option<Encoding> {
+    if !spec.uses_dictionaries() || spec.uses_numbers() != trained.spec().uses_numbers() {
+        return None;
+    }
+    let (mut dictionaries, mut by_kind) = (Vec::new(), BTreeMap::new());
+    for kind in kinds {
+        let wanted_for = |spec: &CodecSpec| wanted(kind, spec.choice(kind));
+        let Some(WantedDictionary { capacity, purpose: DictionaryPurpose::RawContent(_), .. }) = wanted_for(spec)
+        else {
+            if spec.choice(kind).dictionary().is_some() {
+                return None;
+            }
+            continue;
+        };
+        match wanted_for(trained.spec()) {
+            Some(WantedDictionary { capacity: longest, purpose: DictionaryPurpose::Zstd(_), .. })
+                if longest >= capacity => {}
+            _ => return None,
+        }
+        // A dictionary that does not pay there hardly does here.
+        let Some(dictionary) = trained.dictionary_of(kind) else { continue };
+        let number = u8::try_from(dictionaries.len()).ok()?;
+        dictionaries.push(Dictionary::new(end_of(dictionary_content(dictionary.bytes()), capacity).to_vec()));
+        by_kind.insert(kind, number);
+    }
+    let assigned = AssignedDictionaries { dictionaries: Dictionaries::new(dictionaries), by_kind };
+    Some(Encoding::new(spec, assigned).trained_in(trained.training_cpu()).made_by(TrainingKind::Cut))
 }
 
 /// As [`encoding_for`], for a store that has no deltas.
@@ -84,7 +120,8 @@ fn encoding_for_kinds(
         dictionaries.push(trained.dictionary);
     }
     let assigned = AssignedDictionaries { dictionaries: Dictionaries::new(dictionaries), by_kind };
-    Ok((Encoding::new(spec, assigned).trained_in(training_cpu).approximate(is_approximate), notes))
+    let training = if is_approximate { TrainingKind::LessEffort } else { TrainingKind::Full };
+    Ok((Encoding::new(spec, assigned).trained_in(training_cpu).made_by(training), notes))
 }
 
 /// The dictionary for payloads of `kind`, if the spec wants one to be trained.
@@ -114,4 +151,41 @@ fn sentence(kind: ChunkKind, outcome: &TrainingOutcome) -> Option<String> {
         ),
         Err(why) => format!("no dictionary for {kind}: {why}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(typed: &str) -> CodecSpec {
+        typed.parse().unwrap()
+    }
+
+    fn kind(name: &str) -> ChunkKind {
+        ChunkKind::from_name(name).unwrap()
+    }
+
+    #[test]
+    fn content_is_cut_from_dictionaries_of_zstd() {
+        let [blob, commit, tree] = ["blob", "commit", "tree-delta"].map(kind);
+        let long: Vec<u8> = (0..100_000_u32).map(|position| (position / 1_000) as u8).collect();
+        let dictionaries = Dictionaries::new([long.clone(), vec![9; 2_000]].map(Dictionary::new));
+        let by_kind = BTreeMap::from([(blob, 0), (commit, 1)]);
+        let trained = Encoding::new(&spec("zstd:9,dict=112k"), AssignedDictionaries { dictionaries, by_kind });
+        let cut = |typed: &str| approximate_encoding_from(&trained, [blob, commit, tree], &spec(typed));
+
+        let made = cut("lz4hc:12,dict=64k").unwrap();
+        assert_eq!((made.training(), made.dictionaries().len()), (TrainingKind::Cut, 2));
+        let bytes = |of| made.dictionary_of(of).map(Dictionary::bytes);
+        assert!(bytes(blob) == Some(&long[long.len() - (64 << 10)..]));
+        assert_eq!(bytes(commit), Some(&[9; 2_000][..]));
+        assert_eq!(bytes(tree), None, "none pays there");
+
+        for other in ["lz4hc:12", "zstd:3", "zstd:9,dict=64k", "lz4hc:12,dict=64k,ids=number"] {
+            assert!(cut(other).is_none(), "{other}");
+        }
+        for trained in ["zstd:9", "zstd:9,dict=32k", "lz4hc:9,dict=64k"].map(|typed| Encoding::plain(&spec(typed))) {
+            assert!(approximate_encoding_from(&trained, [blob], &spec("lz4hc:12,dict=64k")).is_none(), "{trained:?}");
+        }
+    }
 }

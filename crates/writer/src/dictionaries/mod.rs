@@ -22,7 +22,7 @@ use std::{
 
 use repackbench_reader::{ChunkKind, Repository, threads};
 
-pub use self::assign::{approximate_encoding_for, encoding_for, encoding_for_whole};
+pub use self::assign::{approximate_encoding_for, approximate_encoding_from, encoding_for, encoding_for_whole};
 use self::{
     sample::{Sample, SampledForm},
     training::{DictionaryPurpose, Effort, NotTrained, TrainedDictionary},

@@ -255,7 +255,7 @@ fn thinned(samples: &TrainingSamples, share: &Share) -> TrainingSamples {
     samples.select(|position| position % stride == stride / 2)
 }
 
-fn end_of(content: &[u8], length: usize) -> &[u8] {
+pub(super) fn end_of(content: &[u8], length: usize) -> &[u8] {
     content.get(content.len().saturating_sub(length)..).unwrap_or(content)
 }
 
