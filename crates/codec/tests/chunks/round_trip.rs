@@ -147,8 +147,7 @@ fn prefix_decodes_from_the_start_of_a_chunk() {
 #[test]
 fn long_runs_are_not_rejected_as_hostile() {
     for payload in [vec![0; 5_000_000], b"ab".repeat(2_000_000)] {
-        // zopfli takes seconds to write what other encoders of zlib streams write as well.
-        for typed in SPECS.into_iter().filter(|typed| !typed.starts_with("zopfli")) {
+        for typed in SPECS {
             let stored = encode(typed, &payload);
             assert_reads_back(&mut decoder(typed), &stored, stored.len(), &payload, typed);
         }
@@ -187,8 +186,7 @@ fn tagged_streams_are_independent_of_payload_pieces() {
 /// zopfli's iterations take time: a long payload gets fewer.
 #[test]
 fn zopfli_makes_fewer_iterations_for_long_payloads() {
-    // Only the text depends on the number of iterations.
-    let payload = [text(20_000), noise(980_001)].concat();
+    let payload = text(1_000_001);
     assert!(encode("zopfli:2", &payload) == encode("zopfli:1", &payload));
     let short = &payload[..20_000];
     assert_ne!(encode("zopfli:40", short), encode("zopfli:1", short));
